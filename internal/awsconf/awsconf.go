@@ -1,0 +1,46 @@
+// Package awsconf builds the configuration of the AWS clients from the
+// environment that Lambda gives a function. It stands in for the SDK's
+// config.LoadDefaultConfig, which looks in files and at metadata endpoints that
+// a function does not have, and costs a cold start 6 ms to do so.
+package awsconf
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// FromEnv returns the configuration for the region and the credentials of the
+// environment. AWS_ENDPOINT_URL, where set, replaces every service's endpoint.
+func FromEnv() aws.Config {
+	cfg := aws.Config{
+		Region: os.Getenv("AWS_REGION"),
+		Credentials: credentials.NewStaticCredentialsProvider(
+			os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
+		HTTPClient: &http.Client{Transport: transport()},
+	}
+	if url := os.Getenv("AWS_ENDPOINT_URL"); url != "" {
+		cfg.BaseEndpoint = aws.String(url)
+	}
+	return cfg
+}
+
+// Local tells whether the clients talk to an emulator of AWS.
+func Local() bool { return os.Getenv("AWS_ENDPOINT_URL") != "" }
+
+// transport keeps enough idle connections for the calls a function makes side
+// by side, and gives up on a dead connection early enough to try again within
+// the function's timeout.
+func transport() *http.Transport {
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   3 * time.Second,
+		ResponseHeaderTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost:   64,
+		ForceAttemptHTTP2:     true,
+	}
+}

@@ -1,0 +1,83 @@
+package dynamo
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// batchRow is the BATCH row: one accepted dispatch call.
+func batchRow(b campaign.Batch) Item {
+	row := batchKey(b.BatchRef)
+	row["name"] = text(b.Name)
+	row["key"] = text(b.Key.String())
+	row["templateId"] = text(b.TemplateID)
+	row["templateVersion"] = number(b.TemplateVersion)
+	row["payload"] = text(b.Payload)
+	row["offsets"] = packOffsets(b.Offsets)
+	row["accepted"] = number(b.Accepted)
+	row["rejected"] = number(b.Rejected)
+	row["acceptedAt"] = millis(b.AcceptedAt)
+	row["dueAt"] = millis(b.Due)
+	row["notAfter"] = millis(b.NotAfter)
+	row["scheduled"] = boolean(b.Scheduled)
+	row["state"] = text(string(b.State))
+	if !b.NextCheck.IsZero() {
+		row["due"] = text(dueShard(b.BatchRef))
+		row["nextCheck"] = millis(b.NextCheck)
+	}
+	return row
+}
+
+// readBatch reads a BATCH row that batchRow wrote.
+func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
+	key, err := campaign.ParseBatchKey(getText(row, "key"))
+	if err != nil {
+		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
+	}
+	return campaign.Batch{
+		BatchRef:        ref,
+		Name:            getText(row, "name"),
+		Key:             key,
+		TemplateID:      getText(row, "templateId"),
+		TemplateVersion: int(getNumber(row, "templateVersion")),
+		Payload:         getText(row, "payload"),
+		Offsets:         unpackOffsets(getBinary(row, "offsets")),
+		Accepted:        int(getNumber(row, "accepted")),
+		Rejected:        int(getNumber(row, "rejected")),
+		AcceptedAt:      getMillis(row, "acceptedAt"),
+		Due:             getMillis(row, "dueAt"),
+		NotAfter:        getMillis(row, "notAfter"),
+		Scheduled:       getBool(row, "scheduled"),
+		State:           campaign.BatchState(getText(row, "state")),
+		NextCheck:       getMillis(row, "nextCheck"),
+	}, nil
+}
+
+func dueShard(ref campaign.BatchRef) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(ref.Tenant + ref.CampaignID + ref.BatchID))
+	return fmt.Sprint(h.Sum32() % DueShards)
+}
+
+func packOffsets(offsets []int) attribute {
+	b := make([]byte, 0, 3*len(offsets))
+	for _, o := range offsets {
+		b = binary.AppendUvarint(b, uint64(o)) //nolint:gosec // offsets are never negative
+	}
+	return bytesOf(b)
+}
+
+func unpackOffsets(b []byte) []int {
+	var offsets []int
+	for len(b) > 0 {
+		o, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil
+		}
+		offsets, b = append(offsets, int(o)), b[n:] //nolint:gosec // written by packOffsets
+	}
+	return offsets
+}

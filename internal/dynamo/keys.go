@@ -1,0 +1,129 @@
+// Package dynamo keeps the service's state in two DynamoDB tables: Auth
+// (credentials, refresh tokens, rate limits) and Campaigns (all else). The
+// failures of the SDK become the service's own errors here and nowhere else.
+package dynamo
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store reads and writes the rows of both tables.
+type Store struct {
+	Client    *dynamodb.Client
+	Auth      string // name of the Auth table: hash key pk
+	Campaigns string // name of the Campaigns table: hash key pk, range key sk
+	Now       func() time.Time
+}
+
+type attribute = types.AttributeValue
+
+// Item is a row, or the key of one.
+type Item = map[string]types.AttributeValue
+
+// TTL is the attribute of both tables after whose instant (seconds since 1970)
+// a row may be deleted. Rows stay readable for days after it, so whoever reads
+// one looks at the time too.
+const TTL = "expiresAt"
+
+// DueIndex is the sparse index of the Campaigns table that holds a batch from
+// its acceptance until every message was given to the provider or failed: hash
+// key "due" (one of DueShards values), range key "nextCheck" (milliseconds
+// since 1970).
+const (
+	DueIndex  = "due"
+	DueShards = 4
+)
+
+func campaignKey(id campaign.ID, sk string) Item {
+	return Item{"pk": text("C#" + id.Tenant + "#" + id.CampaignID), "sk": text(sk)}
+}
+
+func metaKey(id campaign.ID) Item { return campaignKey(id, "META") }
+
+func batchKey(ref campaign.BatchRef) Item { return campaignKey(ref.ID, "BATCH#"+ref.BatchID) }
+
+func setKey(id campaign.ID, ordinal int) Item { return campaignKey(id, setSK(ordinal)) }
+
+func setSK(ordinal int) string { return fmt.Sprintf("SET#%06d", ordinal) }
+
+func nameKey(tenant, name string) Item {
+	return Item{"pk": text("N#" + tenant + "#" + campaign.NameID(name)), "sk": text("NAME")}
+}
+
+func idempotencyKey(tenant, clientID, key string) Item {
+	return Item{"pk": text("I#" + tenant + "#" + clientID + "#" + campaign.NameID(key)), "sk": text("IDEM")}
+}
+
+func templateKey(id string) Item { return Item{"pk": text("T#" + id), "sk": text("CURRENT")} }
+
+func templateVersionKey(id string, version int) Item {
+	return Item{"pk": text("T#" + id), "sk": text(fmt.Sprintf("V#%06d", version))}
+}
+
+// outcomeKey is the key of a row of a batch's outcomes: HEAD, STATE#frame or
+// LOG#ordinal.
+func outcomeKey(key campaign.BatchKey, sk string) Item {
+	return Item{"pk": text("B#" + key.String()), "sk": text(sk)}
+}
+
+func credentialKey(clientID string) Item { return Item{"pk": text("CRED#" + clientID)} }
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number[T ~int | ~int64](n T) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
+}
+
+func bytesOf(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+
+func getText(item Item, name string) string {
+	if v, ok := item[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+func getNumber(item Item, name string) int64 {
+	if v, ok := item[name].(*types.AttributeValueMemberN); ok {
+		n, _ := strconv.ParseInt(v.Value, 10, 64)
+		return n
+	}
+	return 0
+}
+
+func getBinary(item Item, name string) []byte {
+	if v, ok := item[name].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
+}
+
+func getBool(item Item, name string) bool {
+	v, ok := item[name].(*types.AttributeValueMemberBOOL)
+	return ok && v.Value
+}
+
+// millis writes an instant as milliseconds since 1970; the zero time is 0.
+func millis(t time.Time) types.AttributeValue {
+	if t.IsZero() {
+		return number(0)
+	}
+	return number(t.UnixMilli())
+}
+
+func getMillis(item Item, name string) time.Time {
+	ms := getNumber(item, name)
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
