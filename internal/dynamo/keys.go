@@ -127,3 +127,18 @@ func getMillis(item Item, name string) time.Time {
 	}
 	return time.UnixMilli(ms).UTC()
 }
+
+func tenantKey(id string) Item { return Item{"pk": text("TEN#" + id), "sk": text("TENANT")} }
+
+func endpointKey(tenant, id string) Item {
+	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
+}
+
+func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
+
+// paceKey is the row by which all functions share an agent's rate.
+func paceKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
+
+// pauseKey is the row whose presence pauses sending: for everybody ("all"), a
+// tenant ("tenant#id") or an agent ("agent#id").
+func pauseKey(subject string) Item { return Item{"pk": text("PAUSE#" + subject), "sk": text("PAUSE")} }

@@ -1,0 +1,102 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func tenantRow(t campaign.Tenant) Item {
+	row := tenantKey(t.ID)
+	row["name"] = text(t.Name)
+	row["agentId"] = text(t.AgentID)
+	return row
+}
+
+func readTenant(id string, row Item) campaign.Tenant {
+	return campaign.Tenant{ID: id, Name: getText(row, "name"), AgentID: getText(row, "agentId")}
+}
+
+func agentRow(a campaign.Agent) Item {
+	row := agentKey(a.ID)
+	row["keyParameter"] = text(a.KeyParameter)
+	row["webhookToken"] = text(a.WebhookToken)
+	row["rate"] = number(a.Rate)
+	return row
+}
+
+func readAgent(id string, row Item) campaign.Agent {
+	return campaign.Agent{
+		ID:           id,
+		KeyParameter: getText(row, "keyParameter"),
+		WebhookToken: getText(row, "webhookToken"),
+		Rate:         int(getNumber(row, "rate")),
+	}
+}
+
+func credentialRow(c campaign.Credential) Item {
+	row := credentialKey(c.ClientID)
+	row["tenant"] = text(c.Tenant)
+	row["name"] = text(c.Name)
+	row["secretHash"] = bytesOf(c.SecretHash)
+	row["scope"] = text(c.Scope)
+	row["createdAt"] = millis(c.CreatedAt)
+	if len(c.PreviousSecretHash) > 0 {
+		row["previousSecretHash"] = bytesOf(c.PreviousSecretHash)
+		row["previousUntil"] = millis(c.PreviousUntil)
+	}
+	if c.Revoked() {
+		row["revokedAt"] = millis(c.RevokedAt)
+	}
+	return row
+}
+
+func readCredential(clientID string, row Item) campaign.Credential {
+	return campaign.Credential{
+		ClientID:           clientID,
+		Tenant:             getText(row, "tenant"),
+		Name:               getText(row, "name"),
+		SecretHash:         getBinary(row, "secretHash"),
+		PreviousSecretHash: getBinary(row, "previousSecretHash"),
+		PreviousUntil:      getMillis(row, "previousUntil"),
+		Scope:              getText(row, "scope"),
+		CreatedAt:          getMillis(row, "createdAt"),
+		RevokedAt:          getMillis(row, "revokedAt"),
+	}
+}
+
+// templateRow is the row of one template version; the newest one stands under
+// templateKey as well.
+func templateRow(key Item, t campaign.Template) (Item, error) {
+	key["tenant"] = text(t.Tenant)
+	key["version"] = number(t.Version)
+	key["name"] = text(t.Name)
+	key["text"] = text(t.Text)
+	if t.Card != nil {
+		card, err := json.Marshal(t.Card)
+		if err != nil {
+			return nil, fmt.Errorf("write the card of template %s: %w", t.ID, err)
+		}
+		key["card"] = text(string(card))
+	}
+	return key, nil
+}
+
+func readTemplate(id string, row Item) (campaign.Template, error) {
+	t := campaign.Template{
+		ID:      id,
+		Tenant:  getText(row, "tenant"),
+		Version: int(getNumber(row, "version")),
+		Name:    getText(row, "name"),
+		Text:    getText(row, "text"),
+	}
+	card := getText(row, "card")
+	if card == "" {
+		return t, nil
+	}
+	if err := json.Unmarshal([]byte(card), &t.Card); err != nil {
+		return t, fmt.Errorf("read the card of template %s: %w", id, err)
+	}
+	return t, nil
+}
