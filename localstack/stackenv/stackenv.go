@@ -1,0 +1,63 @@
+// Package stackenv tells tests and local commands where the running stack is.
+package stackenv
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// Variable is the environment variable that names the stack's file.
+const Variable = "STACK_ENV"
+
+// Env holds the KEY=value lines of a stack.env file.
+type Env map[string]string
+
+// Load returns the stack that the environment variable STACK_ENV names, and
+// fails the test where there is none: a test that needs the stack is never
+// skipped.
+func Load(t testing.TB) Env {
+	t.Helper()
+	path := os.Getenv(Variable)
+	if path == "" {
+		t.Fatal("this test needs the local stack: run `make test`, or set STACK_ENV to the stack.env of a running stack")
+	}
+	env, err := Read(path)
+	if err != nil {
+		t.Fatalf("read the stack's addresses: %v", err)
+	}
+	return env
+}
+
+// Read reads a stack.env file.
+func Read(path string) (Env, error) {
+	f, err := os.Open(path) //nolint:gosec // the path is the developer's own
+	if err != nil {
+		return nil, fmt.Errorf("open stack.env: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	env := Env{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		key, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "=")
+		if ok && !strings.HasPrefix(key, "#") {
+			env[key] = strings.Trim(value, `'"`)
+		}
+	}
+	return env, lines.Err()
+}
+
+// AWS returns the configuration of AWS clients that talk to the stack.
+func (e Env) AWS() aws.Config {
+	return aws.Config{
+		Region:       e["AWS_REGION"],
+		BaseEndpoint: aws.String(e["AWS_ENDPOINT_URL"]),
+		Credentials: credentials.NewStaticCredentialsProvider(
+			e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], ""),
+	}
+}
