@@ -1,0 +1,32 @@
+package campaign
+
+import (
+	"fmt"
+	"time"
+)
+
+// FailureKind says what to do about a message that the provider did not take.
+type FailureKind int
+
+// The kinds of failure.
+const (
+	// Transient failures may pass: the message is sent again later.
+	Transient FailureKind = iota
+	// Throttled means that messages come too fast: later, and slower.
+	Throttled
+	// Permanent failures stay: the message ends as failed.
+	Permanent
+)
+
+// Failure is why the provider did not take a message, as data for whoever
+// decides what becomes of it.
+type Failure struct {
+	Kind FailureKind
+	Code string // a stable word, never text of the provider
+	// RetryAfter is how long the provider asked to wait, 0 where it named no
+	// time.
+	RetryAfter time.Duration
+}
+
+// Error names the failure's code.
+func (f *Failure) Error() string { return fmt.Sprintf("the provider refused the message: %s", f.Code) }
