@@ -1,0 +1,67 @@
+// Package blob keeps payloads, error files and long answers on S3.
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store reads and writes the objects of one bucket.
+type Store struct {
+	Client *s3.Client
+	Bucket string
+}
+
+// Put writes an object. Writing the same key and body again is harmless.
+func (s *Store) Put(ctx context.Context, key string, body []byte, contentType string) error {
+	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType,
+	})
+	if err != nil {
+		return fmt.Errorf("put object: %w", err)
+	}
+	return nil
+}
+
+// Get returns an object's bytes; the error wraps campaign.ErrNotFound where
+// there is no such object.
+func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
+	return s.get(ctx, key, nil)
+}
+
+// GetRange returns the object's bytes from offset from up to, not including, to.
+func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
+	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)))
+}
+
+// Delete removes an object; one that does not exist counts as removed.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if _, err := s.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key}); err != nil {
+		return fmt.Errorf("delete object: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []byte, err error) {
+	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
+	if missing := (*types.NoSuchKey)(nil); errors.As(err, &missing) {
+		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get object: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Body.Close()) }()
+	if body, err = io.ReadAll(out.Body); err != nil {
+		return nil, fmt.Errorf("read object: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,262 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Snapshot reads all that judging a dispatch call needs, in one round of calls
+// made side by side. All rows but the packed sets are read consistently; the
+// sets are immutable, so the caller sees by their ordinals whether some are
+// missing, and asks again with Consistent.
+func (s *Store) Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error) {
+	keys := s.questionKeys(q)
+	var rows map[string]Item
+	var sets []campaign.PackedSet
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		rows, err = s.batchGet(ctx, keys)
+		return err
+	})
+	if q.CampaignID != "" {
+		group.Go(func() (err error) {
+			sets, err = s.packedSets(ctx, q)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return campaign.Snapshot{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
+	}
+	snapshot, err := s.readSnapshot(q, keys, rows)
+	snapshot.Sets = sets
+	return snapshot, err
+}
+
+// rowKey is a key of one of the tables.
+type rowKey struct {
+	table string
+	key   Item
+}
+
+// id tells one row from another in the answer of a BatchGetItem.
+func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
+
+// questionKeys maps the parts of a question to the rows that answer them.
+func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
+	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
+	keys := map[string]rowKey{"credential": {s.Auth, credentialKey(q.ClientID)}}
+	if q.IdempotencyKey != "" {
+		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
+	}
+	if q.TemplateID != "" {
+		keys["template"] = rowKey{s.Campaigns, templateKey(q.TemplateID)}
+	}
+	if q.Name != "" {
+		keys["name"] = rowKey{s.Campaigns, nameKey(q.Tenant, q.Name)}
+	}
+	if q.CampaignID != "" {
+		keys["meta"] = rowKey{s.Campaigns, metaKey(id)}
+	}
+	if q.CampaignID != "" && q.BatchID != "" {
+		keys["batch"] = rowKey{s.Campaigns, batchKey(campaign.BatchRef{ID: id, BatchID: q.BatchID})}
+	}
+	return keys
+}
+
+func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.Snapshot, err error) {
+	row := func(part string) Item { return rows[keys[part].id()] }
+	if r := row("credential"); r != nil {
+		credential := readCredential(q.ClientID, r)
+		snapshot.Credential = &credential
+	}
+	if r := row("answer"); r != nil && time.Unix(getNumber(r, TTL), 0).After(s.Now()) {
+		snapshot.Answer = &campaign.Answer{
+			BodyHash: getBinary(r, "bodyHash"), Body: getBinary(r, "body"), BlobKey: getText(r, "blobKey"),
+		}
+	}
+	if r := row("meta"); r != nil {
+		snapshot.Meta = &campaign.Meta{
+			Name: getText(r, "name"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+		}
+	}
+	snapshot.NameTaken = row("name") != nil
+	if r := row("batch"); r != nil {
+		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
+		batch, err := readBatch(ref, r)
+		if err != nil {
+			return snapshot, err
+		}
+		snapshot.Batch = &batch
+	}
+	if r := row("template"); r != nil {
+		template, err := readTemplate(q.TemplateID, r)
+		if err != nil {
+			return snapshot, err
+		}
+		snapshot.Template = &template
+	}
+	return snapshot, nil
+}
+
+// batchGet reads rows of both tables consistently and returns those that exist
+// by their rowKey.id. Keys that DynamoDB leaves unprocessed are asked for again:
+// a row is absent only where an answer says so.
+func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[string]Item, error) {
+	wanted := map[string]types.KeysAndAttributes{}
+	for _, k := range keys {
+		w := wanted[k.table]
+		w.ConsistentRead = aws.Bool(true)
+		w.Keys = append(w.Keys, k.key)
+		wanted[k.table] = w
+	}
+	rows := make(map[string]Item, len(keys))
+	for try := 0; len(wanted) > 0; try++ {
+		if err := pause(ctx, try); err != nil {
+			return nil, err
+		}
+		out, err := s.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
+		if err != nil {
+			return nil, err
+		}
+		for table, items := range out.Responses {
+			for _, item := range items {
+				rows[rowKey{table, item}.id()] = item
+			}
+		}
+		wanted = out.UnprocessedKeys
+	}
+	return rows, nil
+}
+
+// pause waits before a repeated try, longer each time and never in step with
+// other callers. The first try, 0, does not wait.
+func pause(ctx context.Context, try int) error {
+	if try == 0 {
+		return nil
+	}
+	limit := min(10*time.Millisecond<<min(try, 6), 500*time.Millisecond)
+	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // spreads load, guards nothing
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {
+	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
+	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
+		TableName:              &s.Campaigns,
+		ConsistentRead:         aws.Bool(q.Consistent),
+		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
+		ExpressionAttributeValues: Item{
+			":pk": metaKey(id)["pk"], ":from": text(setSK(q.KnownSets + 1)), ":to": text("SET#~"),
+		},
+		ProjectionExpression: aws.String("sk, packed"),
+	})
+	var sets []campaign.PackedSet
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Items {
+			ordinal, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), "SET#"))
+			if err != nil {
+				return nil, fmt.Errorf("read the ordinal of a packed set: %w", err)
+			}
+			sets = append(sets, campaign.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
+		}
+	}
+	return sets, nil
+}
+
+// Accept writes an accepted dispatch call in one transaction, or returns an
+// error that wraps campaign.ErrLostRace where a row is no longer as it was read.
+// Any other error leaves open whether it was written.
+func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
+	items := []types.TransactWriteItem{
+		s.metaWrite(a),
+		s.putNew(batchRow(a.Batch)),
+		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
+	}
+	if a.Ordinal == 1 {
+		row := nameKey(a.Batch.Tenant, a.Campaign)
+		items = append(items, s.putNew(withValue(row, "campaignId", text(a.Batch.CampaignID))))
+	}
+	if a.IdempotencyKey != "" {
+		items = append(items, s.answerWrite(a))
+	}
+	reasons, err := s.transact(ctx, items, token)
+	if err != nil {
+		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, err)
+	}
+	if len(reasons) > 0 {
+		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, campaign.ErrLostRace)
+	}
+	return nil
+}
+
+// metaWrite creates the campaign, or counts one more batch where nobody else
+// has counted since it was read.
+func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
+	if a.Ordinal == 1 {
+		row := metaKey(a.Batch.ID)
+		row["name"] = text(a.Campaign)
+		row["batches"] = number(1)
+		row["createdAt"] = millis(a.Batch.AcceptedAt)
+		return s.putNew(row)
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:           &s.Campaigns,
+		Key:                 metaKey(a.Batch.ID),
+		UpdateExpression:    aws.String("SET batches = :new"),
+		ConditionExpression: aws.String("batches = :read AND attribute_not_exists(cancelled)"),
+		ExpressionAttributeValues: Item{
+			":new": number(a.Ordinal), ":read": number(a.Ordinal - 1),
+		},
+	}}
+}
+
+// answerWrite keeps the answer of an idempotency key. A row past its time that
+// DynamoDB has not deleted yet is replaced.
+func (s *Store) answerWrite(a campaign.Acceptance) types.TransactWriteItem {
+	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
+	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
+	row[TTL] = number(a.AnswerUntil.Unix())
+	if a.Answer.BlobKey != "" {
+		row["blobKey"] = text(a.Answer.BlobKey)
+	} else {
+		row["body"] = bytesOf(a.Answer.Body)
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName:                 &s.Campaigns,
+		Item:                      row,
+		ConditionExpression:       aws.String("attribute_not_exists(pk) OR " + TTL + " <= :now"),
+		ExpressionAttributeValues: Item{":now": number(s.Now().Unix())},
+	}}
+}
+
+func (s *Store) putNew(row Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	}}
+}
+
+func withValue(row Item, name string, value attribute) Item {
+	row[name] = value
+	return row
+}

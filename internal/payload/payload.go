@@ -1,0 +1,124 @@
+// Package payload is the form in which a batch's accepted messages rest on S3:
+// frames of campaign.FrameSize messages, each compressed on its own (S2), so
+// that sending reads just the frame it needs.
+package payload
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// maxFrame bounds the memory a damaged frame may claim: no frame is larger than
+// the dispatch call that it came from.
+const maxFrame = 16 << 20
+
+var errDamaged = errors.New("damaged frame")
+
+// Writer builds a payload message by message. The zero Writer is ready.
+type Writer struct {
+	payload []byte
+	offsets []int
+	frame   []byte
+	inFrame int
+}
+
+// Add appends a message: its phone as an E.164 number without the +, its uid,
+// and the values of the template's variables in their order.
+func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
+	w.frame = binary.AppendUvarint(w.frame, phone)
+	w.frame = appendField(w.frame, uid)
+	w.frame = binary.AppendUvarint(w.frame, uint64(len(values)))
+	for _, v := range values {
+		w.frame = appendField(w.frame, v)
+	}
+	if w.inFrame++; w.inFrame == campaign.FrameSize {
+		w.flush()
+	}
+}
+
+// Finish returns the payload and the offset of each frame in it, followed by
+// its length. The Writer is not to be used after it.
+func (w *Writer) Finish() (payload []byte, offsets []int) {
+	if w.inFrame > 0 {
+		w.flush()
+	}
+	return w.payload, append(w.offsets, len(w.payload))
+}
+
+func (w *Writer) flush() {
+	w.offsets = append(w.offsets, len(w.payload))
+	start := len(w.payload)
+	w.payload = append(w.payload, make([]byte, s2.MaxEncodedLen(len(w.frame)))...)
+	w.payload = w.payload[:start+len(s2.Encode(w.payload[start:], w.frame))]
+	w.frame, w.inFrame = w.frame[:0], 0
+}
+
+// Decode returns the messages of one frame, in order. It fails on a frame that
+// Writer did not write.
+func Decode(frame []byte) ([]campaign.Message, error) {
+	if n, err := s2.DecodedLen(frame); err != nil || n > maxFrame {
+		return nil, fmt.Errorf("decode frame: %w", errDamaged)
+	}
+	raw, err := s2.Decode(nil, frame)
+	if err != nil {
+		return nil, fmt.Errorf("decode frame: %w", err)
+	}
+	messages := make([]campaign.Message, 0, campaign.FrameSize)
+	r := reader{rest: raw}
+	for len(r.rest) > 0 && !r.damaged {
+		messages = append(messages, r.message())
+	}
+	if r.damaged {
+		return nil, fmt.Errorf("decode frame: %w", errDamaged)
+	}
+	return messages, nil
+}
+
+func appendField(dst, field []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(field))), field...)
+}
+
+type reader struct {
+	rest    []byte
+	damaged bool
+}
+
+func (r *reader) message() campaign.Message {
+	m := campaign.Message{Phone: fmt.Sprintf("+%d", r.uvarint()), UID: r.field()}
+	count := r.uvarint()
+	if count > uint64(len(r.rest)) { // each value takes a byte at least
+		r.damaged = true
+		return m
+	}
+	m.Values = make([]string, count)
+	for i := range m.Values {
+		m.Values[i] = r.field()
+	}
+	return m
+}
+
+func (r *reader) field() string {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.damaged = true
+		return ""
+	}
+	field := string(r.rest[:n])
+	r.rest = r.rest[n:]
+	return field
+}
+
+func (r *reader) uvarint() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.damaged, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}

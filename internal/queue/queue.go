@@ -1,0 +1,94 @@
+// Package queue puts tasks on SQS queues.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// MaxDelay is the longest time that SQS holds a message back.
+const MaxDelay = 15 * time.Minute
+
+const (
+	maxBatch = 10 // messages of one SendMessageBatch call
+	tries    = 3  // of what a batch call left unsent
+)
+
+// errUnsent says that SQS took a batch call but not every message of it.
+var errUnsent = errors.New("the queue did not take every message")
+
+// Queue is one SQS queue. A message may arrive more than once: the SDK repeats
+// a call whose answer was lost, and SQS delivers at least once.
+type Queue struct {
+	Client *sqs.Client
+	URL    string
+}
+
+// Send puts one message on the queue, to be seen after delay (whole seconds,
+// MaxDelay at most). Messages of one group share the queue fairly with those of
+// the others.
+func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
+	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
+		MessageGroupId: &group, DelaySeconds: seconds(delay),
+	})
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
+	}
+	return nil
+}
+
+// SendAll puts messages of one group on the queue, ten a call. On an error some
+// of them may be there.
+func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	for start := 0; start < len(bodies); start += maxBatch {
+		if err := q.sendBatch(ctx, group, bodies[start:min(start+maxBatch, len(bodies))]); err != nil {
+			return fmt.Errorf("send messages: %w", err)
+		}
+	}
+	return nil
+}
+
+func (q *Queue) sendBatch(ctx context.Context, group string, bodies [][]byte) error {
+	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
+	for i, body := range bodies {
+		entries[i] = types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)), MessageGroupId: &group,
+		}
+	}
+	for range tries {
+		out, err := q.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: entries})
+		if err != nil {
+			return err
+		}
+		if entries = unsent(entries, out.Failed); len(entries) == 0 {
+			return nil
+		}
+	}
+	return errUnsent
+}
+
+func unsent(entries []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) []types.SendMessageBatchRequestEntry {
+	ids := make(map[string]bool, len(failed))
+	for _, f := range failed {
+		ids[aws.ToString(f.Id)] = true
+	}
+	var left []types.SendMessageBatchRequestEntry
+	for _, e := range entries {
+		if ids[aws.ToString(e.Id)] {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+func seconds(d time.Duration) int32 {
+	return int32(min(max(d, 0), MaxDelay).Round(time.Second) / time.Second) //nolint:gosec // 900 at most
+}
