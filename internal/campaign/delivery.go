@@ -30,3 +30,15 @@ type Failure struct {
 
 // Error names the failure's code.
 func (f *Failure) Error() string { return fmt.Sprintf("the provider refused the message: %s", f.Code) }
+
+// MessageTTL is how long the provider tries to deliver a message, where its
+// batch sets no earlier end.
+const MessageTTL = 24 * time.Hour
+
+// Delivery is one message as the provider gets it.
+type Delivery struct {
+	ID      string   // see BatchKey.MessageID: the provider ignores one that it has
+	Phone   string   // E.164, with the leading +
+	Content Template // rendered
+	TTL     time.Duration
+}

@@ -19,6 +19,8 @@ type SendTask struct {
 	// Attempt counts the sends of what is left after throttled or transient
 	// failures, from 0.
 	Attempt int `json:"attempt,omitempty"`
+	// Turn is the share of the agent's rate that was leased for the task.
+	Turn Turn `json:"turn,omitzero"`
 }
 
 // Outcome is what became of a message.

@@ -1,0 +1,90 @@
+package campaign
+
+import "maps"
+
+// rank orders the outcomes: a message moves only to an outcome of a higher
+// rank. Those of sending share one, so that the first of them stays.
+func (o Outcome) rank() int {
+	switch o {
+	case OutcomeSent, OutcomeFailed, OutcomeExpired:
+		return 1
+	}
+	return 0
+}
+
+// Supersedes tells whether a message whose outcome is old moves on to o. The
+// outcome of a message of which nothing is known is "".
+func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
+
+// Head is the top of a batch's books.
+type Head struct {
+	Ordinal  int             // of the last page of the log, 0 before the first
+	Sequence int             // of the last change, which is the number of changes so far
+	Counts   map[Outcome]int // messages by the outcome they have now
+}
+
+// Settled returns how many messages have an outcome.
+func (h Head) Settled() int {
+	total := 0
+	for _, n := range h.Counts {
+		total += n
+	}
+	return total
+}
+
+// FrameState is what the books say of one frame.
+type FrameState struct {
+	Ordinal  int             // of the last page of the log that changed it, 0 for none
+	Outcomes map[int]Outcome // by index within the batch, where there is one
+}
+
+// Books are a batch's outcomes as read: the head, and the frames asked for.
+type Books struct {
+	Head   Head
+	Frames map[int]FrameState
+}
+
+// Outcome returns the outcome of the message at index, whose frame must have
+// been asked for, or "".
+func (b Books) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
+
+// News returns those of the changes that move a message on, in their order.
+func (b Books) News(changes []Change) []Change {
+	var news []Change
+	reached := map[int]Outcome{}
+	for _, c := range changes {
+		old, ok := reached[c.Index]
+		if !ok {
+			old = b.Outcome(c.Index)
+		}
+		if c.Outcome.Supersedes(old) {
+			reached[c.Index] = c.Outcome
+			news = append(news, c)
+		}
+	}
+	return news
+}
+
+// HeadAfter returns the head once the news, which News returned, are entered as
+// so many pages of the log.
+func (b Books) HeadAfter(news []Change, pages int) Head {
+	head := Head{
+		Ordinal:  b.Head.Ordinal + pages,
+		Sequence: b.Head.Sequence + len(news),
+		Counts:   map[Outcome]int{},
+	}
+	maps.Copy(head.Counts, b.Head.Counts)
+	reached := map[int]Outcome{}
+	for _, c := range news {
+		old, ok := reached[c.Index]
+		if !ok {
+			old = b.Outcome(c.Index)
+		}
+		if old != "" {
+			head.Counts[old]--
+		}
+		reached[c.Index] = c.Outcome
+		head.Counts[c.Outcome]++
+	}
+	return head
+}

@@ -1,0 +1,99 @@
+package campaign
+
+import "time"
+
+// Turn is a task's share of its agent's rate: its messages may go from Start
+// on, one Every so often. The zero Turn was not leased yet.
+type Turn struct {
+	Start time.Time     `json:"start"`
+	Every time.Duration `json:"every"`
+}
+
+// At returns when the turn's i-th message may go, counted from 0.
+func (t Turn) At(i int) time.Time { return t.Start.Add(time.Duration(i) * t.Every) }
+
+// Pace is the rate of an agent's messages, which all functions share. It keeps
+// milliseconds and microseconds, no less. The zero Pace sets no limit.
+type Pace struct {
+	Every    time.Duration // from one message to the next
+	Next     time.Time     // when the next message may go
+	SlowedAt time.Time     // when a throttled message last halved the rate
+}
+
+// The rate of an agent that the provider throttles stays within these bounds.
+// An agent without a rate of its own is unlimited again beyond the fastest.
+const (
+	slowest = time.Second
+	fastest = time.Millisecond
+)
+
+// slowOnce is how long a halved rate is given to show its effect.
+const slowOnce = time.Second
+
+// Paced tells whether messages of an agent with the given rate must wait for
+// their turn.
+func (p Pace) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
+
+// Lease takes the turn of the next n messages of an agent whose own rate is the
+// given one, and returns the pace that is left to the others.
+func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
+	turn := Turn{Start: now, Every: max(p.Every, interval(rate))}
+	if p.Next.After(now) {
+		turn.Start = p.Next
+	}
+	p.Every = turn.Every
+	p.Next = turn.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
+	return turn, p
+}
+
+// Slow halves the rate because a message was throttled, once a second at most.
+// An agent without a pace had one message every so often.
+func (p Pace) Slow(now time.Time, every time.Duration) Pace {
+	if now.Sub(p.SlowedAt) < slowOnce {
+		return p
+	}
+	if p.Every > 0 {
+		every = p.Every
+	}
+	p.Every = min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
+	p.SlowedAt = now.Truncate(time.Millisecond)
+	if p.Next.Before(now) {
+		p.Next = p.SlowedAt
+	}
+	return p
+}
+
+// Ease raises the rate by some three per cent for each frame that went without
+// a throttled message, up to the agent's own rate; the pace of an agent without
+// one ends in the zero Pace.
+func (p Pace) Ease(frames, rate int) Pace {
+	if p.Every == 0 {
+		return p
+	}
+	for range frames {
+		p.Every = (p.Every * 100 / 103).Truncate(time.Microsecond)
+	}
+	if rate == 0 && p.Every < fastest {
+		return Pace{}
+	}
+	p.Every = max(p.Every, interval(rate))
+	return p
+}
+
+// interval is the time between two messages at a rate a second, 0 for no limit.
+func interval(rate int) time.Duration {
+	if rate <= 0 {
+		return 0
+	}
+	return (time.Second / time.Duration(rate)).Truncate(time.Microsecond)
+}
+
+// Channel is how a tenant's messages reach the provider at present.
+type Channel struct {
+	Tenant Tenant
+	Agent  Agent
+	// Pause names the switch that stops sending, "" where none does: "all",
+	// "tenant", "agent", or "no_agent" for a tenant without one.
+	Pause string
+	Pace  Pace
+}
