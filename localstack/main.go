@@ -1,0 +1,110 @@
+// Command localstack runs the whole service on this machine. `make help` tells
+// what there is; run it in the folder of the project.
+//
+//	localstack [flags] up | run | down | logs | status
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"campaign-dispatch/localstack/progress"
+	"campaign-dispatch/localstack/runner"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "localstack: "+oneLine(err))
+		os.Exit(1)
+	}
+}
+
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+}
+
+func run(ctx context.Context, arguments []string) error {
+	stack, campaign, command, err := parse(arguments)
+	if err != nil {
+		return err
+	}
+	defer stack.Log.Clear()
+	// The background process is this program with the same flags.
+	daemon := append(arguments[:len(arguments)-1:len(arguments)-1], "daemon")
+	switch command {
+	case "up", "run":
+		env, err := stack.Up(ctx, daemon)
+		if err != nil {
+			return err
+		}
+		_ = campaign
+		summary(stack, env)
+		return nil
+	case "down":
+		return stack.Down()
+	case "logs":
+		return stack.Logs(ctx, os.Stdout)
+	case "status":
+		env, ok := stack.Status()
+		if !ok {
+			return errors.New("the stack is not running: start it with `make up`")
+		}
+		summary(stack, env)
+		return nil
+	case "daemon":
+		return stack.Serve(ctx, runner.Handlers{RCS: http.NotFoundHandler(), Sink: http.NotFoundHandler()})
+	default:
+		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", command)
+	}
+}
+
+// parse reads the flags and the command that follows them.
+func parse(arguments []string) (stack runner.Stack, campaign, command string, err error) {
+	stack = runner.Stack{Now: time.Now, Log: progress.New(os.Stdout, time.Now), Parameters: map[string]string{}}
+	flags := flag.NewFlagSet("localstack", flag.ContinueOnError)
+	flags.StringVar(&stack.Dir, "dir", ".local", "where the stack keeps its state")
+	flags.StringVar(&stack.Tools, "tools", ".local", "where downloaded tools and built functions are kept")
+	flags.StringVar(&stack.Name, "name", "campaign-dispatch-local", "name of the CloudFormation stack")
+	flags.IntVar(&stack.Ports.Base, "port", 3000, "port of the service")
+	flags.IntVar(&stack.Ports.AWS, "aws-port", 4566, "port of the emulator of AWS")
+	flags.IntVar(&stack.Ports.RCS, "rcs-port", 3001, "port of the provider simulator")
+	flags.IntVar(&stack.Ports.Sink, "sink-port", 3002, "port of the webhook sink")
+	flags.StringVar(&campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
+	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("it is Name=value")
+		}
+		stack.Parameters[name] = value
+		return nil
+	})
+	if err := flags.Parse(arguments); err != nil {
+		return stack, "", "", err //nolint:wrapcheck // it says all
+	}
+	if flags.NArg() != 1 {
+		return stack, "", "", errors.New("give one command: up, run, down, logs or status")
+	}
+	return stack, campaign, flags.Arg(0), nil
+}
+
+// summary tells where everything is, and what to try next.
+func summary(stack runner.Stack, env stackenv.Env) {
+	for _, line := range []struct{ what, key string }{
+		{"service", "BASE_URL"}, {"provider", "RCS_URL"}, {"webhooks", "WEBHOOK_SINK_URL"}, {"AWS", "AWS_ENDPOINT_URL"},
+	} {
+		stack.Log.Line("  %-9s %s", line.what, env[line.key])
+	}
+	stack.Log.Line("  all of it is in %s", stack.EnvFile())
+}

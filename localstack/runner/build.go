@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Package is a function's deployment package.
+type Package struct {
+	Name string // of its folder under functions/
+	Key  string // of the object it is uploaded as, which changes with its content
+	Zip  []byte
+}
+
+// build compiles every function for this machine and packs it.
+func (s Stack) build(ctx context.Context) ([]Package, error) {
+	step := s.Log.Step("functions")
+	mains, err := filepath.Glob("functions/*/main.go")
+	if err != nil || len(mains) == 0 {
+		return nil, errors.New("there is nothing at functions/*/main.go: run this in the folder of the project")
+	}
+	dir := filepath.Join(s.Tools, "build", runtime.GOARCH)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("make the folder of the built functions: %w", err)
+	}
+	if err := compile(ctx, dir, step.Note); err != nil {
+		return nil, err
+	}
+	packages := make([]Package, len(mains))
+	for i, path := range mains {
+		name := filepath.Base(filepath.Dir(path))
+		if packages[i], err = pack(dir, name); err != nil {
+			return nil, err
+		}
+	}
+	step.Done("built %d for %s", len(packages), runtime.GOARCH)
+	return packages, nil
+}
+
+// compile builds all functions with one command, so that what they share is
+// compiled once, and notes the packages as they are compiled.
+func compile(ctx context.Context, dir string, note func(string, ...any)) error {
+	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags", "-s -w", //nolint:gosec // our own path
+		"-tags", "lambda.norpc", "-o", dir+string(filepath.Separator), "./functions/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	stderr, err := build.StderrPipe()
+	if err != nil {
+		return fmt.Errorf("build the functions: %w", err)
+	}
+	if err := build.Start(); err != nil {
+		return fmt.Errorf("build the functions: %w", err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		said = append(said, lines.Text())
+		note("%d compiled", len(said))
+	}
+	if err := build.Wait(); err != nil {
+		return fmt.Errorf("build the functions: %s", firstProblem(said))
+	}
+	return nil
+}
+
+// firstProblem finds the first complaint of the compiler in what it said.
+func firstProblem(lines []string) string {
+	for _, line := range lines {
+		if strings.Contains(line, ": ") {
+			return line
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
+func pack(dir, name string) (Package, error) {
+	binary, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // we built it
+	if err != nil {
+		return Package{}, fmt.Errorf("read the built function %s: %w", name, err)
+	}
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Store}
+	header.SetMode(0o755)
+	w, err := archive.CreateHeader(header)
+	if err != nil {
+		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+	}
+	if _, err := w.Write(binary); err != nil {
+		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+	}
+	if err := archive.Close(); err != nil {
+		return Package{}, fmt.Errorf("pack the function %s: %w", name, err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return Package{Name: name, Key: name + "-" + hex.EncodeToString(sum[:16]) + ".zip", Zip: b.Bytes()}, nil
+}

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cfn "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// deployedFile holds the digest of what was deployed last.
+const deployedFile = "deployed"
+
+// deploy brings the stack to what the template and the packages say, and
+// returns its outputs. It does nothing where nothing changed.
+func (s Stack) deploy(ctx context.Context, template string, packages []Package) (map[string]string, error) {
+	step := s.Log.Step("deploy")
+	client := cloudformation.NewFromConfig(s.aws().AWS())
+	digest := s.digest(template)
+	before, _ := os.ReadFile(s.state(deployedFile))
+	if string(before) == digest {
+		step.Done("nothing changed")
+		return s.outputs(ctx, client)
+	}
+	step.Note("uploading the functions")
+	if err := s.upload(ctx, packages); err != nil {
+		return nil, err
+	}
+	step.Note("creating resources")
+	if err := s.apply(ctx, client, template, len(before) > 0); err != nil {
+		return nil, err
+	}
+	outputs, err := s.outputs(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(s.state(apiIDFile), outputs["HttpApiId"]); err != nil {
+		return nil, err
+	}
+	step.Done("%s is up to date", s.Name)
+	return outputs, writeFile(s.state(deployedFile), digest)
+}
+
+// digest tells two deployments apart.
+func (s Stack) digest(template string) string {
+	sum := sha256.New()
+	_, _ = sum.Write([]byte(template))
+	for _, p := range s.parameters() {
+		_, _ = fmt.Fprintf(sum, "\n%s=%s", *p.ParameterKey, *p.ParameterValue)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// parameters are the template's parameters, in the order of their names.
+func (s Stack) parameters() []cfn.Parameter {
+	values := map[string]string{
+		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"BaseUrl":      url(s.Ports.Base),
+		"RcsUrl":       url(s.Ports.RCS),
+	}
+	for name, value := range s.Parameters {
+		values[name] = value
+	}
+	parameters := make([]cfn.Parameter, 0, len(values))
+	for name, value := range values {
+		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(value)})
+	}
+	slices.SortFunc(parameters, func(a, b cfn.Parameter) int { return strings.Compare(*a.ParameterKey, *b.ParameterKey) })
+	return parameters
+}
+
+func (s Stack) upload(ctx context.Context, packages []Package) error {
+	client := s3.NewFromConfig(s.aws().AWS(), func(o *s3.Options) { o.UsePathStyle = true })
+	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(artifacts)})
+	if err != nil {
+		return fmt.Errorf("create the bucket of the functions' packages: %w", err)
+	}
+	for _, p := range packages {
+		_, err := client.PutObject(ctx, &s3.PutObjectInput{
+			Bucket: aws.String(artifacts), Key: aws.String(p.Key), Body: bytes.NewReader(p.Zip),
+		})
+		if err != nil {
+			return fmt.Errorf("upload the function %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// apply creates or updates the stack and waits until that is done.
+func (s Stack) apply(ctx context.Context, client *cloudformation.Client, template string, exists bool) error {
+	capabilities := []cfn.Capability{cfn.CapabilityCapabilityIam, cfn.CapabilityCapabilityNamedIam, cfn.CapabilityCapabilityAutoExpand}
+	var err error
+	if exists {
+		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
+			StackName: &s.Name, TemplateBody: &template, Parameters: s.parameters(), Capabilities: capabilities,
+		})
+	} else {
+		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{
+			StackName: &s.Name, TemplateBody: &template, Parameters: s.parameters(), Capabilities: capabilities,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("deploy %s: %w", templateFile, reason(err))
+	}
+	return s.awaitStack(ctx, client)
+}
+
+// awaitStack returns when the deployment is over, with what went wrong first
+// where it failed.
+func (s Stack) awaitStack(ctx context.Context, client *cloudformation.Client) error {
+	const tick = 100 * time.Millisecond
+	for {
+		stack, err := s.describe(ctx, client)
+		if err != nil {
+			return err
+		}
+		switch status := string(stack.StackStatus); {
+		case status == string(cfn.StackStatusCreateComplete), status == string(cfn.StackStatusUpdateComplete):
+			return nil
+		case strings.HasSuffix(status, "_FAILED"), strings.HasSuffix(status, "_COMPLETE") && !strings.HasSuffix(status, "CLEANUP_IN_PROGRESS"):
+			return fmt.Errorf("deploy %s: %s", templateFile, s.firstFailure(ctx, client, status))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("deploy %s: %w", templateFile, ctx.Err())
+		case <-time.After(tick):
+		}
+	}
+}
+
+func (s Stack) describe(ctx context.Context, client *cloudformation.Client) (cfn.Stack, error) {
+	answer, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &s.Name})
+	if err != nil {
+		return cfn.Stack{}, fmt.Errorf("describe the stack: %w", reason(err))
+	}
+	if len(answer.Stacks) == 0 {
+		return cfn.Stack{}, fmt.Errorf("there is no stack %s", s.Name)
+	}
+	return answer.Stacks[0], nil
+}
+
+// firstFailure names the resource that failed first, and why.
+func (s Stack) firstFailure(ctx context.Context, client *cloudformation.Client, status string) string {
+	answer, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &s.Name})
+	if err != nil {
+		return status
+	}
+	for _, event := range slices.Backward(answer.StackEvents) { // they come newest first
+		if strings.HasSuffix(string(event.ResourceStatus), "_FAILED") {
+			return aws.ToString(event.LogicalResourceId) + ": " + aws.ToString(event.ResourceStatusReason)
+		}
+	}
+	return status
+}
+
+func (s Stack) outputs(ctx context.Context, client *cloudformation.Client) (map[string]string, error) {
+	stack, err := s.describe(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	outputs := map[string]string{}
+	for _, o := range stack.Outputs {
+		outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+	}
+	return outputs, nil
+}
+
+// reason shortens an error of the SDK to what the service said.
+func reason(err error) error {
+	var said interface{ ErrorMessage() string }
+	if errors.As(err, &said) && said.ErrorMessage() != "" {
+		return errors.New(said.ErrorMessage())
+	}
+	return err
+}
+
+func writeFile(path, content string) error {
+	// Whoever reads it sees the old content or the new one.
+	temporary := path + "." + strconv.Itoa(os.Getpid())
+	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

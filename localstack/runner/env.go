@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// addresses tells where everything is, by the outputs of the deployment.
+func (s Stack) addresses(outputs map[string]string) stackenv.Env {
+	env := s.aws()
+	env["STACK_NAME"] = s.Name
+	env["BASE_URL"] = url(s.Ports.Base)
+	env["RCS_URL"] = url(s.Ports.RCS)
+	env["WEBHOOK_SINK_URL"] = url(s.Ports.Sink)
+	for key, output := range map[string]string{
+		"AUTH_TABLE":               "AuthTableName",
+		"CAMPAIGNS_TABLE":          "CampaignsTableName",
+		"BUCKET":                   "BucketName",
+		"RELEASE_QUEUE_URL":        "ReleaseQueueUrl",
+		"SEND_QUEUE_URL":           "SendQueueUrl",
+		"RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
+		"SEND_DEAD_LETTERS_URL":    "SendDeadLettersUrl",
+		"SIGNING_KEY_ID":           "SigningKeyId",
+		"SCHEDULE_GROUP":           "ScheduleGroupName",
+		"TOKEN_FUNCTION":           "TokenFunctionName",
+		"DISPATCH_FUNCTION":        "DispatchFunctionName",
+		"CAMPAIGNS_FUNCTION":       "CampaignsFunctionName",
+		"RELEASE_FUNCTION":         "ReleaseFunctionName",
+		"SEND_FUNCTION":            "SendFunctionName",
+		"SWEEP_FUNCTION":           "SweepFunctionName",
+	} {
+		env[key] = outputs[output]
+	}
+	return env
+}
+
+// writeEnv writes the file that tells where everything is.
+func (s Stack) writeEnv(env stackenv.Env) error {
+	var b strings.Builder
+	b.WriteString("# Where everything of the local stack is. It goes with the stack.\n")
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		value := env[key]
+		if strings.ContainsAny(value, " $&;|<>*?#'\"\\`()~") {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		fmt.Fprintf(&b, "%s=%s\n", key, value)
+	}
+	return writeFile(s.EnvFile(), b.String())
+}

@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"net"
+	"net/http"
+	"net/http/httputil"
+	neturl "net/url"
+	"os"
+)
+
+// apiIDFile holds the id of the deployed HTTP API.
+const apiIDFile = "http-api-id"
+
+// proxy is the address of the service. It stands where API Gateway does:
+// whatever the caller says of its own address, X-Forwarded-For is the address
+// it has.
+func (s Stack) proxy() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, err := os.ReadFile(s.state(apiIDFile))
+		if err != nil {
+			http.Error(w, "the stack is not deployed yet", http.StatusServiceUnavailable)
+			return
+		}
+		// The emulator finds an API by its path; a host's name it might take
+		// for one of its own services.
+		api := &neturl.URL{Scheme: "http", Host: address(s.Ports.AWS), Path: "/_aws/execute-api/" + string(id) + "/$default"}
+		forward := httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(api)
+			peer, _, _ := net.SplitHostPort(r.In.RemoteAddr)
+			r.Out.Header.Set("X-Forwarded-For", peer)
+		}}
+		forward.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"gopkg.in/yaml.v3"
+)
+
+const templateFile = "template.yaml"
+
+// artifacts is the bucket that the functions' packages are uploaded to.
+const artifacts = "artifacts"
+
+// packagedTemplate returns the template with each function's CodeUri replaced
+// by the address of its package, as `sam package` does. Everything else,
+// the short forms of the intrinsic functions too, stays as it is.
+func packagedTemplate(packages []Package) (string, error) {
+	source, err := os.ReadFile(templateFile)
+	if err != nil {
+		return "", fmt.Errorf("read the template: %w", err)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(source, &document); err != nil {
+		return "", fmt.Errorf("read %s: %w", templateFile, err)
+	}
+	if len(document.Content) == 0 {
+		return "", fmt.Errorf("%s is empty", templateFile)
+	}
+	resources := member(document.Content[0], "Resources")
+	if resources == nil {
+		return "", fmt.Errorf("%s has no Resources", templateFile)
+	}
+	for i := 1; i < len(resources.Content); i += 2 {
+		if err := pointToPackage(resources.Content[i], packages); err != nil {
+			return "", fmt.Errorf("%s: %s: %w", templateFile, resources.Content[i-1].Value, err)
+		}
+	}
+	packaged, err := yaml.Marshal(&document)
+	if err != nil {
+		return "", fmt.Errorf("write the packaged template: %w", err)
+	}
+	return string(packaged), nil
+}
+
+func pointToPackage(resource *yaml.Node, packages []Package) error {
+	kind := member(resource, "Type")
+	if kind == nil || kind.Value != "AWS::Serverless::Function" {
+		return nil
+	}
+	uri := member(member(resource, "Properties"), "CodeUri")
+	if uri == nil {
+		return errors.New("has no CodeUri")
+	}
+	for _, p := range packages {
+		if path.Clean(uri.Value) == path.Join("functions", p.Name) {
+			uri.Value = "s3://" + artifacts + "/" + p.Key
+			return nil
+		}
+	}
+	return fmt.Errorf("no function was built from %s", uri.Value)
+}
+
+// member returns the value of a mapping's key, or nil.
+func member(mapping *yaml.Node, key string) *yaml.Node {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}

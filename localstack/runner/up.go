@@ -1,0 +1,127 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/localstack/seed"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// Up brings the stack to what the project's files say and returns where
+// everything is. It starts what does not run, deploys what changed, and seeds
+// a new stack. Where it fails, nothing that it started is left running.
+// Daemon are the arguments that make this program call Serve.
+func (s Stack) Up(ctx context.Context, daemon []string) (stackenv.Env, error) {
+	held, err := lock(filepath.Join(s.Dir, "up.lock"))
+	if errors.Is(err, errLocked) {
+		return nil, errors.New("another command is starting this stack just now")
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = held.Close() }()
+	fresh := !s.running()
+	if fresh {
+		if err := s.clear(); err != nil {
+			return nil, err
+		}
+		if err := s.Ports.free(); err != nil {
+			return nil, err
+		}
+	} else if err := s.samePorts(); err != nil {
+		return nil, err
+	}
+	env, err := s.bringUp(ctx, fresh, daemon)
+	if err != nil && fresh {
+		return nil, errors.Join(err, s.stop())
+	}
+	return env, err
+}
+
+func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stackenv.Env, error) {
+	packages, err := s.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	template, err := packagedTemplate(packages)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		step := s.Log.Step("start")
+		if err := s.spawn(ctx, daemon); err != nil {
+			return nil, err
+		}
+		if err := writeFile(s.state(portsFile), fmt.Sprint(s.Ports)); err != nil {
+			return nil, err
+		}
+		step.Done("emulator, proxy, provider simulator and webhook sink are running")
+	}
+	outputs, err := s.deploy(ctx, template, packages)
+	if err != nil {
+		return nil, err
+	}
+	return s.seed(ctx, outputs)
+}
+
+// prepare installs the emulator and builds the functions, side by side.
+func (s Stack) prepare(ctx context.Context) ([]Package, error) {
+	held, err := s.lockTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = held.Close() }()
+	var packages []Package
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.python(ctx) })
+	group.Go(func() (err error) {
+		packages, err = s.build(ctx)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return packages, nil
+}
+
+// lockTools waits for another stack that is preparing the same tools.
+func (s Stack) lockTools(ctx context.Context) (*os.File, error) {
+	const tick = 100 * time.Millisecond
+	for {
+		held, err := lock(filepath.Join(s.Tools, "tools.lock"))
+		if !errors.Is(err, errLocked) {
+			return held, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for another stack's preparations: %w", ctx.Err())
+		case <-time.After(tick):
+		}
+	}
+}
+
+// seed fills a new stack and writes its file. Of a stack that has been seeded
+// it keeps the credentials, and writes anew where everything is.
+func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.Env, error) {
+	step := s.Log.Step("seed")
+	env := s.addresses(outputs)
+	if before, err := stackenv.Read(s.EnvFile()); err == nil {
+		maps.Copy(before, env)
+		step.Done("kept what is there")
+		return before, s.writeEnv(before)
+	}
+	seeded, err := seed.Run(ctx, env, s.Now)
+	if err != nil {
+		return nil, fmt.Errorf("seed the stack: %w", err)
+	}
+	maps.Copy(env, seeded)
+	step.Done("two tenants with credentials and templates")
+	return env, s.writeEnv(env)
+}
