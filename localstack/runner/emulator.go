@@ -62,7 +62,7 @@ func (s Stack) emulatorEnv(dir string) []string {
 		"S3_DATA_DIR=" + filepath.Join(dir, "s3"),
 		"BIND_HOST=127.0.0.1",
 		"MINISTACK_HOST=127.0.0.1", // in the URLs it hands out
-		"IOT_MTLS_ENABLED=0", // or it would listen to the whole network
+		"IOT_MTLS_ENABLED=0",       // or it would listen to the whole network
 		"GATEWAY_PORT=" + strconv.Itoa(s.Ports.AWS),
 		"EDGE_PORT=" + strconv.Itoa(s.Ports.AWS),
 		"AWS_ENDPOINT_URL=" + url(s.Ports.AWS), // handed on to the functions

@@ -15,6 +15,8 @@ const apiIDFile = "http-api-id"
 // whatever the caller says of its own address, X-Forwarded-For is the address
 // it has.
 func (s Stack) proxy() http.Handler {
+	// A call and its answer pass as they are, as many at once as there come.
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := os.ReadFile(s.state(apiIDFile))
 		if err != nil {
@@ -24,7 +26,7 @@ func (s Stack) proxy() http.Handler {
 		// The emulator finds an API by its path; a host's name it might take
 		// for one of its own services.
 		api := &neturl.URL{Scheme: "http", Host: address(s.Ports.AWS), Path: "/_aws/execute-api/" + string(id) + "/$default"}
-		forward := httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		forward := httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(api)
 			peer, _, _ := net.SplitHostPort(r.In.RemoteAddr)
 			r.Out.Header.Set("X-Forwarded-For", peer)

@@ -50,7 +50,7 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	if err != nil {
 		return nil, err
 	}
-	template, err := packagedTemplate(packages)
+	template, err := s.packagedTemplate(packages)
 	if err != nil {
 		return nil, err
 	}
