@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Message is an accepted message, as GET /_sim/messages shows it.
+type Message struct {
+	MessageID string `json:"messageId"`
+	Phone     string `json:"phone"`
+	Text      string `json:"text"` // of a card: title, line feed, description
+	// Attempts counts the well-formed sends of this id, the failed and the
+	// repeated ones too.
+	Attempts int `json:"attempts"`
+	// AcceptedAt is never the same for two messages.
+	AcceptedAt time.Time `json:"acceptedAt"`
+}
+
+// messageKey names a message: its id is its agent's own.
+type messageKey struct{ agentID, messageID string }
+
+// messages holds what was sent, and what of it was accepted, in order.
+type messages struct {
+	mu       sync.Mutex
+	sent     map[messageKey]*Message
+	accepted []*Message
+}
+
+func (ms *messages) clear() {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	ms.sent = map[messageKey]*Message{}
+	ms.accepted = nil
+}
+
+// attempt counts a send of the message and settles it: judge gets the attempt's
+// number, from 1, and says whether it fails. A message that was accepted before
+// keeps its first content.
+func (ms *messages) attempt(key messageKey, m Message, now time.Time, judge func(attempt int) error) error {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	known, ok := ms.sent[key]
+	if !ok {
+		known = &m
+		ms.sent[key] = known
+	}
+	known.Attempts++
+	if err := judge(known.Attempts); err != nil {
+		return err
+	}
+	if known.AcceptedAt.IsZero() {
+		known.AcceptedAt = ms.nextInstant(now)
+		ms.accepted = append(ms.accepted, known)
+	}
+	return nil
+}
+
+// nextInstant returns now, or the instant after the last acceptance where that
+// is later: the instants rise, so that each marks a place in the list.
+func (ms *messages) nextInstant(now time.Time) time.Time {
+	if n := len(ms.accepted); n > 0 {
+		if next := ms.accepted[n-1].AcceptedAt.Add(1); next.After(now) {
+			return next
+		}
+	}
+	return now.UTC()
+}
+
+// known tells whether the message was accepted.
+func (ms *messages) known(key messageKey) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m, ok := ms.sent[key]
+	return ok && !m.AcceptedAt.IsZero()
+}
+
+// after returns the messages that were accepted after the instant, at most
+// limit of them.
+func (ms *messages) after(t time.Time, limit int) []Message {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	from, found := slices.BinarySearchFunc(ms.accepted, t, func(m *Message, t time.Time) int {
+		return m.AcceptedAt.Compare(t)
+	})
+	if found {
+		from++
+	}
+	page := make([]Message, 0, min(limit, len(ms.accepted)-from))
+	for _, m := range ms.accepted[from:][:cap(page)] {
+		page = append(page, *m)
+	}
+	return page
+}

@@ -1,0 +1,68 @@
+// Package sim is a simulator of the RCS provider. It speaks the part of Google's
+// RCS Business Messaging API that a sender of campaigns uses: service account
+// tokens, agent messages with a text or a standalone card, their revocation, and
+// capabilities. A control API under /_sim/ shows what was accepted and makes the
+// provider misbehave.
+package sim
+
+import (
+	"crypto/rsa"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a simulator needs. Every field is required.
+type Options struct {
+	// URL is where the simulator is reached: no path, no trailing slash.
+	URL string
+	// Key is the key of every agent's service account.
+	Key *rsa.PrivateKey
+	// Now is the simulator's clock.
+	Now func() time.Time
+	// Random returns numbers in [0, 1), for the rates of the behaviour.
+	Random func() float64
+}
+
+// Sim is the simulator, an http.Handler. It keeps everything in memory.
+type Sim struct {
+	options   Options
+	routes    *http.ServeMux
+	behaviour atomic.Pointer[Behaviour]
+	accounts  accounts
+	messages  messages
+	fatesMu   sync.RWMutex
+	fates     map[string]string // E.164 number → name in the table of fates
+}
+
+// New returns a simulator that has seen nothing and behaves well.
+func New(options Options) *Sim {
+	s := &Sim{options: options, fates: map[string]string{}}
+	s.behaviour.Store(&Behaviour{})
+	s.messages.clear()
+	s.routes = s.newRoutes()
+	return s
+}
+
+func (s *Sim) newRoutes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /token", s.issueToken)
+	for pattern, serve := range map[string]endpoint{
+		"POST /v1/phones/{phone}/agentMessages":        s.createMessage,
+		"DELETE /v1/phones/{phone}/agentMessages/{id}": s.revokeMessage,
+		"GET /v1/phones/{phone}/capabilities":          s.capabilities,
+		"POST /v1/users:batchGet":                      s.reachableUsers,
+		"GET /_sim/messages":                           s.listMessages,
+		"DELETE /_sim/messages":                        s.clearMessages,
+		"PUT /_sim/behaviour":                          s.setBehaviour,
+		"PUT /_sim/fates":                              s.setFates,
+		"/":                                            unknownPath,
+	} {
+		mux.Handle(pattern, serve)
+	}
+	return mux
+}
+
+// ServeHTTP answers the provider's API and the control API.
+func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
