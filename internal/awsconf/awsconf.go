@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -43,4 +44,14 @@ func transport() *http.Transport {
 		MaxIdleConnsPerHost:   64,
 		ForceAttemptHTTP2:     true,
 	}
+}
+
+// Seconds returns the duration that the variable gives in whole seconds, or
+// fallback seconds where it gives none.
+func Seconds(variable string, fallback int) time.Duration {
+	n, err := strconv.Atoi(os.Getenv(variable))
+	if err != nil {
+		n = fallback
+	}
+	return time.Duration(n) * time.Second
 }

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -121,10 +120,7 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[strin
 		wanted[k.table] = w
 	}
 	rows := make(map[string]Item, len(keys))
-	for try := 0; len(wanted) > 0; try++ {
-		if err := pause(ctx, try); err != nil {
-			return nil, err
-		}
+	for attempt := 0; len(wanted) > 0; attempt++ {
 		out, err := s.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
 		if err != nil {
 			return nil, err
@@ -134,26 +130,22 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[strin
 				rows[rowKey{table, item}.id()] = item
 			}
 		}
-		wanted = out.UnprocessedKeys
+		if wanted = out.UnprocessedKeys; len(wanted) == 0 {
+			break
+		}
+		if err := pause(ctx, attempt+1); err != nil {
+			return nil, err
+		}
 	}
 	return rows, nil
 }
 
-// pause waits before a repeated try, longer each time and never in step with
-// other callers. The first try, 0, does not wait.
+// pause waits before a repeated try; the first, 0, does not wait.
 func pause(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil
 	}
-	limit := min(10*time.Millisecond<<min(try, 6), 500*time.Millisecond)
-	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // spreads load, guards nothing
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return backoff(ctx, try-1)
 }
 
 func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {

@@ -1,0 +1,65 @@
+// Command dispatch is the Lambda function behind the dispatch endpoint.
+package main
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/schedule"
+	"campaign-dispatch/internal/signer"
+)
+
+// earlierNumbers is the memory in bytes for the numbers of earlier batches: some
+// 16 million of them.
+const earlierNumbers = 128 << 20
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	releases := handoff.Releaser{
+		Queue: &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("RELEASE_QUEUE_URL")},
+		Schedules: &schedule.Scheduler{
+			Client: scheduler.NewFromConfig(cfg), Group: os.Getenv("SCHEDULE_GROUP"),
+			QueueARN: os.Getenv("RELEASE_QUEUE_ARN"), RoleARN: os.Getenv("SCHEDULE_ROLE_ARN"),
+		},
+	}
+	service := &dispatch.Service{
+		Tokens: &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
+		Store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
+			Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+		},
+		Blobs: &blob.Store{
+			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+			Bucket: os.Getenv("BUCKET"),
+		},
+		Handoff: releases,
+		Earlier: &dispatch.Earlier{Limit: earlierNumbers},
+		Now:     time.Now,
+		Random:  rand.Reader,
+		BaseURL: os.Getenv("BASE_URL"),
+		Lead:    awsconf.Seconds("MIN_LEAD_SECONDS", 300),
+		Grace:   min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
+	lambda.Start(gateway.Lambda(mux))
+}

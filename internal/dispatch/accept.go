@@ -1,0 +1,240 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/payload"
+)
+
+// maxInlineAnswer is the size in bytes up to which an idempotent answer is kept
+// in its row.
+const maxInlineAnswer = 2 << 10
+
+// staged is what a call has put on S3 so far. Its keys are minted for this call,
+// so that two racing calls never share one.
+type staged struct {
+	done            bool
+	templateVersion int
+	batchKey        campaign.BatchKey
+	payloadKey      string
+	offsets         []int
+	errorsKey       string
+	answer          []byte
+	answerKey       string
+}
+
+// accept writes the call: its blobs side by side, then one transaction, then
+// the hand-off. A hand-off that fails is no failure of the call: sweep finds
+// the batch by its row.
+func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapshot) ([]byte, error) {
+	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
+		return nil, err
+	}
+	a := s.acceptance(c, snapshot)
+	token, err := s.random(16)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Accept(ctx, a, hex.EncodeToString(token))
+	if errors.Is(err, campaign.ErrLostRace) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, errors.Join(errUnsettled, err)
+	}
+	c.accepted = true
+	s.Earlier.Add(a.Batch.ID, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
+	if a.Batch.Accepted > 0 {
+		if err := s.Handoff.HandOff(ctx, a.Batch); err != nil {
+			slog.WarnContext(ctx, "the hand-off failed, sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
+		}
+	}
+	return c.staged.answer, nil
+}
+
+func (s *Service) acceptance(c *call, snapshot campaign.Snapshot) campaign.Acceptance {
+	a := campaign.Acceptance{
+		Batch:    s.batch(c),
+		Campaign: c.req.name.value,
+		Ordinal:  1,
+		Packed:   numberset.Pack(c.numbers),
+		ClientID: c.clientID, IdempotencyKey: c.key,
+	}
+	if snapshot.Meta != nil {
+		a.Ordinal = snapshot.Meta.Batches + 1
+	}
+	if c.key != "" {
+		a.Answer = campaign.Answer{BodyHash: c.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
+		a.AnswerUntil = c.now.Add(answerLife)
+	}
+	return a
+}
+
+func (s *Service) batch(c *call) campaign.Batch {
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{
+			ID:      campaign.ID{Tenant: c.tenant, CampaignID: c.req.id()},
+			BatchID: campaign.BatchID(c.req.batch.value),
+		},
+		Name:            c.req.batch.value,
+		Key:             c.staged.batchKey,
+		TemplateID:      c.req.template(),
+		TemplateVersion: c.staged.templateVersion,
+		Payload:         c.staged.payloadKey,
+		Offsets:         c.staged.offsets,
+		AcceptedAt:      c.now,
+		Due:             c.times.due,
+		NotAfter:        c.times.notAfter,
+		Scheduled:       c.req.schedule.sent(),
+		State:           campaign.BatchPending,
+		NextCheck:       c.times.due.Add(s.Grace),
+	}
+	for i := range c.req.messages {
+		if c.req.messages[i].rejection == nil {
+			b.Accepted++
+		}
+	}
+	b.Rejected = len(c.req.messages) - b.Accepted
+	if b.Accepted == 0 { // there is nothing to send
+		b.State, b.NextCheck = campaign.BatchSent, time.Time{}
+	}
+	return b
+}
+
+// stage puts the payload, the error file and a long answer on S3, side by side.
+// A call that lost a race keeps what it has staged unless the template changed
+// meanwhile.
+func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error {
+	if c.staged.done && c.staged.templateVersion == t.Version {
+		return nil
+	}
+	s.discard(ctx, c)
+	if err := s.mintKeys(c, t.Version); err != nil {
+		return err
+	}
+	puts, ctx := errgroup.WithContext(ctx)
+	put := func(key string, body []byte, contentType string) {
+		puts.Go(func() error { return s.Blobs.Put(ctx, key, body, contentType) })
+	}
+	answer := newAnswer(c.req)
+	if answer.Accepted > 0 {
+		body, offsets := encode(c.req, t.Variables())
+		c.staged.offsets = offsets
+		put(c.staged.payloadKey, body, "application/octet-stream")
+	}
+	if answer.Rejected >= errorFileFrom {
+		file, err := errorFile(c.req)
+		if err != nil {
+			return fmt.Errorf("write the error file: %w", err)
+		}
+		put("errors/"+c.staged.errorsKey+".csv", file, "text/csv; charset=utf-8")
+		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsKey + ".csv"
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	c.staged.answer = body
+	if c.key != "" && len(body) > maxInlineAnswer {
+		put(c.staged.answerKey, body, "application/json")
+	} else {
+		c.staged.answerKey = ""
+	}
+	c.staged.done = true
+	return puts.Wait()
+}
+
+func (s *Service) mintKeys(c *call, templateVersion int) error {
+	secret, err := s.random(32 + 16 + 16 + 10)
+	if err != nil {
+		return err
+	}
+	name := base64.RawURLEncoding.EncodeToString
+	c.staged = staged{
+		templateVersion: templateVersion,
+		batchKey:        campaign.BatchKey(secret[64:74]),
+		errorsKey:       name(secret[:32]),
+		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + name(secret[32:48]),
+		answerKey:       "answers/" + name(secret[48:64]),
+	}
+	return nil
+}
+
+func (s *Service) random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(s.Random, b); err != nil {
+		return nil, fmt.Errorf("read random bytes: %w", err)
+	}
+	return b, nil
+}
+
+// encode writes the accepted messages with the values of the template's
+// variables.
+func encode(q *request, variables []string) (body []byte, offsets []int) {
+	var w payload.Writer
+	values := make([][]byte, len(variables))
+	for i := range q.messages {
+		m := &q.messages[i]
+		if m.rejection != nil {
+			continue
+		}
+		for v, name := range variables {
+			values[v] = find(q.vars[m.vars[0]:m.vars[1]], name).value
+		}
+		w.Add(uint64(m.number), m.uid, values)
+	}
+	return w.Finish()
+}
+
+// discardTimeout bounds the clean-up after a refused call, whose own time may
+// be over.
+const discardTimeout = 2 * time.Second
+
+// discard deletes what the call has staged. What cannot be deleted is left to
+// the bucket's lifecycle.
+func (s *Service) discard(ctx context.Context, c *call) {
+	if !c.staged.done {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
+	defer cancel()
+	keys := []string{c.staged.payloadKey, "errors/" + c.staged.errorsKey + ".csv"}
+	if c.staged.answerKey != "" {
+		keys = append(keys, c.staged.answerKey)
+	}
+	for _, key := range keys {
+		if err := s.Blobs.Delete(ctx, key); err != nil {
+			slog.WarnContext(ctx, "a refused call's blob was left behind", "error", err)
+		}
+	}
+	c.staged = staged{}
+}
+
+// pause waits before a call that lost a race is judged again, longer each time
+// and out of step with the others.
+func pause(ctx context.Context, race int) error {
+	if race == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(rand.N(min(time.Duration(race)*20*time.Millisecond, 400*time.Millisecond))) //nolint:gosec // spreads load
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

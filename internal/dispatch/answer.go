@@ -1,0 +1,111 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strconv"
+	"strings"
+)
+
+// errorFileFrom is the number of rejected phones from which on an error file is
+// written.
+const errorFileFrom = 6
+
+// answer is the body of a 202.
+type answer struct {
+	CampaignID string   `json:"campaignId"`
+	Status     string   `json:"status"`
+	Accepted   int      `json:"accepted"`
+	Rejected   int      `json:"rejected"`
+	Feedback   feedback `json:"feedback"`
+}
+
+type feedback struct {
+	InvalidPhones []invalidPhone `json:"invalidPhones"`
+	ErrorFileURL  string         `json:"errorFileUrl,omitempty"`
+}
+
+type invalidPhone struct {
+	Phone  string `json:"phone"`
+	Reason string `json:"reason"`
+	Code   string `json:"code"`
+}
+
+// dryAnswer is the body of a dry run's 200.
+type dryAnswer struct {
+	answer
+	DryRun bool         `json:"dryRun"`
+	Valid  bool         `json:"valid"`
+	Errors []dryProblem `json:"errors"`
+}
+
+type dryProblem struct {
+	Status  int    `json:"status"`
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+// newAnswer returns the answer to an accepted call, without an error file.
+func newAnswer(q *request) answer {
+	a := answer{CampaignID: q.campaignID.value, Status: "sending", Feedback: feedback{InvalidPhones: []invalidPhone{}}}
+	if q.schedule.sent() {
+		a.Status = "scheduled"
+	}
+	for i := range q.messages {
+		m := &q.messages[i]
+		if m.rejection == nil {
+			a.Accepted++
+			continue
+		}
+		a.Rejected++
+		a.Feedback.InvalidPhones = append(a.Feedback.InvalidPhones,
+			invalidPhone{string(m.phone), m.rejection.Reason, m.rejection.Code})
+	}
+	return a
+}
+
+// maxErrors is the number of violations that an answer lists.
+const maxErrors = 100
+
+func newDryAnswer(q *request, wrong violations) dryAnswer {
+	a := dryAnswer{answer: newAnswer(q), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{}}
+	for _, v := range wrong[:min(len(wrong), maxErrors)] {
+		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
+	}
+	return a
+}
+
+// errorFile returns the rejected messages as CSV (RFC 4180, UTF-8), one line
+// each, with the position of the message in the call from 1.
+func errorFile(q *request) ([]byte, error) {
+	var file bytes.Buffer
+	w := csv.NewWriter(&file)
+	w.UseCRLF = true
+	rows := [][]string{{"line", "phone", "uid", "code", "reason"}}
+	for i := range q.messages {
+		if m := &q.messages[i]; m.rejection != nil {
+			rows = append(rows, []string{
+				strconv.Itoa(i + 1), phoneCell(string(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
+			})
+		}
+	}
+	err := w.WriteAll(rows)
+	return file.Bytes(), err
+}
+
+// cell keeps a spreadsheet from taking a text for a formula.
+func cell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// phoneCell leaves a number with its + as it was sent.
+func phoneCell(s string) string {
+	if digits, plus := strings.CutPrefix(s, "+"); plus && strings.Trim(digits, "0123456789") == "" {
+		return s
+	}
+	return cell(s)
+}

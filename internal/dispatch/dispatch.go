@@ -1,0 +1,253 @@
+// Package dispatch accepts dispatch calls: it judges a call by the rows that it
+// rests on, writes all of it or nothing in one transaction, and hands the batch
+// on to be released.
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+)
+
+// MaxBody is the size of a request's body in bytes, decoded, that is read.
+const MaxBody = 4 << 20
+
+// answerLife is how long the 202 of an idempotency key is repeated.
+const answerLife = 24 * time.Hour
+
+// Store reads and writes what a dispatch call rests on.
+type Store interface {
+	Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error)
+	// Accept returns an error that wraps campaign.ErrLostRace when nothing was
+	// written because a row has changed since it was read.
+	Accept(ctx context.Context, a campaign.Acceptance, token string) error
+}
+
+// Blobs keeps payloads, error files and long answers.
+type Blobs interface {
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
+}
+
+// Tokens tells whose a request's access token is.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Handoff passes an accepted batch on to be released when it is due.
+type Handoff interface {
+	HandOff(ctx context.Context, b campaign.Batch) error
+}
+
+// Service answers POST /api/v1/external/campaigns/dispatch.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Blobs   Blobs
+	Handoff Handoff
+	Earlier *Earlier
+	Now     func() time.Time
+	Random  io.Reader
+	BaseURL string        // configured address of the service, or ""
+	Lead    time.Duration // a schedule is at least this far ahead
+	// Grace is how long after its due time an unreleased batch is left to the
+	// hand-off before sweep takes care of it.
+	Grace time.Duration
+}
+
+// call is one dispatch call on its way through the rules.
+type call struct {
+	tenant, clientID string
+	key              string // Idempotency-Key
+	bodyHash         [sha256.Size]byte
+	base             string
+	now              time.Time
+	dryRun           bool
+	tooLarge         error // the answer to a body over MaxBody
+	req              *request
+	wrong            violations // of the body alone
+	times            times
+	numbers          []uint64 // accepted ones, sorted
+	staged           staged
+	accepted         bool
+}
+
+// ServeDispatch answers one dispatch call, or returns the *gateway.Problem to
+// answer.
+func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
+	base := gateway.BaseURL(r, s.BaseURL)
+	claims, err := s.Tokens.Authorize(r, base, campaign.ScopeDispatch)
+	if err != nil {
+		return err
+	}
+	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now()}
+	c.dryRun = r.URL.Query().Get("dryRun") == "true"
+	s.read(c, r)
+	body, status, err := s.decide(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return err
+}
+
+// read takes the call in. What is wrong with it is noted, not answered: a
+// revoked credential comes first, and takes a look at its row.
+func (s *Service) read(c *call, r *http.Request) {
+	c.req = &request{}
+	key, sent := idempotencyKey(r.Header)
+	if c.key = key; sent && !validKey(key) {
+		c.key = ""
+		c.wrong.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
+	}
+	body, err := gateway.Body(r, MaxBody)
+	if err != nil {
+		c.tooLarge = err
+		return
+	}
+	if c.dryRun {
+		c.key = "" // nothing is kept, so nothing is repeated
+	}
+	if c.key != "" {
+		c.bodyHash = sha256.Sum256(body)
+	}
+	req, wrong := readRequest(body)
+	c.req, c.wrong = req, append(c.wrong, wrong...)
+	var late violations
+	c.times, late = req.checkTimes(c.now, s.Lead)
+	c.wrong = append(c.wrong, late...)
+	c.numbers = req.numbers()
+}
+
+func idempotencyKey(h http.Header) (key string, sent bool) {
+	values := h.Values("Idempotency-Key")
+	if len(values) == 0 {
+		return "", false
+	}
+	return values[0], true
+}
+
+func validKey(key string) bool {
+	visible := func(c rune) bool { return c > ' ' && c <= '~' }
+	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(c rune) bool { return !visible(c) }) < 0
+}
+
+// maxRaces bounds how often a call is judged again because another was faster.
+const maxRaces = 40
+
+// decide judges the call until it is accepted, refused, or has lost too many
+// races.
+func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int, err error) {
+	for race := range maxRaces {
+		if err = pause(ctx, race); err != nil {
+			break
+		}
+		body, status, err = s.attempt(ctx, c)
+		if !errors.Is(err, campaign.ErrLostRace) {
+			break
+		}
+	}
+	if !c.accepted && !errors.Is(err, errUnsettled) {
+		s.discard(ctx, c)
+	}
+	if problem := (*gateway.Problem)(nil); err != nil && !errors.As(err, &problem) {
+		slog.ErrorContext(ctx, "a dispatch call could not be decided", "error", err)
+		return nil, 0, tryAgain()
+	}
+	return body, status, err
+}
+
+// errUnsettled says that it is unknown whether a call was accepted: its blobs
+// may belong to an accepted batch.
+var errUnsettled = errors.New("the outcome of the transaction is unknown")
+
+func tryAgain() *gateway.Problem {
+	return &gateway.Problem{
+		Status: http.StatusServiceUnavailable, Code: "try_again",
+		Detail: "the call could not be decided in time: repeat it, with the same Idempotency-Key where you use one",
+		Header: http.Header{"Retry-After": {"1"}},
+	}
+}
+
+// attempt reads, judges and, where nothing speaks against it, accepts the call.
+func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
+	snapshot, earlier, err := s.look(ctx, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	if credential := snapshot.Credential; credential == nil || credential.Revoked() || credential.Tenant != c.tenant {
+		return nil, 0, accesstoken.InvalidToken()
+	}
+	if c.tooLarge != nil {
+		return nil, 0, c.tooLarge
+	}
+	if snapshot.Answer != nil {
+		body, err = s.repeat(ctx, c, *snapshot.Answer)
+		return body, http.StatusAccepted, err
+	}
+	wrong := judge(c, snapshot, earlier)
+	if c.dryRun {
+		body, err = json.Marshal(newDryAnswer(c.req, wrong))
+		return body, http.StatusOK, err
+	}
+	if problem := wrong.problem(); problem != nil {
+		return nil, 0, problem
+	}
+	body, err = s.accept(ctx, c, snapshot)
+	return body, http.StatusAccepted, err
+}
+
+// look reads what the call rests on, and which of its numbers an earlier batch
+// holds.
+func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, []uint64, error) {
+	q := campaign.Question{
+		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
+		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
+		BatchID: campaign.BatchID(c.req.batch.value),
+	}
+	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
+	for {
+		q.KnownSets = s.Earlier.Known(id)
+		snapshot, err := s.Store.Snapshot(ctx, q)
+		if err != nil || snapshot.Meta == nil {
+			return snapshot, nil, err
+		}
+		earlier, complete, err := s.Earlier.Find(id, snapshot.Sets, snapshot.Meta.Batches, c.numbers)
+		if err != nil || complete {
+			return snapshot, earlier, err
+		}
+		q.Consistent = true
+	}
+}
+
+// repeat answers a call whose idempotency key has an answer already.
+func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {
+	if string(a.BodyHash) != string(c.bodyHash[:]) {
+		return nil, &gateway.Problem{
+			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
+			Detail: "this Idempotency-Key was used with another body: use a new key for a new call",
+		}
+	}
+	if a.BlobKey == "" {
+		return a.Body, nil
+	}
+	body, err := s.Blobs.Get(ctx, a.BlobKey)
+	if err != nil {
+		return nil, fmt.Errorf("get the answer of an idempotency key: %w", err)
+	}
+	return body, nil
+}

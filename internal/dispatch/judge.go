@@ -1,0 +1,120 @@
+package dispatch
+
+import (
+	"net/http"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/jsonscan"
+)
+
+// judge returns all that speaks against a call, in the order in which the
+// rules stand; its first violation decides the answer. earlier are the numbers
+// of the call that an earlier batch of the campaign holds.
+func judge(c *call, s campaign.Snapshot, earlier []uint64) violations {
+	wrong := slices.Clone(c.wrong)
+	if c.req.templateID.sent() {
+		wrong = append(wrong, judgeTemplate(c, s.Template)...)
+	}
+	if c.req.id() != "" {
+		wrong = append(wrong, judgeCampaign(c, s, earlier)...)
+	}
+	return wrong
+}
+
+func judgeTemplate(c *call, t *campaign.Template) violations {
+	switch {
+	case t == nil:
+		return violations{{http.StatusNotFound, "/templateId", "template_not_found", "there is no template with this templateId"}}
+	case t.Tenant != c.tenant:
+		return violations{{http.StatusForbidden, "/templateId", "template_of_another_tenant", "the template belongs to another tenant"}}
+	}
+	return judgeVariables(c.req, t.Variables())
+}
+
+// judgeVariables looks for the variables that the template needs, and for no
+// others.
+func judgeVariables(q *request, needed []string) (wrong violations) {
+	for i := range q.messages {
+		vars := q.vars[q.messages[i].vars[0]:q.messages[i].vars[1]]
+		for _, name := range needed {
+			switch v := find(vars, name); {
+			case v == nil, v.kind == jsonscan.Null:
+				wrong.add(messagePointer(i, "vars", name), "missing_variable", "the template needs this variable")
+			case v.kind == jsonscan.Array, v.kind == jsonscan.Object:
+				wrong.add(messagePointer(i, "vars", name), "invalid_variable", "must be a string, a number or a boolean")
+			}
+		}
+	}
+	return wrong
+}
+
+func find(vars []variable, name string) *variable {
+	for i := range vars {
+		if string(vars[i].name) == name {
+			return &vars[i]
+		}
+	}
+	return nil
+}
+
+func judgeCampaign(c *call, s campaign.Snapshot, earlier []uint64) violations {
+	if s.Meta == nil {
+		return judgeCreation(s)
+	}
+	conflict := func(pointer, code, detail string) violation {
+		return violation{http.StatusConflict, pointer, code, detail}
+	}
+	var wrong violations
+	if absent(c.req.batch.kind) {
+		wrong.add("/batch", "batch_required", "the campaign exists already: name the batch that extends it")
+	}
+	if s.Meta.Cancelled {
+		wrong = append(wrong, conflict("/campaignId", "campaign_cancelled", "the campaign was cancelled"))
+	}
+	if s.Batch != nil && c.req.batch.sent() {
+		wrong = append(wrong, conflict("/batch", "batch_already_used", "the campaign has a batch of this name already"))
+	}
+	for _, i := range messagesWith(c.req, earlier) {
+		wrong = append(wrong, conflict(messagePointer(i, "phone"), "number_already_dispatched",
+			"an earlier batch of the campaign holds this number"))
+	}
+	if s.Meta.Name != c.req.name.value {
+		wrong = append(wrong, conflict("/name", "campaign_name_mismatch", "the campaign exists already under another name"))
+	}
+	return wrong
+}
+
+func judgeCreation(s campaign.Snapshot) violations {
+	if !s.NameTaken {
+		return nil
+	}
+	return violations{{http.StatusConflict, "/name", "campaign_name_taken", "another campaign has this name already"}}
+}
+
+// messagesWith returns the indexes of the messages to one of the numbers, which
+// are sorted.
+func messagesWith(q *request, numbers []uint64) (indexes []int) {
+	if len(numbers) == 0 {
+		return nil
+	}
+	for i := range q.messages {
+		m := &q.messages[i]
+		if _, found := slices.BinarySearch(numbers, uint64(m.number)); found && m.rejection == nil {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
+}
+
+// numbers returns the accepted numbers of a call, sorted, each once.
+func (q *request) numbers() []uint64 {
+	numbers := make([]uint64, 0, len(q.messages))
+	for i := range q.messages {
+		if m := &q.messages[i]; m.rejection == nil {
+			numbers = append(numbers, uint64(m.number))
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}

@@ -1,0 +1,212 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/payload"
+)
+
+const racers = 12
+
+// race posts all bodies at once, each through a process of its own, and returns
+// the answers in their order.
+func race(b *bench, bodies []string, headers ...string) []reply {
+	b.t.Helper()
+	replies := make([]reply, len(bodies))
+	var ready, done sync.WaitGroup
+	ready.Add(1)
+	for i, body := range bodies {
+		service := *b.Service
+		service.Earlier = &dispatch.Earlier{Limit: 1 << 20}
+		process := *b
+		process.Service = &service
+		done.Go(func() {
+			ready.Wait()
+			replies[i] = process.post(body, headers...)
+		})
+	}
+	ready.Done()
+	done.Wait()
+	return replies
+}
+
+// winner checks that exactly one call was accepted and the others were answered
+// with one of the codes.
+func winner(t *testing.T, replies []reply, codes ...string) int {
+	t.Helper()
+	won := -1
+	for i, r := range replies {
+		switch {
+		case r.status == http.StatusAccepted && won >= 0:
+			t.Fatalf("calls %d and %d were both accepted", won, i)
+		case r.status == http.StatusAccepted:
+			won = i
+		default:
+			found := false
+			for _, code := range codes {
+				found = found || r.Code == code
+			}
+			if !found {
+				t.Errorf("call %d: %d %q, want one of %v", i, r.status, r.Code, codes)
+			}
+		}
+	}
+	if won < 0 {
+		t.Fatal("no call was accepted")
+	}
+	return won
+}
+
+func TestRacingCallsHaveOneWinner(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before bool // the campaign exists
+		call   func(id string, i int) fields
+		codes  []string
+	}{
+		"the same new campaignId and no batch": {false, func(id string, i int) fields {
+			return fields{"campaignId": id, "name": "n", "messages": messages(11987654321+i, 1)}
+		}, []string{"batch_required"}},
+		"the same name": {false, func(_ string, i int) fields {
+			return fields{"campaignId": newUUID(), "name": "n", "messages": messages(11987654321+i, 1)}
+		}, []string{"campaign_name_taken"}},
+		"the same batch": {true, func(id string, i int) fields {
+			return fields{"campaignId": id, "name": "n", "batch": "b", "messages": messages(11987654321+i, 1)}
+		}, []string{"batch_already_used"}},
+		"batches that share one number": {true, func(id string, i int) fields {
+			return fields{"campaignId": id, "name": "n", "batch": fmt.Sprint(i),
+				"messages": append(messages(11987654321, 1), messages(21987654321+i, 1)...)}
+		}, []string{"number_already_dispatched"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			id := newUUID()
+			if test.before {
+				b.post(b.body(fields{"campaignId": id, "name": "n", "messages": messages(31987654321, 1)})).accepted(t)
+				b.handoffs.batches = nil
+			}
+			bodies := make([]string, racers)
+			calls := make([]fields, racers)
+			for i := range bodies {
+				calls[i] = test.call(id, i)
+				bodies[i] = b.body(calls[i])
+			}
+			won := winner(t, race(b, bodies), test.codes...)
+			b.sendsOnly(calls[won]["messages"].([]fields))
+		})
+	}
+}
+
+// sendsOnly checks that what was handed on is the payload of these messages.
+func (b *bench) sendsOnly(want []fields) {
+	b.t.Helper()
+	if len(b.handoffs.batches) != 1 {
+		b.t.Fatalf("%d batches handed on, want 1", len(b.handoffs.batches))
+	}
+	batch := b.handoffs.batches[0]
+	body, err := b.Blobs.Get(b.t.Context(), batch.Payload)
+	b.must(err)
+	sent, err := payload.Decode(body[batch.Offsets[0]:batch.Offsets[1]])
+	b.must(err)
+	if len(sent) != len(want) {
+		b.t.Fatalf("%d messages, want %d", len(sent), len(want))
+	}
+	for i, m := range sent {
+		if m.Phone != "+55"+want[i]["phone"].(string) {
+			b.t.Errorf("message %d is not the winner's", i)
+		}
+	}
+}
+
+func TestRacingCallsWithDisjointNumbersAreAllAccepted(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]bool{"extending": true, "creating": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			id := newUUID()
+			if before {
+				b.post(b.body(fields{"campaignId": id, "name": "n", "messages": messages(31987654321, 1)})).accepted(t)
+			}
+			bodies := make([]string, racers)
+			for i := range bodies {
+				bodies[i] = b.body(fields{"campaignId": id, "name": "n", "batch": fmt.Sprint(i), "messages": messages(11987650000+100*i, 100)})
+			}
+			for i, r := range race(b, bodies) {
+				if r.status != http.StatusAccepted {
+					t.Errorf("call %d: %d %s", i, r.status, r.body)
+				}
+			}
+		})
+	}
+}
+
+func TestRacingCallsWithOneIdempotencyKeyGetTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bodies := make([]string, racers)
+	bodies[0] = b.body(nil)
+	for i := range bodies {
+		bodies[i] = bodies[0]
+	}
+	for i, r := range race(b, bodies, "Idempotency-Key", "k") {
+		if r.status != http.StatusAccepted {
+			t.Errorf("call %d: %d %s", i, r.status, r.body)
+		}
+	}
+	if len(b.handoffs.batches) != 1 {
+		t.Errorf("%d batches handed on, want 1", len(b.handoffs.batches))
+	}
+}
+
+func TestAFailedHandOffIsLeftToSweep(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.handoffs.fail = errors.New("the queue is away")
+	b.post(b.body(nil)).accepted(t)
+	if next := b.handoffs.batches[0].NextCheck; next.Sub(b.now) != b.Grace {
+		t.Errorf("sweep looks at the batch %v after its due time, want %v", next.Sub(b.now), b.Grace)
+	}
+}
+
+// unsure is a store whose transaction ends in an error that says nothing.
+type unsure struct {
+	dispatch.Store
+	committed bool
+}
+
+func (u unsure) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
+	if u.committed {
+		if err := u.Store.Accept(ctx, a, token); err != nil {
+			return err
+		}
+	}
+	return errors.New("the answer was lost")
+}
+
+func TestAnUnknownOutcomeMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			body := b.body(nil)
+			b.Store = unsure{b.store, committed}
+			got := b.post(body, "Idempotency-Key", "k")
+			got.want(t, http.StatusServiceUnavailable, "try_again")
+			if got.header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			b.Store = b.store
+			b.post(body, "Idempotency-Key", "k").accepted(t)
+		})
+	}
+}

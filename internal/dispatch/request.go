@@ -1,0 +1,451 @@
+package dispatch
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/phone"
+)
+
+// maxText is the number of characters that a name, batch or uid may have.
+const maxText = 1000
+
+// request is a dispatch call as it was sent. Byte slices point into its body.
+type request struct {
+	campaignID text
+	name       text
+	templateID text
+	batch      text
+	schedule   text
+	notAfter   text
+	kind       jsonscan.Kind // of messages
+	messages   []message
+	vars       []variable // of all messages, each message's side by side
+}
+
+// text is a field that must be a string. Its kind is jsonscan.Invalid where the
+// field is absent; null counts as absent.
+type text struct {
+	value string
+	kind  jsonscan.Kind
+}
+
+func (t text) sent() bool { return t.kind == jsonscan.String }
+
+func absent(kind jsonscan.Kind) bool { return kind == jsonscan.Invalid || kind == jsonscan.Null }
+
+// message is one item of messages.
+type message struct {
+	phone     []byte
+	uid       []byte
+	number    phone.Number
+	rejection *phone.Rejection // nil for an accepted number
+	vars      [2]int           // its part of request.vars
+}
+
+// variable is one member of a message's vars.
+type variable struct {
+	name  []byte
+	value []byte
+	kind  jsonscan.Kind
+}
+
+// reader reads a request and gathers all that is wrong with it.
+type reader struct {
+	scan  *jsonscan.Scanner
+	req   *request
+	wrong violations
+}
+
+// readRequest reads a body. The violations are empty for a body whose fields
+// are all well-formed; whether they fit the template and the campaign is judged
+// later.
+func readRequest(body []byte) (*request, violations) {
+	r := reader{scan: jsonscan.New(body), req: &request{}}
+	if err := r.document(); err != nil {
+		return r.req, violations{syntaxViolation(err)}
+	}
+	r.checkFields()
+	return r.req, r.wrong
+}
+
+func syntaxViolation(err error) violation {
+	malformed := &jsonscan.Error{}
+	if !errors.As(err, &malformed) {
+		malformed = &jsonscan.Error{Code: "malformed_json", Detail: "the body is not JSON"}
+	}
+	detail := malformed.Detail + " (at byte " + strconv.Itoa(malformed.Offset) + ")"
+	return violation{status: http.StatusBadRequest, code: malformed.Code, detail: detail}
+}
+
+func (r *reader) document() error {
+	if r.scan.Peek() != jsonscan.Object {
+		if _, err := r.scan.Raw(); err != nil {
+			return err
+		}
+		r.wrong.add("", "invalid_type", "the body must be a JSON object")
+		return r.scan.End()
+	}
+	if err := r.object(r.field); err != nil {
+		return err
+	}
+	return r.scan.End()
+}
+
+// object calls member for each member of the next value, an object.
+func (r *reader) object(member func(name []byte) error) error {
+	if err := r.scan.EnterObject(); err != nil {
+		return err
+	}
+	for {
+		name, ok, err := r.scan.NextMember()
+		if err != nil || !ok {
+			return err
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reader) field(name []byte) (err error) {
+	q := r.req
+	switch string(name) {
+	case "campaignId":
+		q.campaignID, err = r.text("/campaignId")
+	case "name":
+		q.name, err = r.text("/name")
+	case "templateId":
+		q.templateID, err = r.text("/templateId")
+	case "batch":
+		q.batch, err = r.text("/batch")
+	case "schedule":
+		q.schedule, err = r.text("/schedule")
+	case "notAfter":
+		q.notAfter, err = r.text("/notAfter")
+	case "messages":
+		err = r.messages()
+	default:
+		_, err = r.scan.Raw()
+	}
+	return err
+}
+
+func (r *reader) text(pointer string) (text, error) {
+	b, kind, err := r.bytes(func() string { return pointer })
+	return text{string(b), kind}, err
+}
+
+// bytes reads a value that must be a string or null, and says what it was.
+func (r *reader) bytes(pointer func() string) (value []byte, kind jsonscan.Kind, err error) {
+	kind = r.scan.Peek()
+	if kind == jsonscan.String {
+		value, err = r.scan.String()
+		return value, kind, err
+	}
+	if _, err = r.scan.Raw(); err != nil {
+		return nil, kind, err
+	}
+	if kind != jsonscan.Null {
+		r.wrong.add(pointer(), "invalid_type", "must be a string")
+	}
+	return nil, kind, nil
+}
+
+func (r *reader) messages() error {
+	r.req.kind = r.scan.Peek()
+	if r.req.kind == jsonscan.Null {
+		_, err := r.scan.Raw()
+		return err
+	}
+	if r.req.kind != jsonscan.Array {
+		return r.wrongType("/messages", "must be an array of messages")
+	}
+	if err := r.scan.EnterArray(); err != nil {
+		return err
+	}
+	for count := 0; ; count++ {
+		ok, err := r.scan.NextElement()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return r.countMessages(count)
+		}
+		if err := r.element(count); err != nil {
+			return err
+		}
+	}
+}
+
+// element reads one item of messages; those beyond the limit are only checked
+// to be JSON.
+func (r *reader) element(i int) error {
+	if i >= campaign.MaxMessages {
+		_, err := r.scan.Raw()
+		return err
+	}
+	if r.scan.Peek() != jsonscan.Object {
+		r.req.messages = append(r.req.messages, message{})
+		return r.wrongType(messagePointer(i), "must be an object")
+	}
+	return r.message(i)
+}
+
+func (r *reader) countMessages(count int) error {
+	if count == 0 {
+		r.wrong.add("/messages", "messages_empty", "messages must hold at least one message")
+	}
+	if count > campaign.MaxMessages {
+		r.wrong.add("/messages", "too_many_messages",
+			"messages holds "+strconv.Itoa(count)+" items, at most "+strconv.Itoa(campaign.MaxMessages)+" are allowed in one call")
+	}
+	return nil
+}
+
+func (r *reader) message(i int) error {
+	m := message{vars: [2]int{len(r.req.vars), len(r.req.vars)}}
+	var phoneKind, uidKind jsonscan.Kind
+	err := r.object(func(name []byte) (err error) {
+		switch string(name) {
+		case "phone":
+			m.phone, phoneKind, err = r.bytes(func() string { return messagePointer(i, "phone") })
+		case "uid":
+			m.uid, uidKind, err = r.bytes(func() string { return messagePointer(i, "uid") })
+		case "vars":
+			m.vars, err = r.vars(i)
+		default:
+			_, err = r.scan.Raw()
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.checkPhone(i, &m, phoneKind)
+	r.checkUID(i, m.uid, uidKind)
+	r.req.messages = append(r.req.messages, m)
+	return nil
+}
+
+func (r *reader) checkPhone(i int, m *message, kind jsonscan.Kind) {
+	switch {
+	case kind == jsonscan.String:
+		m.number, m.rejection = phone.Parse(m.phone)
+	case absent(kind):
+		r.wrong.add(messagePointer(i, "phone"), "missing_phone", "every message needs a phone")
+	}
+}
+
+func (r *reader) checkUID(i int, uid []byte, kind jsonscan.Kind) {
+	switch {
+	case absent(kind), kind == jsonscan.String && blank(uid):
+		r.wrong.add(messagePointer(i, "uid"), "missing_uid", "every message needs a uid that is not blank")
+	case len(uid) > maxText && utf8.RuneCount(uid) > maxText:
+		r.wrong.add(messagePointer(i, "uid"), "too_long", tooLong)
+	}
+}
+
+// blank tells whether there is nothing but white space; the common case, a
+// first byte that is a letter or digit, is decided at once.
+func blank(b []byte) bool {
+	if len(b) > 0 && b[0] > ' ' && b[0] < utf8.RuneSelf {
+		return false
+	}
+	return campaign.Blank(string(b))
+}
+
+func (r *reader) vars(i int) (part [2]int, err error) {
+	part = [2]int{len(r.req.vars), len(r.req.vars)}
+	switch r.scan.Peek() {
+	case jsonscan.Object:
+	case jsonscan.Null:
+		_, err = r.scan.Raw()
+		return part, err
+	default:
+		return part, r.wrongType(messagePointer(i, "vars"), "must be an object")
+	}
+	err = r.object(func(name []byte) (err error) {
+		v := variable{name: name, kind: r.scan.Peek()}
+		if v.kind == jsonscan.String {
+			v.value, err = r.scan.String()
+		} else {
+			v.value, err = r.scan.Raw()
+		}
+		r.req.vars = append(r.req.vars, v)
+		return err
+	})
+	part[1] = len(r.req.vars)
+	return part, err
+}
+
+func (r *reader) wrongType(pointer, detail string) error {
+	r.wrong.add(pointer, "invalid_type", detail)
+	_, err := r.scan.Raw()
+	return err
+}
+
+const tooLong = "must have at most 1,000 characters"
+
+// checkFields judges the fields that stand by themselves.
+func (r *reader) checkFields() {
+	q := r.req
+	if r.wrong.has("") {
+		return // there are no fields to judge
+	}
+	r.require("/campaignId", q.campaignID.kind)
+	r.require("/name", q.name.kind)
+	r.require("/templateId", q.templateID.kind)
+	r.require("/messages", q.kind)
+	if q.campaignID.sent() && !isUUID(q.campaignID.value) {
+		r.wrong.add("/campaignId", "invalid_campaign_id", "campaignId must be a UUID in its 8-4-4-4-12 form")
+	}
+	r.checkText("/name", q.name)
+	r.checkText("/batch", q.batch)
+}
+
+func (r *reader) require(pointer string, kind jsonscan.Kind) {
+	if absent(kind) {
+		r.wrong.add(pointer, "missing_field", "is required")
+	}
+}
+
+func (r *reader) checkText(pointer string, t text) {
+	if t.sent() && campaign.Blank(t.value) {
+		r.wrong.add(pointer, "blank", "must not be blank")
+	}
+	if utf8.RuneCountInString(t.value) > maxText {
+		r.wrong.add(pointer, "too_long", tooLong)
+	}
+}
+
+// times are the instants of a request.
+type times struct {
+	due      time.Time // now, where there is no schedule
+	notAfter time.Time // zero, where there is none
+}
+
+// checkTimes reads schedule and notAfter and judges them at now.
+func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
+	t.due = now
+	if q.schedule.sent() {
+		due, err := parseTime(q.schedule.value)
+		switch {
+		case err != nil:
+			wrong.add("/schedule", "invalid_schedule", "schedule "+err.Error())
+		case due.Before(now.Add(lead)):
+			wrong.add("/schedule", "schedule_too_soon", "schedule must be at least "+leadText(lead)+" in the future")
+		case due.After(now.AddDate(1, 0, 0)):
+			wrong.add("/schedule", "schedule_too_far", "schedule must be at most a year in the future")
+		default:
+			t.due = due
+		}
+	}
+	if q.notAfter.sent() {
+		until, err := parseTime(q.notAfter.value)
+		switch {
+		case err != nil:
+			wrong.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())
+		case !until.After(t.due):
+			wrong.add("/notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
+		default:
+			t.notAfter = until
+		}
+	}
+	return t, wrong
+}
+
+func leadText(lead time.Duration) string {
+	if lead%time.Minute == 0 {
+		return strconv.Itoa(int(lead/time.Minute)) + " minutes"
+	}
+	return lead.String()
+}
+
+// id is the campaign's identifier as it is compared: in lower case.
+func (q *request) id() string {
+	if !isUUID(q.campaignID.value) {
+		return ""
+	}
+	return strings.ToLower(q.campaignID.value)
+}
+
+// template is the template's identifier as it is looked up: in lower case, and
+// empty for what cannot name one.
+func (q *request) template() string {
+	if !isUUID(q.templateID.value) {
+		return ""
+	}
+	return strings.ToLower(q.templateID.value)
+}
+
+// isUUID accepts 8-4-4-4-12 hexadecimal digits, whatever their version bits.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if s[i] != '-' {
+				return false
+			}
+			continue
+		}
+		if !isHex(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func messagePointer(i int, tokens ...string) string {
+	return jsonscan.Pointer(append([]string{"messages", strconv.Itoa(i)}, tokens...)...)
+}
+
+// violation is one thing that is wrong with a call.
+type violation struct {
+	status                int
+	pointer, code, detail string
+}
+
+type violations []violation
+
+// add notes a violation that is answered 400.
+func (v *violations) add(pointer, code, detail string) {
+	*v = append(*v, violation{http.StatusBadRequest, pointer, code, detail})
+}
+
+func (v violations) has(pointer string) bool {
+	for _, each := range v {
+		if each.pointer == pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// problem is the answer to the first violation, which lists the others that
+// share its status.
+func (v violations) problem() *gateway.Problem {
+	if len(v) == 0 {
+		return nil
+	}
+	p := &gateway.Problem{Status: v[0].status, Code: v[0].code, Detail: v[0].detail}
+	for _, each := range v {
+		if each.status == p.Status {
+			p.Errors = append(p.Errors, gateway.Violation{Pointer: each.pointer, Code: each.code, Detail: each.detail})
+		}
+	}
+	return p
+}

@@ -1,0 +1,378 @@
+package dispatch_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestAValidCallIsAcceptedAndHandedOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newUUID()
+
+	got := b.post(b.body(fields{"campaignId": id, "templateId": b.template, "messages": []fields{
+		{"phone": "5511987654321", "uid": "a", "vars": fields{"nome": "Ana", "pedido": 12.50, "other": []int{1}}},
+		{"phone": "+5511987654322", "uid": "a", "vars": fields{"nome": "", "pedido": true}},
+	}}))
+
+	got.accepted(t)
+	if diff := cmp.Diff(`{"campaignId":"`+id+`","status":"sending","accepted":2,"rejected":0,"feedback":{"invalidPhones":[]}}`, got.body); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != id || b.handoffs.batches[0].Accepted != 2 {
+		t.Errorf("handed on: %+v, want the one batch", b.handoffs.batches)
+	}
+}
+
+func TestTheCampaignIDIsComparedInLowerCaseAndEchoedAsSent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id, name := newUUID(), "n"
+	b.post(b.body(fields{"campaignId": id, "name": name})).accepted(t)
+
+	upper := strings.ToUpper(id)
+	b.post(b.body(fields{"campaignId": upper, "name": name})).want(t, http.StatusBadRequest, "batch_required")
+	got := b.post(b.body(fields{"campaignId": upper, "name": name, "batch": "2", "messages": messages(21987654321, 1)}))
+
+	got.accepted(t)
+	if got.CampaignID != upper {
+		t.Errorf("campaignId = %q, want it as sent: %q", got.CampaignID, upper)
+	}
+}
+
+func TestFieldsAreJudged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	foreign := newUUID()
+	b.putTemplate("another-tenant", foreign, "Olá!")
+	for name, test := range map[string]struct {
+		changes fields
+		status  int
+		code    string
+		pointer string
+	}{
+		"campaignId absent":         {fields{"campaignId": nil}, 400, "missing_field", "/campaignId"},
+		"campaignId a number":       {fields{"campaignId": 7}, 400, "invalid_type", "/campaignId"},
+		"campaignId no UUID":        {fields{"campaignId": "7"}, 400, "invalid_campaign_id", "/campaignId"},
+		"campaignId empty":          {fields{"campaignId": ""}, 400, "invalid_campaign_id", "/campaignId"},
+		"campaignId in braces":      {fields{"campaignId": "{" + newUUID() + "}"}, 400, "invalid_campaign_id", "/campaignId"},
+		"campaignId a urn":          {fields{"campaignId": "urn:uuid:" + newUUID()}, 400, "invalid_campaign_id", "/campaignId"},
+		"name absent":               {fields{"name": nil}, 400, "missing_field", "/name"},
+		"name blank":                {fields{"name": " \t"}, 400, "blank", "/name"},
+		"name too long":             {fields{"name": strings.Repeat("é", 1001)}, 400, "too_long", "/name"},
+		"name an object":            {fields{"name": fields{}}, 400, "invalid_type", "/name"},
+		"templateId absent":         {fields{"templateId": nil}, 400, "missing_field", "/templateId"},
+		"templateId a boolean":      {fields{"templateId": true}, 400, "invalid_type", "/templateId"},
+		"templateId no UUID":        {fields{"templateId": "x"}, 404, "template_not_found", "/templateId"},
+		"templateId empty":          {fields{"templateId": ""}, 404, "template_not_found", "/templateId"},
+		"templateId unknown":        {fields{"templateId": newUUID()}, 404, "template_not_found", "/templateId"},
+		"template of another":       {fields{"templateId": foreign}, 403, "template_of_another_tenant", "/templateId"},
+		"messages absent":           {fields{"messages": nil}, 400, "missing_field", "/messages"},
+		"messages empty":            {fields{"messages": []fields{}}, 400, "messages_empty", "/messages"},
+		"messages an object":        {fields{"messages": fields{}}, 400, "invalid_type", "/messages"},
+		"2,001 messages":            {fields{"messages": messages(11987650000, 2001)}, 400, "too_many_messages", "/messages"},
+		"a message that is a text":  {fields{"messages": []string{"x"}}, 400, "invalid_type", "/messages/0"},
+		"uid absent":                {fields{"messages": []fields{{"phone": "11987654321"}}}, 400, "missing_uid", "/messages/0/uid"},
+		"uid null":                  {fields{"messages": []fields{{"phone": "11987654321", "uid": any(nil)}}}, 400, "missing_uid", "/messages/0/uid"},
+		"uid blank":                 {fields{"messages": []fields{{"phone": "11987654321", "uid": " "}}}, 400, "missing_uid", "/messages/0/uid"},
+		"uid a number":              {fields{"messages": []fields{{"phone": "11987654321", "uid": 1}}}, 400, "invalid_type", "/messages/0/uid"},
+		"uid too long":              {fields{"messages": []fields{{"phone": "1", "uid": strings.Repeat("u", 1001)}}}, 400, "too_long", "/messages/0/uid"},
+		"phone absent":              {fields{"messages": []fields{{"uid": "u"}}}, 400, "missing_phone", "/messages/0/phone"},
+		"phone a number":            {fields{"messages": []fields{{"phone": 11987654321, "uid": "u"}}}, 400, "invalid_type", "/messages/0/phone"},
+		"vars an array":             {fields{"messages": []fields{{"phone": "1", "uid": "u", "vars": []int{}}}}, 400, "invalid_type", "/messages/0/vars"},
+		"variables absent":          {fields{"templateId": b.template}, 400, "missing_variable", "/messages/0/vars/nome"},
+		"a variable null":           {withVars(b, fields{"nome": nil, "pedido": "1"}), 400, "missing_variable", "/messages/0/vars/nome"},
+		"a variable an array":       {withVars(b, fields{"nome": []int{}, "pedido": "1"}), 400, "invalid_variable", "/messages/0/vars/nome"},
+		"batch blank":               {fields{"batch": ""}, 400, "blank", "/batch"},
+		"batch a number":            {fields{"batch": 2}, 400, "invalid_type", "/batch"},
+		"schedule a number":         {fields{"schedule": 1798137000}, 400, "invalid_type", "/schedule"},
+		"schedule a date":           {fields{"schedule": "2026-12-24"}, 400, "invalid_schedule", "/schedule"},
+		"schedule on 30 February":   {fields{"schedule": "2027-02-30T10:00:00Z"}, 400, "invalid_schedule", "/schedule"},
+		"schedule in the past":      {fields{"schedule": "2018-11-04T00:30:00"}, 400, "schedule_too_soon", "/schedule"},
+		"schedule 4:59.999 ahead":   {fields{"schedule": "2026-11-21T15:04:59.999Z"}, 400, "schedule_too_soon", "/schedule"},
+		"schedule in the year 9999": {fields{"schedule": "9999-12-31T23:59:59Z"}, 400, "schedule_too_far", "/schedule"},
+		"notAfter no time":          {fields{"notAfter": "soon"}, 400, "invalid_not_after", "/notAfter"},
+		"notAfter before sending":   {fields{"notAfter": "2026-11-21T15:00:00Z"}, 400, "invalid_not_after", "/notAfter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := b.post(b.body(test.changes))
+			got.want(t, test.status, test.code)
+			if len(got.Errors) == 0 || got.Errors[0].Pointer != test.pointer {
+				t.Errorf("errors = %+v, want the first at %s", got.Errors, test.pointer)
+			}
+			if ct := got.header.Get("Content-Type"); ct != "application/problem+json" {
+				t.Errorf("Content-Type = %q", ct)
+			}
+		})
+	}
+}
+
+func withVars(b *bench, vars fields) fields {
+	return fields{"templateId": b.template, "messages": []fields{{"phone": "bad", "uid": "u", "vars": vars}}}
+}
+
+func TestOddButValidCallsAreAccepted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, changes := range map[string]fields{
+		"nulls are absent":       {"batch": any(nil), "schedule": any(nil), "notAfter": any(nil)},
+		"1,000 characters":       {"name": strings.Repeat("é", 1000), "batch": strings.Repeat("b", 1000)},
+		"NUL and emoji":          {"name": "a\x00b 🎉 " + newUUID(), "batch": "\x00"},
+		"a batch when creating":  {"batch": "first"},
+		"2,000 messages":         {"messages": messages(11987650000, 2000)},
+		"one number twice":       {"messages": append(messages(11987654321, 1), messages(11987654321, 1)...)},
+		"a nil UUID":             {"campaignId": "00000000-0000-0000-0000-000000000000"},
+		"unknown names":          {"Name": 7, "extra": []any{fields{"a": any(nil)}}},
+		"vars nobody needs":      {"messages": []fields{{"phone": "11987654321", "uid": "u", "vars": fields{"x": []int{1}}}}},
+		"a template in capitals": {"templateId": strings.ToUpper(b.plain)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b.post(b.body(changes)).accepted(t)
+		})
+	}
+}
+
+func TestAScheduleIsKept(t *testing.T) {
+	t.Parallel()
+	for schedule, due := range map[string]string{
+		"2026-11-21T12:05:00":       "2026-11-21T15:05:00Z", // exactly five minutes ahead, in São Paulo
+		"2026-11-21T15:05:00.000Z":  "2026-11-21T15:05:00Z",
+		"2026-11-21T17:05:00+02:00": "2026-11-21T15:05:00Z",
+		"2027-11-21T15:00:00Z":      "2027-11-21T15:00:00Z",
+	} {
+		b := newBench(t)
+		got := b.post(b.body(fields{"schedule": schedule}))
+		got.accepted(t)
+		if got.Status != "scheduled" {
+			t.Errorf("%s: status %v, want scheduled", schedule, got.Status)
+		}
+		if batch := b.handoffs.batches[0]; !batch.Scheduled || batch.Due.Format(time.RFC3339) != due {
+			t.Errorf("%s: handed on for %v, want %s", schedule, batch.Due, due)
+		}
+	}
+}
+
+func TestTheRulesOfAnExistingCampaign(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newUUID()
+	b.post(b.body(fields{"campaignId": id, "name": "natal", "batch": "1", "messages": messages(11987654321, 3)})).accepted(t)
+	next := fields{"campaignId": id, "name": "natal", "batch": "2", "messages": messages(21987654321, 1)}
+	for name, test := range map[string]struct {
+		changes fields
+		status  int
+		code    string
+	}{
+		"no batch":                     {fields{"batch": nil}, 400, "batch_required"},
+		"no batch and other faults":    {fields{"batch": nil, "name": "x"}, 400, "batch_required"},
+		"batch used":                   {fields{"batch": "1"}, 409, "batch_already_used"},
+		"batch used, number used":      {fields{"batch": "1", "messages": messages(11987654321, 1)}, 409, "batch_already_used"},
+		"a number of an earlier batch": {fields{"messages": append(messages(21987654321, 1), fields{"phone": "+5511987654323", "uid": "u"})}, 409, "number_already_dispatched"},
+		"number used, another name":    {fields{"name": "x", "messages": messages(11987654321, 1)}, 409, "number_already_dispatched"},
+		"another name":                 {fields{"name": "Natal"}, 409, "campaign_name_mismatch"},
+		"the name of a new campaign":   {fields{"campaignId": newUUID(), "batch": nil}, 409, "campaign_name_taken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b.post(b.body(merge(next, test.changes))).want(t, test.status, test.code)
+		})
+	}
+	t.Run("a good batch", func(t *testing.T) { //nolint:paralleltest // after the others have failed
+		b.post(b.body(next)).accepted(t)
+		b.post(b.body(merge(next, fields{"batch": "3"}))).want(t, 409, "number_already_dispatched")
+		got := b.post(b.body(merge(next, fields{"batch": "3", "messages": messages(11987654320, 3)})))
+		if len(got.Errors) != 2 || got.Errors[0].Pointer != "/messages/1/phone" {
+			t.Errorf("errors = %+v, want the two numbers of batch 1", got.Errors)
+		}
+	})
+}
+
+func merge(base, changes fields) fields {
+	all := fields{}
+	for name, value := range base {
+		all[name] = value
+	}
+	for name, value := range changes {
+		all[name] = value
+	}
+	return all
+}
+
+func TestTenantsDoNotMeet(t *testing.T) {
+	t.Parallel()
+	one, two := newBench(t), newBench(t)
+	changes := fields{"campaignId": newUUID(), "name": "the same"}
+	one.post(one.body(changes)).accepted(t)
+	two.post(two.body(changes)).accepted(t)
+}
+
+func TestInvalidPhonesAreRejectedNotTheCall(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	got := b.post(b.body(fields{"messages": []fields{
+		{"phone": "", "uid": "a"}, {"phone": "551187654321", "uid": "b"}, {"phone": "11987654321", "uid": "c"},
+	}}))
+	got.accepted(t)
+	if got.Accepted != 1 || got.Rejected != 2 || got.Feedback.ErrorFileURL != "" {
+		t.Fatalf("accepted %d, rejected %d, file %q; want 1, 2, none", got.Accepted, got.Rejected, got.Feedback.ErrorFileURL)
+	}
+	ninth := got.Feedback.InvalidPhones[1]
+	if ninth.Phone != "551187654321" || ninth.Code != "missing_ninth_digit" || ninth.Reason == "" {
+		t.Errorf("rejection = %+v", ninth)
+	}
+}
+
+func TestACallOfInvalidPhonesAloneIsRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newUUID()
+	got := b.post(b.body(fields{"campaignId": id, "name": "n", "messages": []fields{{"phone": "x", "uid": "a"}}}))
+	got.accepted(t)
+	if got.Accepted != 0 || got.Rejected != 1 || len(b.handoffs.batches) != 0 {
+		t.Errorf("accepted %d, rejected %d, handed on %d", got.Accepted, got.Rejected, len(b.handoffs.batches))
+	}
+	b.post(b.body(fields{"campaignId": id, "name": "n"})).want(t, 400, "batch_required")
+}
+
+func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bad := []fields{{"phone": "11987654321", "uid": "ok"}}
+	for _, phone := range []string{"+1", "=cmd()", "-1", "@x", "\tx", "+a"} {
+		bad = append(bad, fields{"phone": phone, "uid": "=1+1"})
+	}
+	got := b.post(b.body(fields{"messages": bad}))
+	got.accepted(t)
+	if len(got.Feedback.InvalidPhones) != 6 {
+		t.Errorf("%d invalid phones are listed, want all 6", len(got.Feedback.InvalidPhones))
+	}
+	name, ok := strings.CutPrefix(got.Feedback.ErrorFileURL, "https://api.example.test/api/v1/error-files/")
+	if !ok {
+		t.Fatalf("errorFileUrl = %q", got.Feedback.ErrorFileURL)
+	}
+	file, err := b.Blobs.Get(t.Context(), "errors/"+name)
+	b.must(err)
+	rows, err := csv.NewReader(strings.NewReader(string(file))).ReadAll()
+	b.must(err)
+	var cells [][]string
+	for _, row := range rows {
+		cells = append(cells, row[:3])
+	}
+	want := [][]string{
+		{"line", "phone", "uid"}, {"2", "+1", "'=1+1"}, {"3", "'=cmd()", "'=1+1"}, {"4", "'-1", "'=1+1"},
+		{"5", "'@x", "'=1+1"}, {"6", "'\tx", "'=1+1"}, {"7", "'+a", "'=1+1"},
+	}
+	if diff := cmp.Diff(want, cells); diff != "" {
+		t.Errorf("error file (-want +got):\n%s", diff)
+	}
+}
+
+func TestARevokedCredentialIsToldSoFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	for name, body := range map[string]string{"a good call": b.body(nil), "a bad call": "{", "a large one": strings.Repeat(" ", 5<<20)} {
+		got := b.post(body)
+		got.want(t, http.StatusUnauthorized, "invalid_token")
+		if !strings.Contains(got.header.Get("WWW-Authenticate"), "Bearer") {
+			t.Errorf("%s: WWW-Authenticate = %q", name, got.header.Get("WWW-Authenticate"))
+		}
+	}
+}
+
+func TestADryRunFindsEverythingAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const url = "/api/v1/external/campaigns/dispatch?dryRun=true"
+	id := newUUID()
+	good := b.body(fields{"campaignId": id, "messages": append(messages(11987654321, 1), fields{"phone": "x", "uid": "u"})})
+
+	got := b.postTo(url, good)
+	if got.status != http.StatusOK || !got.Valid || !got.DryRun || got.Accepted != 1 || got.Rejected != 1 {
+		t.Errorf("a good call: %d %s", got.status, got.body)
+	}
+	b.post(good).accepted(t) // so nothing was written before
+
+	got = b.postTo(url, b.body(fields{"campaignId": id, "templateId": newUUID(), "schedule": "x", "messages": messages(11987654321, 1)}))
+	var codes []string
+	for _, e := range got.Errors {
+		codes = append(codes, e.Code)
+	}
+	want := []string{"invalid_schedule", "template_not_found", "batch_required", "number_already_dispatched", "campaign_name_mismatch"}
+	if diff := cmp.Diff(want, codes); diff != "" || got.status != http.StatusOK || got.Valid {
+		t.Errorf("a bad call: %d (-want +got):\n%s", got.status, diff)
+	}
+	if got = b.postTo(url, "{"); got.status != http.StatusOK || got.Valid || got.Errors[0].Code != "malformed_json" {
+		t.Errorf("a broken call: %d %s", got.status, got.body)
+	}
+	if len(b.handoffs.batches) != 1 {
+		t.Errorf("%d batches handed on, want the accepted one", len(b.handoffs.batches))
+	}
+}
+
+func TestAnIdempotencyKeyRepeatsTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, count := range map[string]int{"short": 1, "long, on S3": 200} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			bad := messages(1, count)
+			body := b.body(fields{"messages": bad})
+			first := b.post(body, "Idempotency-Key", "k1")
+			first.accepted(t)
+			again := b.post(body, "Idempotency-Key", "k1")
+			again.accepted(t)
+			if diff := cmp.Diff(first.body, again.body); diff != "" {
+				t.Errorf("second answer (-first +second):\n%s", diff)
+			}
+			b.post(b.body(nil), "Idempotency-Key", "k1").want(t, 422, "idempotency_key_reused")
+			b.post("{", "Idempotency-Key", "k1").want(t, 422, "idempotency_key_reused")
+			b.post(body, "Idempotency-Key", "k2").want(t, 400, "batch_required")
+			b.post(body, "Idempotency-Key", "").want(t, 400, "invalid_idempotency_key")
+			b.now = b.now.Add(24*time.Hour + time.Second)
+			b.Now, b.store.Now = func() time.Time { return b.now }, func() time.Time { return b.now }
+			b.post(body, "Idempotency-Key", "k1").want(t, 400, "batch_required")
+		})
+	}
+}
+
+func TestARefusedCallKeepsItsKeyFree(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.post(b.body(fields{"name": ""}), "Idempotency-Key", "k").want(t, 400, "blank")
+	b.post(b.body(nil), "Idempotency-Key", "k").accepted(t)
+}
+
+func TestACampaignKeepsTheTemplateItWasDispatchedWith(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.post(b.body(nil)).accepted(t)
+	b.putTemplate(b.tenant, b.plain, "Olá {{nome}}!")
+	b.post(b.body(nil)).want(t, 400, "missing_variable")
+	if got := b.handoffs.batches[0].TemplateVersion; got != 1 {
+		t.Errorf("template version %d, want 1", got)
+	}
+}
+
+func TestAnotherTemplateAndScheduleBelongToTheirBatch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newUUID()
+	b.post(b.body(fields{"campaignId": id, "name": "n"})).accepted(t)
+	b.post(b.body(fields{"campaignId": id, "name": "n", "batch": "2", "templateId": b.template, "schedule": "2026-11-22T10:00:00Z",
+		"messages": []fields{{"phone": "21987654321", "uid": "u", "vars": fields{"nome": "A", "pedido": 1}}},
+	})).accepted(t)
+	first, second := b.handoffs.batches[0], b.handoffs.batches[1]
+	if first.Scheduled || !second.Scheduled || second.TemplateID != b.template || first.State != campaign.BatchPending {
+		t.Errorf("batches: %+v, %+v", first, second)
+	}
+}

@@ -1,0 +1,80 @@
+package dispatch
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // a Lambda image has no time zones
+)
+
+// saoPaulo is the zone of times that name none.
+var saoPaulo = mustLoad("America/Sao_Paulo")
+
+func mustLoad(zone string) *time.Location {
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		panic(err) // the zones are part of the binary
+	}
+	return location
+}
+
+var (
+	errTimeForm = errors.New("must be an ISO 8601 date and time, like 2026-12-24T18:30:00 (São Paulo time) or 2026-12-24T21:30:00Z")
+	errNoSuch   = errors.New("names a date or time that does not exist")
+)
+
+// dateTime is the extended form of ISO 8601: date and time, with or without
+// seconds, a fraction and an offset.
+var dateTime = regexp.MustCompile(
+	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
+
+// parseTime returns the instant that the text names. Without an offset it is
+// wall time in São Paulo; a wall time that the clock skipped when summer time
+// began is read with the offset before it.
+func parseTime(text string) (time.Time, error) {
+	m := dateTime.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, errTimeForm
+	}
+	zone, err := zoneOf(m[8], m[9], m[10], m[11])
+	if err != nil {
+		return time.Time{}, err
+	}
+	year, month, day := toInt(m[1]), toInt(m[2]), toInt(m[3])
+	hour, minute, second := toInt(m[4]), toInt(m[5]), toInt(m[6])
+	nanos := toInt((m[7] + strings.Repeat("0", 9))[:9])
+	if !exists(year, month, day) || hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, errNoSuch
+	}
+	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone).UTC(), nil
+}
+
+func zoneOf(z, sign, hours, minutes string) (*time.Location, error) {
+	if z != "" {
+		return time.UTC, nil
+	}
+	if sign == "" {
+		return saoPaulo, nil
+	}
+	if toInt(hours) > 23 || toInt(minutes) > 59 {
+		return nil, errNoSuch
+	}
+	seconds := toInt(hours)*3600 + toInt(minutes)*60
+	if sign == "-" {
+		seconds = -seconds
+	}
+	return time.FixedZone("", seconds), nil
+}
+
+func exists(year, month, day int) bool {
+	d := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	return month >= 1 && month <= 12 && d.Month() == time.Month(month) && d.Day() == day
+}
+
+// toInt reads digits that an expression has matched; nothing is 0.
+func toInt(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
