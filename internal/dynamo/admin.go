@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -196,10 +197,9 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 		ExpressionAttributeValues:           Item{":until": millis(previousUntil), ":new": bytesOf(secretHash)},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	var refused *types.ConditionalCheckFailedException
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		// The SDK repeats an update whose answer was lost: then it is done.
-		if string(getBinary(refused.Item, "secretHash")) == string(secretHash) {
+		if bytes.Equal(getBinary(refused.Item, "secretHash"), secretHash) {
 			return nil
 		}
 		err = campaign.ErrNotFound
