@@ -88,3 +88,10 @@ func (b Books) HeadAfter(news []Change, pages int) Head {
 	}
 	return head
 }
+
+// LogPage is one page of a batch's log of changes.
+type LogPage struct {
+	Ordinal int
+	First   int // sequence of the first change, from 1
+	Changes []Change
+}

@@ -1,0 +1,183 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Batch reads a batch consistently; the error wraps campaign.ErrNotFound where
+// there is none.
+func (s *Store) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	row, err := s.get(ctx, batchKey(ref))
+	if err != nil {
+		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
+	}
+	return readBatch(ref, row)
+}
+
+// TemplateVersion reads one version of a template, which never changes; the
+// error wraps campaign.ErrNotFound where there is none.
+func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+	row, err := s.get(ctx, templateVersionKey(id, version))
+	if err != nil {
+		return campaign.Template{}, fmt.Errorf("read version %d of template %s: %w", version, id, err)
+	}
+	return readTemplate(id, row)
+}
+
+// Channel reads how a tenant's messages reach the provider at present. A tenant
+// without a row or an agent has a channel that is paused.
+func (s *Store) Channel(ctx context.Context, tenantID string) (campaign.Channel, error) {
+	tenantRows, err := s.campaignRows(ctx, map[string]Item{
+		"tenant": tenantKey(tenantID), "all": pauseKey("all"), "paused": pauseKey("tenant#" + tenantID),
+	})
+	if err != nil {
+		return campaign.Channel{}, fmt.Errorf("read tenant %s: %w", tenantID, err)
+	}
+	channel := campaign.Channel{Tenant: readTenant(tenantID, tenantRows["tenant"])}
+	agentID := channel.Tenant.AgentID
+	if agentID == "" {
+		channel.Pause = "no_agent"
+		return channel, nil
+	}
+	agentRows, err := s.campaignRows(ctx, map[string]Item{
+		"agent": agentKey(agentID), "paused": pauseKey("agent#" + agentID), "pace": paceKey(agentID),
+	})
+	if err != nil {
+		return campaign.Channel{}, fmt.Errorf("read agent %s: %w", agentID, err)
+	}
+	channel.Agent, channel.Pace = readAgent(agentID, agentRows["agent"]), readPace(agentRows["pace"])
+	switch {
+	case tenantRows["all"] != nil:
+		channel.Pause = "all"
+	case tenantRows["paused"] != nil:
+		channel.Pause = "tenant"
+	case agentRows["paused"] != nil:
+		channel.Pause = "agent"
+	case agentRows["agent"] == nil:
+		channel.Pause = "no_agent"
+	}
+	return channel, nil
+}
+
+// Pace reads the pace of an agent consistently.
+func (s *Store) Pace(ctx context.Context, agentID string) (campaign.Pace, error) {
+	row, err := s.get(ctx, paceKey(agentID))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Pace{}, fmt.Errorf("read the pace of agent %s: %w", agentID, err)
+	}
+	return readPace(row), nil
+}
+
+// SwapPace replaces an agent's pace where it is still as it was read, and tells
+// whether it was; the zero Pace leaves no row. A swap whose answer was lost may
+// report false although it took place.
+func (s *Store) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
+	condition, values := "attribute_not_exists(pk)", Item(nil)
+	if old != (campaign.Pace{}) {
+		condition = "everyMicros = :every AND nextAt = :next"
+		values = Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
+	}
+	var err error
+	if pace == (campaign.Pace{}) {
+		_, err = s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &s.Campaigns, Key: paceKey(agentID),
+			ConditionExpression: &condition, ExpressionAttributeValues: values,
+		})
+	} else {
+		_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.Campaigns, Item: paceRow(agentID, pace),
+			ConditionExpression: &condition, ExpressionAttributeValues: values,
+		})
+	}
+	return held(err, "write the pace of agent "+agentID)
+}
+
+func paceRow(agentID string, p campaign.Pace) Item {
+	row := paceKey(agentID)
+	row["everyMicros"] = number(p.Every.Microseconds())
+	row["nextAt"] = millis(p.Next)
+	row["slowedAt"] = millis(p.SlowedAt)
+	return row
+}
+
+func readPace(row Item) campaign.Pace {
+	return campaign.Pace{
+		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
+		Next:     getMillis(row, "nextAt"),
+		SlowedAt: getMillis(row, "slowedAt"),
+	}
+}
+
+// get reads one row of the Campaigns table consistently; the error is
+// campaign.ErrNotFound where there is none.
+func (s *Store) get(ctx context.Context, key Item) (Item, error) {
+	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.Campaigns, Key: key, ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out.Item == nil {
+		return nil, campaign.ErrNotFound
+	}
+	return out.Item, nil
+}
+
+// campaignRows reads rows of the Campaigns table consistently, under the names
+// of their keys.
+func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+	wanted := make(map[string]rowKey, len(keys))
+	for name, key := range keys {
+		wanted[name] = rowKey{s.Campaigns, key}
+	}
+	rows, err := s.batchGet(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	named := make(map[string]Item, len(rows))
+	for name, key := range wanted {
+		if row := rows[key.id()]; row != nil {
+			named[name] = row
+		}
+	}
+	return named, nil
+}
+
+// query reads all rows of the Campaigns table that a key condition names,
+// consistently and in order.
+func (s *Store) query(ctx context.Context, condition string, values Item) ([]Item, error) {
+	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
+		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
+	})
+	var rows []Item
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Items...)
+	}
+	return rows, nil
+}
+
+// held tells whether the condition of a write held: an error other than its
+// failure is returned, with what was being done.
+func held(err error, doing string) (bool, error) {
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", doing, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,127 @@
+// Package release puts the frames of a batch that is due on the send queue.
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store keeps batches.
+type Store interface {
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	StartRelease(ctx context.Context, ref campaign.BatchRef, now, nextCheck time.Time) (bool, error)
+	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+}
+
+// SendQueue takes the tasks of sending.
+type SendQueue interface {
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// ReleaseQueue takes the tasks of releasing.
+type ReleaseQueue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+}
+
+// Releaser releases batches. Whatever step it dies at, the same task given to
+// it again does the rest; frames that were queued twice are sent once.
+type Releaser struct {
+	Store    Store
+	Frames   SendQueue
+	Releases ReleaseQueue
+	// SweepAfter is how long a released batch may go on before sweep looks at it.
+	SweepAfter time.Duration
+	Now        func() time.Time
+}
+
+// soon is how far in the future a task that came too early is held by the
+// queue, the longest delay that it knows. What is due later is left to sweep.
+const soon = 15 * time.Minute
+
+// Handle releases the batches of the tasks, and returns an error by its
+// position for each that has to be tried again.
+func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
+	errs := make([]error, len(tasks))
+	for i, task := range tasks {
+		errs[i] = r.release(ctx, task)
+	}
+	return errs
+}
+
+func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error {
+	b, err := r.Store.Batch(ctx, task.BatchRef)
+	if errors.Is(err, campaign.ErrNotFound) {
+		slog.WarnContext(ctx, "a task names a batch that does not exist", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	if b.State == campaign.BatchPending {
+		if wait := b.Due.Sub(r.Now()); wait > 0 {
+			return r.holdBack(ctx, task, wait)
+		}
+		if b, err = r.start(ctx, b); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+	}
+	if b.State != campaign.BatchReleasing {
+		return nil // released before, or cancelled, or postponed just now
+	}
+	return r.queueFrames(ctx, b)
+}
+
+// holdBack lets the task come again when its batch is due.
+func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
+	if wait > soon {
+		return nil
+	}
+	body, err := json.Marshal(task)
+	if err != nil {
+		return fmt.Errorf("write a release task: %w", err)
+	}
+	// The queue counts whole seconds: one more, lest the task come too early again.
+	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, soon))
+}
+
+// start moves the batch to releasing, and returns it as it is then: another
+// call may have been faster, or have cancelled it.
+func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	now := r.Now()
+	started, err := r.Store.StartRelease(ctx, b.BatchRef, now, now.Add(r.SweepAfter))
+	if err != nil {
+		return b, err
+	}
+	if started {
+		b.State = campaign.BatchReleasing
+		return b, nil
+	}
+	return r.Store.Batch(ctx, b.BatchRef)
+}
+
+func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
+	bodies := make([][]byte, b.Frames())
+	for frame := range bodies {
+		body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef, Frame: frame})
+		if err != nil {
+			return fmt.Errorf("write a send task: %w", err)
+		}
+		bodies[frame] = body
+	}
+	if err := r.Frames.SendAll(ctx, b.Tenant, bodies); err != nil {
+		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
+	}
+	ended, err := r.Store.EndRelease(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	slog.InfoContext(ctx, "batch released", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID,
+		"frames", len(bodies), "messages", b.Accepted, "again", !ended)
+	return nil
+}
