@@ -1,0 +1,49 @@
+package campaign
+
+import (
+	"slices"
+	"time"
+)
+
+// RefreshToken is what is kept of a refresh token. Tokens that came out of one
+// another by rotation are a family, and end together.
+type RefreshToken struct {
+	Hash     string // SHA-256 of the token, in hexadecimal digits
+	Family   string
+	ClientID string
+	Scope    string // what the client was granted at first, space-separated
+	Expires  time.Time
+	Used     time.Time // when it was exchanged for another one, zero before
+}
+
+// Pass is one request that a rate limit let through. Its ID tells it from all
+// others.
+type Pass struct {
+	At time.Time
+	ID uint64
+}
+
+// Window is the requests that a rate limit let through of late, oldest first.
+type Window []Pass
+
+// Has tells whether the window holds the pass of that ID.
+func (w Window) Has(id uint64) bool {
+	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
+}
+
+// AuthQuestion names the rows that judging a token request needs. Empty fields
+// ask for nothing.
+type AuthQuestion struct {
+	ClientID  string
+	TokenHash string
+	Family    string
+	Windows   []string // keys of rate limits
+}
+
+// AuthRows answers an AuthQuestion. What does not exist is nil.
+type AuthRows struct {
+	Credential    *Credential
+	Token         *RefreshToken
+	FamilyRevoked bool
+	Windows       map[string]Window
+}

@@ -1,0 +1,249 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
+
+// familyKey is the row whose presence ends a family of refresh tokens.
+func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
+
+func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.NameID(key))} }
+
+// SaveCredential writes a credential, new or changed.
+func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: credentialRow(c)})
+	if err != nil {
+		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
+	}
+	return nil
+}
+
+// Credential reads a credential; the error wraps campaign.ErrNotFound where
+// there is none.
+func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
+	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return campaign.Credential{}, fmt.Errorf("read credential %s: %w", clientID, err)
+	}
+	if out.Item == nil {
+		return campaign.Credential{}, fmt.Errorf("read credential %s: %w", clientID, campaign.ErrNotFound)
+	}
+	return readCredential(clientID, out.Item), nil
+}
+
+// RevokeCredential ends a credential from now on; one that was revoked before
+// keeps its time. The error wraps campaign.ErrNotFound where there is none.
+func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &s.Auth,
+		Key:                       credentialKey(clientID),
+		UpdateExpression:          aws.String("SET revokedAt = if_not_exists(revokedAt, :now)"),
+		ConditionExpression:       aws.String("attribute_exists(pk)"),
+		ExpressionAttributeValues: Item{":now": millis(s.Now())},
+	})
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return fmt.Errorf("revoke credential %s: %w", clientID, campaign.ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("revoke credential %s: %w", clientID, err)
+	}
+	return nil
+}
+
+// AuthRows reads what judging a token request needs, consistently and in one
+// call. Rows past their time may still be among the answers.
+func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign.AuthRows, error) {
+	keys := s.authKeys(q)
+	found, err := s.batchGet(ctx, keys)
+	if err != nil {
+		return campaign.AuthRows{}, fmt.Errorf("read the rows of a token request: %w", err)
+	}
+	row := func(part string) Item { return found[keys[part].id()] }
+	rows := campaign.AuthRows{FamilyRevoked: row("family") != nil, Windows: map[string]campaign.Window{}}
+	if r := row("credential"); r != nil {
+		credential := readCredential(q.ClientID, r)
+		rows.Credential = &credential
+	}
+	if r := row("token"); r != nil {
+		token := readRefreshToken(q.TokenHash, r)
+		rows.Token = &token
+	}
+	for _, key := range q.Windows {
+		rows.Windows[key] = readWindow(row("window " + key))
+	}
+	return rows, nil
+}
+
+func (s *Store) authKeys(q campaign.AuthQuestion) map[string]rowKey {
+	keys := map[string]rowKey{}
+	if q.ClientID != "" {
+		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
+	}
+	if q.TokenHash != "" {
+		keys["token"] = rowKey{s.Auth, refreshKey(q.TokenHash)}
+	}
+	if q.Family != "" {
+		keys["family"] = rowKey{s.Auth, familyKey(q.Family)}
+	}
+	for _, key := range q.Windows {
+		keys["window "+key] = rowKey{s.Auth, rateKey(key)}
+	}
+	return keys
+}
+
+// SwapWindow replaces the window of a rate limit where it is still as it was
+// read. Where it is not, swapped is false and current is what stands there.
+func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
+	put := &dynamodb.PutItemInput{
+		TableName:                           &s.Auth,
+		Item:                                windowRow(key, next),
+		ConditionExpression:                 aws.String("attribute_not_exists(pk)"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	if len(read) > 0 {
+		put.ConditionExpression = aws.String("passes = :read")
+		put.ExpressionAttributeValues = Item{":read": packWindow(read)}
+	}
+	_, err = s.Client.PutItem(ctx, put)
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return readWindow(failed.Item), false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("count a token request: %w", err)
+	}
+	return next, true, nil
+}
+
+// PutRefreshToken writes the first token of a family.
+func (s *Store) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: refreshRow(t)})
+	if err != nil {
+		return fmt.Errorf("put refresh token: %w", err)
+	}
+	return nil
+}
+
+// RotateRefreshToken marks the token as used at the instant and writes the next
+// one, both or neither. The error wraps campaign.ErrLostRace where nothing was
+// written because the token was used, its family ended or its credential was
+// revoked before; after any other error it may have been written.
+func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: &s.Auth, Key: refreshKey(used.Hash),
+			UpdateExpression:          aws.String("SET usedAt = :at"),
+			ConditionExpression:       aws.String("attribute_exists(pk) AND attribute_not_exists(usedAt)"),
+			ExpressionAttributeValues: Item{":at": millis(at)},
+		}},
+		{Put: &types.Put{
+			TableName: &s.Auth, Item: refreshRow(next), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		}},
+		{ConditionCheck: &types.ConditionCheck{
+			TableName: &s.Auth, Key: familyKey(used.Family), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		}},
+		{ConditionCheck: &types.ConditionCheck{
+			TableName: &s.Auth, Key: credentialKey(used.ClientID),
+			ConditionExpression: aws.String("attribute_exists(pk) AND attribute_not_exists(revokedAt)"),
+		}},
+	}, next.Hash[:32])
+	if err != nil {
+		return fmt.Errorf("rotate refresh token: %w", err)
+	}
+	return lostTo(reasons)
+}
+
+// lostTo tells a rotation that came too late from one that only collided with
+// others and may be tried again.
+func lostTo(reasons []types.CancellationReason) error {
+	for _, r := range reasons {
+		if aws.ToString(r.Code) == reasonCondition {
+			return fmt.Errorf("rotate refresh token: %w", campaign.ErrLostRace)
+		}
+	}
+	if len(reasons) > 0 {
+		return errors.New("rotate refresh token: it collided with other transactions too often")
+	}
+	return nil
+}
+
+// RevokeFamily ends all refresh tokens of a family, of which none is valid any
+// more after until.
+func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time) error {
+	row := familyKey(family)
+	row["revokedAt"] = millis(s.Now())
+	row[TTL] = number(until.Unix())
+	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: row}); err != nil {
+		return fmt.Errorf("revoke a family of refresh tokens: %w", err)
+	}
+	return nil
+}
+
+func refreshRow(t campaign.RefreshToken) Item {
+	row := refreshKey(t.Hash)
+	row["family"] = text(t.Family)
+	row["clientId"] = text(t.ClientID)
+	row["scope"] = text(t.Scope)
+	row["validUntil"] = millis(t.Expires)
+	row[TTL] = number(t.Expires.Unix() + 1)
+	if !t.Used.IsZero() {
+		row["usedAt"] = millis(t.Used)
+	}
+	return row
+}
+
+func readRefreshToken(hash string, row Item) campaign.RefreshToken {
+	return campaign.RefreshToken{
+		Hash:     hash,
+		Family:   getText(row, "family"),
+		ClientID: getText(row, "clientId"),
+		Scope:    getText(row, "scope"),
+		Expires:  getMillis(row, "validUntil"),
+		Used:     getMillis(row, "usedAt"),
+	}
+}
+
+// windowLife is how long the row of a rate limit is kept after its last pass,
+// longer than any window.
+const windowLife = 10 * time.Minute
+
+func windowRow(key string, w campaign.Window) Item {
+	row := rateKey(key)
+	row["passes"] = packWindow(w)
+	row[TTL] = number(w[len(w)-1].At.Add(windowLife).Unix())
+	return row
+}
+
+// packWindow writes 16 bytes a pass: its time in nanoseconds since 1970, its ID.
+func packWindow(w campaign.Window) attribute {
+	b := make([]byte, 0, 16*len(w))
+	for _, p := range w {
+		b = binary.BigEndian.AppendUint64(b, uint64(p.At.UnixNano())) //nolint:gosec // read back as it was written
+		b = binary.BigEndian.AppendUint64(b, p.ID)
+	}
+	return bytesOf(b)
+}
+
+func readWindow(row Item) campaign.Window {
+	var w campaign.Window
+	for b := getBinary(row, "passes"); len(b) >= 16; b = b[16:] {
+		at := int64(binary.BigEndian.Uint64(b)) //nolint:gosec // written by packWindow
+		w = append(w, campaign.Pass{At: time.Unix(0, at).UTC(), ID: binary.BigEndian.Uint64(b[8:])})
+	}
+	return w
+}
