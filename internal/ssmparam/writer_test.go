@@ -1,0 +1,34 @@
+package ssmparam_test
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+func TestReaderReturnsTheDocumentLastWritten(t *testing.T) {
+	t.Parallel()
+	client := ssm.NewFromConfig(stackenv.Load(t).AWS())
+	reader, writer := ssmparam.Reader{Client: client}, ssmparam.Writer{Client: client}
+	name := "/campaign-dispatch/test/agents/" + strings.ToLower(rand.Text())
+	if _, err := reader.KeyDocument(t.Context(), name); err == nil {
+		t.Fatal("a parameter that does not exist was read")
+	}
+	for _, document := range []string{`{"a":"ção"}`, `{"private_key":"` + strings.Repeat("k", 5000) + `"}`} {
+		if err := writer.PutKeyDocument(t.Context(), name, []byte(document)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := reader.KeyDocument(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != document {
+			t.Errorf("got %d bytes, want the %d that were written", len(got), len(document))
+		}
+	}
+}
