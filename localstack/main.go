@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -64,7 +63,7 @@ func run(ctx context.Context, arguments []string) error {
 		summary(stack, env)
 		return nil
 	case "daemon":
-		return stack.Serve(ctx, runner.Handlers{RCS: http.NotFoundHandler(), Sink: http.NotFoundHandler()})
+		return stack.Serve(ctx)
 	default:
 		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", command)
 	}

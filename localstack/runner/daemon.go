@@ -70,10 +70,10 @@ func orElse(text, otherwise string) string {
 // Serve is the background process: it listens on the stack's ports, runs the
 // emulator, tells whoever spawned it how that went, and goes on until ctx or
 // the emulator ends.
-func (s Stack) Serve(ctx context.Context, handlers Handlers) error {
+func (s Stack) Serve(ctx context.Context) error {
 	said := os.NewFile(readyFD, "ready")
 	defer func() { _ = said.Close() }()
-	err := s.serve(ctx, handlers, func() {
+	err := s.serve(ctx, func() {
 		_, _ = said.WriteString(ready)
 		_ = said.Close()
 	})
@@ -83,13 +83,7 @@ func (s Stack) Serve(ctx context.Context, handlers Handlers) error {
 	return err
 }
 
-// Handlers are what the background process serves beside the service.
-type Handlers struct {
-	RCS  http.Handler // the simulator of the provider
-	Sink http.Handler // the receiver of webhooks
-}
-
-func (s Stack) serve(ctx context.Context, handlers Handlers, ready func()) error {
+func (s Stack) serve(ctx context.Context, ready func()) error {
 	held, err := lock(s.state(daemonLock))
 	if err != nil {
 		return fmt.Errorf("take the stack's lock: %w", err)
@@ -98,7 +92,7 @@ func (s Stack) serve(ctx context.Context, handlers Handlers, ready func()) error
 	if err := writePID(held, os.Getpid()); err != nil {
 		return err
 	}
-	stop, err := s.listen(ctx, handlers)
+	stop, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,18 +117,22 @@ func (s Stack) serve(ctx context.Context, handlers Handlers, ready func()) error
 }
 
 // listen serves the service's address, the simulator and the sink.
-func (s Stack) listen(ctx context.Context, handlers Handlers) (stop func(), err error) {
+func (s Stack) listen(ctx context.Context) (stop func(), err error) {
+	provider, err := s.simulator()
+	if err != nil {
+		return nil, err
+	}
+	sink, err := s.sink()
+	if err != nil {
+		return nil, err
+	}
 	var servers []*http.Server
 	stop = func() {
 		for _, server := range servers {
 			_ = server.Close()
 		}
 	}
-	for port, handler := range map[int]http.Handler{
-		s.Ports.Base: s.proxy(),
-		s.Ports.RCS:  handlers.RCS,
-		s.Ports.Sink: handlers.Sink,
-	} {
+	for port, handler := range map[int]http.Handler{s.Ports.Base: s.proxy(), s.Ports.RCS: provider, s.Ports.Sink: sink} {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address(port))
 		if err != nil {
 			stop()

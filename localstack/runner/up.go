@@ -56,6 +56,9 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	}
 	if fresh {
 		step := s.Log.Step("start")
+		if err := s.drawSecrets(); err != nil {
+			return nil, err
+		}
 		if err := s.spawn(ctx, daemon); err != nil {
 			return nil, err
 		}

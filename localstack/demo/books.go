@@ -1,0 +1,104 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	neturl "net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// outcomes are what became of a campaign's messages so far.
+type outcomes struct {
+	sent, failed, expired int // by the service's books
+	taken                 int // by the provider's
+}
+
+func (o outcomes) settled() int { return o.sent + o.failed + o.expired }
+
+// watcher looks at both books: the service's and the provider's.
+type watcher struct {
+	store   *dynamo.Store
+	batches []campaign.BatchRef
+	rcs     string
+	since   time.Time
+}
+
+func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
+	return &watcher{
+		store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: now,
+		},
+		rcs:   env["RCS_URL"],
+		since: now(),
+	}
+}
+
+func (w *watcher) look(ctx context.Context) (outcomes, error) {
+	var o outcomes
+	for _, ref := range w.batches {
+		batch, err := w.store.Batch(ctx, ref)
+		if err != nil {
+			return o, fmt.Errorf("look at the campaign: %w", err)
+		}
+		books, err := w.store.Books(ctx, batch.Key, nil)
+		if err != nil {
+			return o, fmt.Errorf("look at the campaign: %w", err)
+		}
+		o.sent += books.Head.Counts[campaign.OutcomeSent]
+		o.failed += books.Head.Counts[campaign.OutcomeFailed]
+		o.expired += books.Head.Counts[campaign.OutcomeExpired]
+	}
+	var err error
+	o.taken, err = w.taken(ctx)
+	return o, err
+}
+
+// taken counts the messages that the provider accepted since the demo began.
+func (w *watcher) taken(ctx context.Context) (int, error) {
+	after := neturl.QueryEscape(w.since.UTC().Format(time.RFC3339Nano))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.rcs+"/_sim/messages?after="+after, http.NoBody)
+	if err != nil {
+		return 0, fmt.Errorf("ask the provider: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask the provider: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var messages []json.RawMessage
+	if err := json.NewDecoder(response.Body).Decode(&messages); err != nil {
+		return 0, fmt.Errorf("ask the provider: %w", err)
+	}
+	return len(messages), nil
+}
+
+// failures counts the messages that failed, by the reason the books give.
+func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
+	reasons := map[string]int{}
+	for _, ref := range w.batches {
+		batch, err := w.store.Batch(ctx, ref)
+		if err != nil {
+			return nil, fmt.Errorf("look at the failures: %w", err)
+		}
+		pages, err := w.store.Log(ctx, batch.Key, 0)
+		if err != nil {
+			return nil, fmt.Errorf("look at the failures: %w", err)
+		}
+		for _, page := range pages {
+			for _, change := range page.Changes {
+				if change.Outcome != campaign.OutcomeSent {
+					reasons[change.Code]++
+				}
+			}
+		}
+	}
+	return reasons, nil
+}

@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// client speaks the service's interface.
+type client struct {
+	base  string
+	token string
+	http  http.Client
+}
+
+// call is what the dispatch endpoint takes.
+type call struct {
+	CampaignID string    `json:"campaignId"`
+	Name       string    `json:"name"`
+	TemplateID string    `json:"templateId"`
+	Batch      string    `json:"batch"`
+	Messages   []Message `json:"messages"`
+}
+
+// answer is what it says.
+type answer struct {
+	Accepted int `json:"accepted"`
+	Rejected int `json:"rejected"`
+	Feedback struct {
+		InvalidPhones []struct {
+			Phone  string `json:"phone"`
+			Reason string `json:"reason"`
+		} `json:"invalidPhones"`
+		ErrorFileURL string `json:"errorFileUrl"`
+	} `json:"feedback"`
+}
+
+// connect gets an access token with the demo tenant's credential.
+func connect(ctx context.Context, env stackenv.Env) (*client, error) {
+	c := &client{base: env["BASE_URL"], http: http.Client{Timeout: time.Minute}}
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	err := c.post(ctx, "/api/v1/oauth/token", map[string]string{
+		"grant_type": "client_credentials", "client_id": env["CLIENT_ID"], "client_secret": env["CLIENT_SECRET"],
+	}, &token)
+	if err != nil {
+		return nil, fmt.Errorf("get an access token: %w", err)
+	}
+	c.token = token.AccessToken
+	return c, nil
+}
+
+func (c *client) dispatch(ctx context.Context, request call) (answer, error) {
+	var a answer
+	if err := c.post(ctx, "/api/v1/external/campaigns/dispatch", request, &a); err != nil {
+		return a, fmt.Errorf("dispatch the campaign: %w", err)
+	}
+	return a, nil
+}
+
+// post sends JSON and reads JSON; an answer other than a success is an error
+// with its text.
+func (c *client) post(ctx context.Context, path string, request, into any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("write the request: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make the request: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		return fmt.Errorf("call the service: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s: %s", response.Status, text)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
