@@ -1,0 +1,121 @@
+package phone
+
+import "bytes"
+
+// brazil is Brazil's country code.
+const brazil = 55
+
+// parseBrazilian judges the digits that follow the country code 55.
+func parseBrazilian(digits []byte) (Number, *Rejection) {
+	national := cutTrunkPrefix(digits)
+	if !validBrazilian(national) {
+		return 0, rejectBrazilian(national)
+	}
+	n := Number(brazil)
+	for _, c := range national {
+		n = n*10 + Number(c-'0')
+	}
+	return n, nil
+}
+
+// areaCodes are Brazil's area codes.
+var areaCodes = [100]bool{
+	11: true, 12: true, 13: true, 14: true, 15: true, 16: true, 17: true, 18: true, 19: true,
+	21: true, 22: true, 24: true, 27: true, 28: true,
+	31: true, 32: true, 33: true, 34: true, 35: true, 37: true, 38: true,
+	41: true, 42: true, 43: true, 44: true, 45: true, 46: true, 47: true, 48: true, 49: true,
+	51: true, 53: true, 54: true, 55: true,
+	61: true, 62: true, 63: true, 64: true, 65: true, 66: true, 67: true, 68: true, 69: true,
+	71: true, 73: true, 74: true, 75: true, 77: true, 79: true,
+	81: true, 82: true, 83: true, 84: true, 85: true, 86: true, 87: true, 88: true, 89: true,
+	91: true, 92: true, 93: true, 94: true, 95: true, 96: true, 97: true, 98: true, 99: true,
+}
+
+// carriers are the two digits that choose a long-distance carrier.
+var carriers = [100]bool{
+	12: true, 14: true, 15: true, 21: true, 22: true, 23: true, 25: true, 31: true,
+	41: true, 43: true, 55: true, 65: true, 99: true,
+}
+
+// cutTrunkPrefix removes the 0 dialled before a long-distance number, with the
+// carrier's two digits where they are there. The 90 of a collect call stays: a
+// number written with it is refused.
+func cutTrunkPrefix(digits []byte) []byte {
+	if len(digits) == 0 || digits[0] != '0' {
+		return digits
+	}
+	if len(digits) >= 13 && carriers[pair(digits[1:])] {
+		return digits[3:]
+	}
+	return digits[1:]
+}
+
+// validBrazilian says whether libphonenumber takes the national digits for a
+// number of any kind, short and toll-free ones included.
+func validBrazilian(national []byte) bool {
+	switch len(national) {
+	case 11:
+		return areaCodes[pair(national)] && national[2] == '9'
+	case 10:
+		return areaCodes[pair(national)] && landlineOrTrunked(national[2]) || service10(national[:3])
+	case 9:
+		return service9(national[:3])
+	case 8:
+		return service8(national[:4])
+	}
+	return false
+}
+
+// landlineOrTrunked reports how an eight-digit number may begin: 2 to 5 on fixed
+// lines, 7 on trunked radio, which never got a ninth digit.
+func landlineOrTrunked(first byte) bool {
+	return '2' <= first && first <= '5' || first == '7'
+}
+
+// service10 knows the beginnings of ten-digit service numbers: those of nine
+// digits, and the shared-cost ones.
+func service10(prefix []byte) bool {
+	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303"
+}
+
+// service9 knows the beginnings of nine-digit service numbers: toll-free,
+// donations, premium.
+func service9(prefix []byte) bool {
+	switch string(prefix) {
+	case "800", "500", "900":
+		return true
+	}
+	return false
+}
+
+// service8 knows the beginnings of the eight-digit numbers that cost a local
+// call from anywhere.
+func service8(prefix []byte) bool {
+	switch string(prefix) {
+	case "4020", "4370", "4864":
+		return true
+	}
+	return bytes.HasPrefix(prefix, []byte("300")) || bytes.HasPrefix(prefix, []byte("400"))
+}
+
+// rejectBrazilian says what is wrong with national digits that are not valid.
+func rejectBrazilian(national []byte) *Rejection {
+	switch {
+	case len(national) != 10 && len(national) != 11:
+		return &rejectBrazilianLength
+	case !areaCodes[pair(national)]:
+		return &Rejection{UnknownAreaCode, "Brazil has no area code " + string(national[:2]) +
+			". A number of another country is written with a + and its country code."}
+	case len(national) == 11:
+		return &rejectBrazilianMobile
+	case national[2] == '0' || national[2] == '1':
+		return &rejectBrazilianStart
+	}
+	return &Rejection{MissingNinthDigit, "The ninth digit of the mobile number is missing: it may be +55" +
+		string(national[:2]) + "9" + string(national[2:]) + "."}
+}
+
+// pair returns the value of the first two digits.
+func pair(digits []byte) int {
+	return int(digits[0]-'0')*10 + int(digits[1]-'0')
+}

@@ -1,0 +1,115 @@
+package phone_test
+
+import (
+	"strings"
+	"testing"
+
+	"campaign-dispatch/internal/phone"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in, want string
+		code           string // of the rejection, when want is empty
+	}{
+		{"mobile, country code", "5511987654321", "+5511987654321", ""},
+		{"mobile, plus", "+5511987654321", "+5511987654321", ""},
+		{"mobile, area code only", "11987654321", "+5511987654321", ""},
+		{"area code 55, mobile", "55987654321", "+5555987654321", ""},
+		{"area code 55, fixed line", "5533334444", "+555533334444", ""},
+		{"area code 55, country code", "5555987654321", "+5555987654321", ""},
+		{"area code 55, plus", "+5555987654321", "+5555987654321", ""},
+		{"fixed line", "1133334444", "+551133334444", ""},
+		{"fixed line, country code", "551133334444", "+551133334444", ""},
+		{"trunked radio of eight digits", "551178654321", "+551178654321", ""},
+		{"trunk 0", "01133334444", "+551133334444", ""},
+		{"trunk 0 after country code", "+55011987654321", "+5511987654321", ""},
+		{"trunk 0 and carrier", "+5501511987654321", "+5511987654321", ""},
+		{"trunk 0 and no carrier", "+5501311987654321", "", phone.WrongLength},
+		{"toll-free", "+558001234567", "+558001234567", ""},
+		{"toll-free as dialled", "08001234567", "+558001234567", ""},
+		{"shared cost", "+5540041234", "+5540041234", ""},
+		{"shared cost without country code is Romanian", "40041234", "", phone.InvalidNumber},
+
+		{"no ninth digit, country code", "551187654321", "", phone.MissingNinthDigit},
+		{"no ninth digit", "1187654321", "", phone.MissingNinthDigit},
+		{"no ninth digit, plus", "+551168654321", "", phone.MissingNinthDigit},
+		{"starts with 1", "1113334444", "", phone.InvalidNumber},
+		{"mobile without 9", "11887654321", "", phone.InvalidNumber},
+		{"area code 10", "10987654321", "", phone.UnknownAreaCode},
+		{"area code 20, country code", "5520987654321", "", phone.UnknownAreaCode},
+		{"collect call", "+559011987654321", "", phone.WrongLength},
+		{"collect call to shared cost", "+559030012345", "", phone.UnknownAreaCode},
+		{"a digit too many", "55119876543210", "", phone.WrongLength},
+		{"a digit too few", "+55119876543", "", phone.WrongLength},
+		{"country code only", "+55", "", phone.WrongLength},
+		{"country code without plus", "55", "", phone.WrongLength},
+
+		{"North American", "+14155552671", "+14155552671", ""},
+		{"Argentine", "+5491123456789", "+5491123456789", ""},
+		{"Argentine as dialled", "+540111523456789", "+5491123456789", ""},
+		{"British with trunk 0", "+4407911123456", "+447911123456", ""},
+		{"Italian with its own 0", "+390612345678", "+390612345678", ""},
+		{"Portuguese without plus", "351912345678", "+351912345678", ""},
+		{"British without plus", "447911123456", "+447911123456", ""},
+		{"international toll-free", "+80012345678", "+80012345678", ""},
+		{"North American without plus", "14155552671", "", phone.InvalidNumber},
+		{"plus for country code", "+11987654321", "", phone.InvalidNumber},
+		{"no such country", "+999123456789", "", phone.InvalidNumber},
+		{"no such number", "+441111111111", "", phone.InvalidNumber},
+		{"too short abroad", "+4479", "", phone.WrongLength},
+		{"one digit", "7", "", phone.WrongLength},
+		{"endless", strings.Repeat("4", 100_000), "", phone.WrongLength},
+
+		{"empty", "", "", phone.Empty},
+		{"plus alone", "+", "", phone.InvalidForm},
+		{"two plus", "++5511987654321", "", phone.InvalidForm},
+		{"plus behind", "5511987654321+", "", phone.InvalidForm},
+		{"blank", " ", "", phone.InvalidForm},
+		{"spaces", "11 98765 4321", "", phone.InvalidForm},
+		{"space behind", "11987654321 ", "", phone.InvalidForm},
+		{"dashes and brackets", "(11) 98765-4321", "", phone.InvalidForm},
+		{"letters", "11 9CASA-1234", "", phone.InvalidForm},
+		{"extension", "11987654321;ext=12", "", phone.InvalidForm},
+		{"full-width digits", "１１９８７６５４３２１", "", phone.InvalidForm},
+		{"NUL", "11987654321\x00", "", phone.InvalidForm},
+		{"international prefix", "005511987654321", "", phone.InvalidForm},
+		{"trunk 0 and nine digits", "011987654321", "", phone.InvalidForm},
+		{"plus and 0", "+0511987654321", "", phone.InvalidForm},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			n, rejection := phone.Parse([]byte(tt.in))
+			switch {
+			case rejection == nil && n.String() != tt.want:
+				t.Errorf("Parse(%q) = %v, want %q %q", tt.in, n, tt.want, tt.code)
+			case rejection != nil && (tt.want != "" || rejection.Code != tt.code || n != 0):
+				t.Errorf("Parse(%q) = %d, %+v, want %q %q", tt.in, n, *rejection, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+func TestReasonNamesTheWayOut(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ in, want string }{
+		{"551187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
+		{"1187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
+		{"2012345678", "Brazil has no area code 20. A number of another country is written with a + and its country code."},
+	}
+	for _, tt := range tests {
+		if _, rejection := phone.Parse([]byte(tt.in)); rejection == nil || rejection.Reason != tt.want {
+			t.Errorf("Parse(%q) rejects with %+v, want %q", tt.in, rejection, tt.want)
+		}
+	}
+}
+
+//nolint:paralleltest // allocations are counted for the whole process
+func TestParseValidBrazilianAllocatesNothing(t *testing.T) {
+	in := []byte("5511987654321")
+	if got := testing.AllocsPerRun(100, func() { _, _ = phone.Parse(in) }); got != 0 {
+		t.Errorf("Parse allocates %v times, want 0", got)
+	}
+}
