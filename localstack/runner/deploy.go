@@ -67,6 +67,7 @@ func (s Stack) digest(template string) string {
 func (s Stack) parameters() []cfn.Parameter {
 	values := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"Environment":  "local",
 		"BaseUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),
 	}
