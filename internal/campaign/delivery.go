@@ -42,3 +42,6 @@ type Delivery struct {
 	Content Template // rendered
 	TTL     time.Duration
 }
+
+// TooLate tells whether nothing of the batch may be sent any more.
+func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }

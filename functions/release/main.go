@@ -1,0 +1,34 @@
+// Command release is the Lambda function behind the release queue.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/release"
+)
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	client := sqs.NewFromConfig(cfg)
+	releaser := release.Releaser{
+		Store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+		},
+		Frames:     &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
+		Releases:   &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
+		SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+		Now:        time.Now,
+	}
+	lambda.Start(inbox.Of(releaser.Handle))
+}

@@ -1,0 +1,37 @@
+// Command sweep is the Lambda function that runs every minute and brings back
+// what was left behind.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/sweep"
+)
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	client := sqs.NewFromConfig(cfg)
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+	}
+	sweeper := &sweep.Sweeper{
+		Store:    store,
+		Moves:    store,
+		Releases: &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
+		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
+		Shards:   dynamo.DueShards,
+		After:    awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+		Now:      time.Now,
+	}
+	lambda.Start(sweeper.Sweep)
+}

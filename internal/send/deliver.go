@@ -1,0 +1,122 @@
+package send
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// The codes of this package; the others are the provider's.
+const (
+	codeTooLate = "not_after_passed"
+	codeUnknown = "no_answer"
+)
+
+const (
+	// attemptFor is the longest time that one message may take, reserve what is
+	// kept of a call's time for what was begun and for recording it.
+	attemptFor = 8 * time.Second
+	reserve    = attemptFor + 4*time.Second
+	// enough throttled messages end a run: to go on would only bring more.
+	enough = 10
+)
+
+// deliver sends the run's messages in the order of their turns, until the
+// provider throttles too many or ctx is near its end.
+func (s *Sender) deliver(ctx context.Context, r *run) {
+	starting, cancel := before(ctx, reserve)
+	defer cancel()
+	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)
+	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Or(a.at.Compare(b.at), a.index-b.index) })
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for _, j := range jobs {
+		if !s.await(starting, j.at) || !take(starting, r.slots) {
+			return
+		}
+		if r.throttled.Load() >= enough {
+			<-r.slots
+			return
+		}
+		sending.Go(func() {
+			defer func() { <-r.slots }()
+			s.deliverOne(ctx, r, j)
+		})
+	}
+}
+
+// before returns a context that ends that long before ctx does.
+func before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-reserve))
+}
+
+// await waits until the instant, and tells whether ctx lasted that long.
+func (s *Sender) await(ctx context.Context, at time.Time) bool {
+	wait := at.Sub(s.Now())
+	if at.IsZero() || wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// take takes a slot, and tells whether ctx lasted until one was free.
+func take(ctx context.Context, slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
+	now := s.Now()
+	if r.batch.TooLate(now) {
+		j.settle(campaign.OutcomeExpired, codeTooLate, now)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptFor)
+	defer cancel()
+	err := s.Provider.Send(ctx, r.channel.Agent, campaign.Delivery{
+		ID:      r.batch.Key.MessageID(j.index),
+		Phone:   j.message.Phone,
+		Content: r.template.Render(j.message.Values),
+		TTL:     r.ttl(now),
+	})
+	r.judge(j, err, s.Now())
+}
+
+// judge notes what the provider's answer means for the message.
+func (r *run) judge(j *job, err error, now time.Time) {
+	if err == nil {
+		j.settle(campaign.OutcomeSent, "", now)
+		return
+	}
+	failure := &campaign.Failure{Kind: campaign.Transient, Code: codeUnknown}
+	_ = errors.As(err, &failure)
+	switch failure.Kind {
+	case campaign.Permanent:
+		j.settle(campaign.OutcomeFailed, failure.Code, now)
+		return
+	case campaign.Throttled:
+		r.throttled.Add(1)
+	case campaign.Transient:
+	}
+	j.code, j.retryAfter = failure.Code, failure.RetryAfter
+}

@@ -1,0 +1,197 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/payload"
+)
+
+const (
+	// window is how far away a turn may be for its message to be waited for. To
+	// wait longer costs more than to come back.
+	window = 5 * time.Second
+	// lateness is how late a task may be and still use the turn that it holds:
+	// the turns of others stand in its place.
+	lateness = 10 * time.Second
+	// leaseTries is how many lost races for an agent's pace are run again.
+	leaseTries = 50
+)
+
+// plan finds what the parts have left to send, and when it may go.
+func (s *Sender) plan(ctx context.Context, r *run) error {
+	var frames []int
+	for _, p := range r.parts {
+		if !fits(p.task, r.batch) {
+			p.err = fmt.Errorf("frame %d of batch %s: %w", p.task.Frame, r.batch.BatchID, errBadTask)
+			continue
+		}
+		frames = append(frames, p.task.Frame)
+	}
+	if len(frames) == 0 {
+		return nil
+	}
+	books, err := s.Batches.Books(ctx, r.batch.Key, frames)
+	if err != nil {
+		return err
+	}
+	r.takeOpen(books)
+	if now := s.Now(); r.batch.TooLate(now) {
+		for _, j := range r.jobs() {
+			j.settle(campaign.OutcomeExpired, codeTooLate, now)
+		}
+		return nil
+	}
+	return s.takeTurns(ctx, r)
+}
+
+// fits tells whether the task asks for messages that its batch has.
+func fits(t campaign.SendTask, b campaign.Batch) bool {
+	if t.Frame < 0 || t.Frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
+		return false
+	}
+	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
+}
+
+// takeOpen gives each part the messages that it asks for, that have no outcome,
+// and that no part before it asks for.
+func (r *run) takeOpen(books campaign.Books) {
+	taken := map[int]bool{}
+	for _, p := range r.parts {
+		if p.err != nil {
+			continue
+		}
+		for _, i := range wanted(p.task, r.batch) {
+			index := p.task.Frame*campaign.FrameSize + i
+			if !taken[index] && books.Outcome(index) == "" {
+				taken[index] = true
+				p.now = append(p.now, &job{index: index})
+			}
+		}
+	}
+}
+
+func wanted(t campaign.SendTask, b campaign.Batch) []int {
+	if len(t.Only) > 0 {
+		return t.Only
+	}
+	all := make([]int, b.FrameLen(t.Frame))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// takeTurns leases the parts' share of their agent's rate, and puts aside what
+// is too far away.
+func (s *Sender) takeTurns(ctx context.Context, r *run) error {
+	if !r.channel.Pace.Paced(r.channel.Agent.Rate) {
+		return nil
+	}
+	now, n := s.Now(), 0
+	for _, p := range r.parts {
+		if p.task.Turn.Start.Before(now.Add(-lateness)) {
+			p.task.Turn = campaign.Turn{}
+			n += len(p.now)
+		}
+	}
+	turn, err := s.lease(ctx, r, n)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.parts {
+		if p.task.Turn == (campaign.Turn{}) {
+			p.task.Turn = campaign.Turn{Start: turn.Start, Every: turn.Every}
+			turn.Start = turn.At(len(p.now))
+		}
+		p.split(p.task.Turn, now.Add(window))
+	}
+	return nil
+}
+
+// split gives the part's messages their turns, and puts aside those after end.
+func (p *part) split(turn campaign.Turn, end time.Time) {
+	p.every = turn.Every
+	jobs := p.now
+	p.now = nil
+	for i, j := range jobs {
+		if j.at = turn.At(i); j.at.After(end) {
+			p.later = append(p.later, j)
+		} else {
+			p.now = append(p.now, j)
+		}
+	}
+}
+
+var errContended = errors.New("others changed the pace too often")
+
+// lease takes the turn of the next n messages of the run's agent.
+func (s *Sender) lease(ctx context.Context, r *run, n int) (campaign.Turn, error) {
+	if n == 0 {
+		return campaign.Turn{}, nil
+	}
+	agent := r.channel.Agent
+	for range leaseTries {
+		old, err := s.Paces.Pace(ctx, agent.ID)
+		if err != nil {
+			return campaign.Turn{}, err
+		}
+		if !old.Paced(agent.Rate) {
+			return campaign.Turn{Start: s.Now()}, nil
+		}
+		turn, pace := old.Lease(s.Now(), n, agent.Rate)
+		swapped, err := s.Paces.SwapPace(ctx, agent.ID, old, pace)
+		if err != nil {
+			return campaign.Turn{}, err
+		}
+		if swapped {
+			r.pace = pace
+			return turn, nil
+		}
+	}
+	return campaign.Turn{}, fmt.Errorf("lease a turn of agent %s: %w", agent.ID, errContended)
+}
+
+// load reads the messages that are to be sent now. A frame that cannot be read
+// fails its own task alone.
+func (s *Sender) load(ctx context.Context, r *run) {
+	var frames sync.WaitGroup
+	for _, p := range r.parts {
+		if p.err != nil || !slices.ContainsFunc(p.now, func(j *job) bool { return !j.settled() }) {
+			continue
+		}
+		frames.Go(func() {
+			if err := s.loadFrame(ctx, r.batch, p); err != nil {
+				p.err = fmt.Errorf("read frame %d of batch %s: %w", p.task.Frame, r.batch.BatchID, err)
+				p.now, p.later = nil, nil
+			}
+		})
+	}
+	frames.Wait()
+}
+
+var errShortFrame = errors.New("the frame has not as many messages as its batch says")
+
+func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, p *part) error {
+	frame := p.task.Frame
+	raw, err := s.Blobs.GetRange(ctx, b.Payload, b.Offsets[frame], b.Offsets[frame+1])
+	if err != nil {
+		return err
+	}
+	messages, err := payload.Decode(raw)
+	if err != nil {
+		return err
+	}
+	if len(messages) != b.FrameLen(frame) {
+		return errShortFrame
+	}
+	for _, j := range p.now {
+		j.message = messages[j.index%campaign.FrameSize]
+	}
+	return nil
+}

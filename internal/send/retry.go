@@ -1,0 +1,155 @@
+package send
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// maxAttempts is how often what the provider did not take is tried before it
+	// is left to sweep, which tries again as long as it takes.
+	maxAttempts = 8
+	// firstDelay doubles with each attempt, up to maxDelay, the longest time for
+	// which the queue holds a task back.
+	firstDelay = 2 * time.Second
+	maxDelay   = 15 * time.Minute
+	// early is how long before its turn a task comes back: the queue counts
+	// whole seconds, and the turn is then waited for.
+	early = time.Second
+)
+
+// requeue puts what the run left unsent back on the queue.
+func (s *Sender) requeue(ctx context.Context, r *run) {
+	now := s.Now()
+	var last time.Time
+	for _, p := range r.parts {
+		if t, delay, ok := p.rest(r.throttled.Load() >= enough, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
+			p.put(ctx, s.Queue, t, delay)
+		}
+		if len(p.later) == 0 {
+			continue
+		}
+		if end := p.later[len(p.later)-1].at; end.After(last) {
+			last = end
+		}
+		t, delay := p.turned(now)
+		p.put(ctx, s.Queue, t, delay)
+	}
+	s.expect(ctx, r.batch, last)
+}
+
+func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time.Duration) {
+	body, err := json.Marshal(t)
+	if err == nil {
+		err = q.Send(ctx, t.Tenant, body, delay)
+	}
+	if err != nil {
+		p.err = fmt.Errorf("put the rest of frame %d of batch %s back: %w", t.Frame, t.BatchID, err)
+	}
+}
+
+// rest is the task of those messages that were to go in this run and have no
+// outcome, and the time until their next attempt; random is from 0 up to 1. It
+// is false where there are none, or after too many attempts. An attempt that
+// failed counts, the end of the time for the run does not.
+func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
+	var open []*job
+	var asked time.Duration
+	failed := stopped
+	for _, j := range p.now {
+		if !j.settled() {
+			open = append(open, j)
+			asked = max(asked, j.retryAfter)
+			failed = failed || j.code != ""
+		}
+	}
+	t := p.taskOf(open)
+	if !failed {
+		return t, 0, len(open) > 0
+	}
+	t.Attempt++
+	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
+}
+
+// turned is the task of those messages that hold a turn which is too far away
+// for this run, and the time until it should come back.
+func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
+	t := p.taskOf(p.later)
+	t.Turn = campaign.Turn{Start: p.later[0].at, Every: p.every}
+	return t, min(max(t.Turn.Start.Sub(now)-early, 0), maxDelay)
+}
+
+func (p *part) taskOf(jobs []*job) campaign.SendTask {
+	t := campaign.SendTask{BatchRef: p.task.BatchRef, Frame: p.task.Frame, Attempt: p.task.Attempt}
+	for _, j := range jobs {
+		t.Only = append(t.Only, j.index%campaign.FrameSize)
+	}
+	return t
+}
+
+// retryDelay is the time until the attempt, from 1: it doubles, at least half
+// of it is certain, and it is no shorter than what the provider asked for.
+func retryDelay(attempt int, asked time.Duration, random float64) time.Duration {
+	limit := min(firstDelay<<min(attempt-1, 10), maxDelay)
+	delay := limit/2 + time.Duration(random*float64(limit/2))
+	return min(max(delay, asked), maxDelay)
+}
+
+// expect keeps sweep from taking a batch for stuck that waits for its agent's
+// rate until the given time, if any. It writes seldom: each time puts sweep off
+// by far more than it has to.
+func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) {
+	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
+		return
+	}
+	if _, err := s.Batches.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
+		slog.WarnContext(ctx, "sweep could not be put off, it will queue frames again", "batch_id", b.BatchID, "error", err)
+	}
+}
+
+// adapt slows the agent down after a throttled message, and lets it get faster
+// after frames without one. It is no failure of sending if it cannot.
+func (s *Sender) adapt(ctx context.Context, r *run) {
+	change := s.adaptation(r)
+	if change(r.pace) == r.pace {
+		return
+	}
+	agentID := r.channel.Agent.ID
+	for range leaseTries {
+		old, err := s.Paces.Pace(ctx, agentID)
+		if err != nil {
+			slog.WarnContext(ctx, "the pace could not be read", "agent_id", agentID, "error", err)
+			return
+		}
+		pace := change(old)
+		if pace == old {
+			return
+		}
+		swapped, err := s.Paces.SwapPace(ctx, agentID, old, pace)
+		if err != nil {
+			slog.WarnContext(ctx, "the pace could not be written", "agent_id", agentID, "error", err)
+			return
+		}
+		if swapped {
+			s.channels.drop(r.batch.Tenant)
+			return
+		}
+	}
+}
+
+// adaptation is what the run's answers make of a pace.
+func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
+	now, taken := s.Now(), len(r.changes())
+	if r.throttled.Load() > 0 {
+		every := now.Sub(r.started) / time.Duration(taken+1)
+		return func(p campaign.Pace) campaign.Pace { return p.Slow(now, every) }
+	}
+	frames := (taken + campaign.FrameSize - 1) / campaign.FrameSize
+	return func(p campaign.Pace) campaign.Pace { return p.Ease(frames, r.channel.Agent.Rate) }
+}

@@ -1,0 +1,97 @@
+package send
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// run is the sending of some parts of one batch.
+type run struct {
+	batch     campaign.Batch
+	channel   campaign.Channel
+	template  campaign.Template
+	pace      campaign.Pace // of the agent, as last seen
+	parts     []*part
+	slots     chan struct{} // one is taken by each message being sent
+	started   time.Time
+	throttled atomic.Int64 // messages that the provider throttled
+}
+
+// part is one task: what it asks for and what came of it.
+type part struct {
+	task campaign.SendTask
+	// now are the messages to be sent in this run, later those whose turn, which
+	// they hold, is too far away for it.
+	now, later []*job
+	every      time.Duration // between the turns of later
+	err        error         // why the task has to come again
+}
+
+// job is the sending of one message.
+type job struct {
+	index      int       // within the batch
+	at         time.Time // its turn, zero for at once
+	message    campaign.Message
+	change     campaign.Change // what became of it, if Outcome is not ""
+	code       string          // why it was not taken this time
+	retryAfter time.Duration   // how long the provider asked to wait
+}
+
+func (j *job) settle(outcome campaign.Outcome, code string, at time.Time) {
+	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at}
+}
+
+func (j *job) settled() bool { return j.change.Outcome != "" }
+
+// ttl is how long the provider may try to deliver a message that is sent now.
+func (r *run) ttl(now time.Time) time.Duration {
+	if r.batch.NotAfter.IsZero() {
+		return campaign.MessageTTL
+	}
+	return min(campaign.MessageTTL, max(r.batch.NotAfter.Sub(now), time.Second))
+}
+
+// jobs returns the messages of this run.
+func (r *run) jobs() []*job {
+	var jobs []*job
+	for _, p := range r.parts {
+		jobs = append(jobs, p.now...)
+	}
+	return jobs
+}
+
+func (r *run) changes() []campaign.Change {
+	var changes []campaign.Change
+	for _, j := range r.jobs() {
+		if j.settled() {
+			changes = append(changes, j.change)
+		}
+	}
+	return changes
+}
+
+// report logs what came of the run in numbers.
+func (r *run) report(ctx context.Context) {
+	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
+	for _, j := range r.jobs() {
+		switch {
+		case j.settled():
+			outcomes[j.change.Outcome]++
+		default:
+			left++
+		}
+		if code := j.code + j.change.Code; code != "" {
+			codes[code]++
+		}
+	}
+	for _, p := range r.parts {
+		left += len(p.later)
+	}
+	slog.InfoContext(ctx, "frames sent", "tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID,
+		"frames", len(r.parts), "sent", outcomes[campaign.OutcomeSent], "failed", outcomes[campaign.OutcomeFailed],
+		"expired", outcomes[campaign.OutcomeExpired], "left", left, "codes", codes)
+}

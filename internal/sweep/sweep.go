@@ -1,0 +1,222 @@
+// Package sweep brings back what was left behind: batches that were not
+// released in time, and frames that were not sent, whatever died where.
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store knows the batches that are not done, and how far they are.
+type Store interface {
+	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.BatchRef, error]
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
+}
+
+// Moves moves batches on, where they still are as they were read.
+type Moves interface {
+	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error)
+	Forget(ctx context.Context, ref campaign.BatchRef) error
+}
+
+// Queue takes tasks.
+type Queue interface {
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// Sweeper looks at every batch whose next check has come. Two may do so at
+// once: tasks that are queued twice are done once.
+type Sweeper struct {
+	Store    Store
+	Moves    Moves
+	Releases Queue
+	Frames   Queue
+	Shards   int // of the index of what is due
+	// After is how long a batch is left alone once its tasks were queued again.
+	After time.Duration
+	Now   func() time.Time
+}
+
+const (
+	// pauseCheck is when a batch whose sending is paused is looked at again.
+	pauseCheck = time.Minute
+	// dueGrace is how long the schedule of a batch may be late.
+	dueGrace = 2 * time.Minute
+	// reserve is what is kept of a call's time for what was begun.
+	reserve = 5 * time.Second
+)
+
+// deed is what sweep did about a batch.
+type deed string
+
+const (
+	released  deed = "released"
+	resent    deed = "resent"
+	finished  deed = "finished"
+	paused    deed = "paused"
+	postponed deed = "postponed"
+	forgotten deed = "forgotten"
+	failed    deed = "failed"
+)
+
+// errFailed says that some batches could not be helped this time.
+var errFailed = errors.New("some batches could not be swept")
+
+// Sweep looks at all batches whose next check has come, until ctx is near its
+// end. What it does not reach, and what fails, it finds again the next time.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	perShard := make([]map[deed]int, s.Shards)
+	errs := make([]error, s.Shards)
+	var shards sync.WaitGroup
+	for i := range s.Shards {
+		shards.Go(func() { perShard[i], errs[i] = s.sweepShard(ctx, i) })
+	}
+	shards.Wait()
+	total := map[deed]int{}
+	for _, deeds := range perShard {
+		for d, n := range deeds {
+			total[d] += n
+		}
+	}
+	slog.InfoContext(ctx, "swept", "batches", total)
+	if total[failed] > 0 {
+		errs = append(errs, errFailed)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, error) {
+	deeds := map[deed]int{}
+	channels := map[string]campaign.Channel{}
+	starting, cancel := before(ctx, reserve)
+	defer cancel()
+	for ref, err := range s.Store.Due(ctx, shard, s.Now()) {
+		if err != nil {
+			return deeds, fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil {
+			return deeds, nil
+		}
+		d, err := s.sweepBatch(ctx, channels, ref)
+		if err != nil {
+			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+			d = failed
+		}
+		deeds[d]++
+	}
+	return deeds, nil
+}
+
+// before returns a context that ends that long before ctx does.
+func before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-reserve))
+}
+
+// sweepBatch does what the batch needs in the state that it is in: the index
+// that named it may be late.
+func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.Channel, ref campaign.BatchRef) (deed, error) {
+	b, err := s.Store.Batch(ctx, ref)
+	if err != nil {
+		return failed, err
+	}
+	switch b.State {
+	case campaign.BatchPending:
+		if b.Due.After(s.Now()) {
+			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
+		}
+		return released, s.release(ctx, b)
+	case campaign.BatchReleasing:
+		return released, s.release(ctx, b)
+	case campaign.BatchSending:
+		return s.resend(ctx, channels, b)
+	case campaign.BatchSent, campaign.BatchCancelled:
+	}
+	return forgotten, s.Moves.Forget(ctx, ref)
+}
+
+func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
+	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
+}
+
+// resend queues the frames that are not complete again, each as a whole: send
+// skips what has an outcome.
+func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (deed, error) {
+	frames := make([]int, b.Frames())
+	for f := range frames {
+		frames[f] = f
+	}
+	books, err := s.Store.Books(ctx, b.Key, frames)
+	if err != nil {
+		return failed, err
+	}
+	var tasks []any
+	for _, f := range frames {
+		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
+			tasks = append(tasks, campaign.SendTask{BatchRef: b.BatchRef, Frame: f})
+		}
+	}
+	if len(tasks) == 0 {
+		_, err := s.Moves.FinishBatch(ctx, b.BatchRef)
+		return finished, err
+	}
+	stopped, err := s.stopped(ctx, channels, b)
+	if err != nil {
+		return failed, err
+	}
+	if stopped {
+		return paused, s.check(ctx, b, s.Now().Add(pauseCheck))
+	}
+	return resent, s.queue(ctx, s.Frames, b, tasks)
+}
+
+// stopped tells whether a switch stops the batch's sending. What may not be
+// sent any more is queued all the same, to end as expired.
+func (s *Sweeper) stopped(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (bool, error) {
+	channel, ok := channels[b.Tenant]
+	if !ok {
+		var err error
+		if channel, err = s.Store.Channel(ctx, b.Tenant); err != nil {
+			return false, err
+		}
+		channels[b.Tenant] = channel
+	}
+	return channel.Pause != "" && !b.TooLate(s.Now()), nil
+}
+
+// queue puts the tasks on the queue, and only then leaves the batch alone for a
+// while: who dies in between queues them twice, and never not at all.
+func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
+	bodies := make([][]byte, len(tasks))
+	for i, t := range tasks {
+		body, err := json.Marshal(t)
+		if err != nil {
+			return fmt.Errorf("write a task: %w", err)
+		}
+		bodies[i] = body
+	}
+	if err := q.SendAll(ctx, b.Tenant, bodies); err != nil {
+		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
+	}
+	return s.check(ctx, b, s.Now().Add(s.After))
+}
+
+// check sets when the batch is looked at next, unless somebody else has.
+func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
+	_, err := s.Moves.MoveCheck(ctx, b, next)
+	return err
+}
