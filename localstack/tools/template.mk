@@ -1,0 +1,52 @@
+# Lint, the checks of the template, and deployment. Included by the Makefile.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+
+SAM_VENV := .local/sam-venv
+SAM      := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/sam
+# What `sam build` hands to the compiler: small binaries that are the same for
+# the same source, without the RPC mode of older runtimes.
+SAM_GOFLAGS := GOFLAGS='-trimpath -buildvcs=false -tags=lambda.norpc "-ldflags=-s -w"'
+
+.PHONY: lint fmt
+lint: bin/golangci-lint ## judge the code by .golangci.yml
+	@bin/golangci-lint run ./... || { echo "lint: mend what is listed above; 'make fmt' does the formatting" >&2; exit 1; }
+fmt: bin/golangci-lint ## format the code
+	@bin/golangci-lint fmt ./...
+
+bin/golangci-lint: localstack/tools/template.mk
+	@echo "installing golangci-lint $(GOLANGCI_LINT_VERSION), which takes some minutes once"
+	@GOBIN='$(CURDIR)/bin' go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION) \
+		|| { echo "golangci-lint could not be installed: see above; it needs Go and the module proxy" >&2; exit 1; }
+	@touch $@
+
+.PHONY: check-template sam-build
+check-template: $(SAM_VENV)/installed ## validate, lint and build template.yaml
+	@$(SAM) validate --lint >.local/sam.log 2>&1 \
+		|| { cat .local/sam.log >&2; echo "template.yaml is not valid: mend what sam validate says above" >&2; exit 1; }
+	@$(SAM_VENV)/bin/cfn-lint --include-checks I -- template.yaml \
+		|| { echo "template.yaml: mend what cfn-lint lists above" >&2; exit 1; }
+	@$(MAKE) --no-print-directory sam-build
+	@echo "template.yaml is valid, lints clean and builds"
+sam-build: $(SAM_VENV)/installed
+	@$(SAM_GOFLAGS) $(SAM) build --cached >.local/sam.log 2>&1 \
+		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
+
+.PHONY: deploy
+deploy: $(SAM_VENV)/installed ## build and deploy with sam (ENV=staging or production, see samconfig.toml)
+	@case '$(ENV)' in local|staging|production) ;; \
+		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
+	@$(SAM_VENV)/bin/python localstack/tools/account.py
+	@$(MAKE) --no-print-directory sam-build
+	@$(SAM) deploy --config-env '$(ENV)'
+
+# The file says that the requirements were installed whole; another version of
+# them is installed from nothing. --no-deps, because they name everything.
+$(SAM_VENV)/installed: localstack/tools/requirements-sam.txt
+	@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
+		|| { echo "checking and deploying the template needs Python 3.10 or newer with venv (Debian: apt install python3-venv)" >&2; exit 1; }
+	@echo "installing aws-sam-cli and cfn-lint into $(SAM_VENV), which takes some minutes once"
+	@mkdir -p .local && rm -rf $(SAM_VENV) && python3 -m venv $(SAM_VENV)
+	@$(SAM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $< \
+		|| { echo "aws-sam-cli could not be installed: see above; it needs the Python package index" >&2; exit 1; }
+	@touch $@
