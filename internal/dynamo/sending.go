@@ -78,26 +78,18 @@ func (s *Store) Pace(ctx context.Context, agentID string) (campaign.Pace, error)
 }
 
 // SwapPace replaces an agent's pace where it is still as it was read, and tells
-// whether it was; the zero Pace leaves no row. A swap whose answer was lost may
-// report false although it took place.
+// whether it was. A swap whose answer was lost may report false although it took
+// place.
 func (s *Store) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
-	condition, values := "attribute_not_exists(pk)", Item(nil)
-	if old != (campaign.Pace{}) {
-		condition = "everyMicros = :every AND nextAt = :next"
-		values = Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
+	condition := "everyMicros = :every AND nextAt = :next"
+	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
+	if old == (campaign.Pace{}) {
+		condition += " OR attribute_not_exists(pk)"
 	}
-	var err error
-	if pace == (campaign.Pace{}) {
-		_, err = s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &s.Campaigns, Key: paceKey(agentID),
-			ConditionExpression: &condition, ExpressionAttributeValues: values,
-		})
-	} else {
-		_, err = s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.Campaigns, Item: paceRow(agentID, pace),
-			ConditionExpression: &condition, ExpressionAttributeValues: values,
-		})
-	}
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: paceRow(agentID, pace),
+		ConditionExpression: &condition, ExpressionAttributeValues: values,
+	})
 	return held(err, "write the pace of agent "+agentID)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -99,11 +100,11 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		Content: r.template.Render(j.message.Values),
 		TTL:     r.ttl(now),
 	})
-	r.judge(j, err, s.Now())
+	r.judge(ctx, j, err, s.Now())
 }
 
 // judge notes what the provider's answer means for the message.
-func (r *run) judge(j *job, err error, now time.Time) {
+func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
 	if err == nil {
 		j.settle(campaign.OutcomeSent, "", now)
 		return
@@ -117,6 +118,9 @@ func (r *run) judge(j *job, err error, now time.Time) {
 	case campaign.Throttled:
 		r.throttled.Add(1)
 	case campaign.Transient:
+		r.trouble.Do(func() {
+			slog.WarnContext(ctx, "the provider did not take a message, it is tried again", "batch_id", r.batch.BatchID, "error", err)
+		})
 	}
 	j.code, j.retryAfter = failure.Code, failure.RetryAfter
 }

@@ -3,6 +3,7 @@ package send
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ type run struct {
 	slots     chan struct{} // one is taken by each message being sent
 	started   time.Time
 	throttled atomic.Int64 // messages that the provider throttled
+	trouble   sync.Once    // logs the first transient failure, which stands for all
 }
 
 // part is one task: what it asks for and what came of it.

@@ -39,7 +39,8 @@ type Blobs interface {
 }
 
 // Provider takes messages. It ignores one whose id it has seen. An error that
-// is no campaign.Failure counts as a transient one.
+// is no campaign.Failure counts as a transient one; none of them names a number
+// or a text.
 type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error
 }

@@ -1,0 +1,53 @@
+// Command send is the Lambda function behind the send queue. Its timeout must be
+// well over 12 seconds, which it keeps for what it began.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/ssmparam"
+)
+
+// concurrency is the number of messages that are sent at once.
+const concurrency = 64
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+	}
+	sender := &send.Sender{
+		Batches: store, Directory: store, Paces: store,
+		Blobs: &blob.Store{
+			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+			Bucket: os.Getenv("BUCKET"),
+		},
+		Provider: &rcs.Client{
+			URL: os.Getenv("RCS_URL"), Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)},
+			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
+		},
+		Recorder:    outcome.Recorder{Store: store},
+		Queue:       &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("SEND_QUEUE_URL")},
+		Concurrency: concurrency,
+		SweepAfter:  awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+		Now:         time.Now,
+	}
+	lambda.Start(inbox.Of(sender.Handle))
+}
