@@ -1,0 +1,108 @@
+// Package rcs sends messages through Google's RCS Business Messaging API.
+package rcs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Client sends messages for any number of agents. Its methods may be called
+// from any number of goroutines; a Client must not be copied.
+type Client struct {
+	URL  string // of the provider: no path, no trailing slash
+	Keys Keys
+	HTTP *http.Client // see NewHTTPClient
+	Now  func() time.Time
+	// TrafficType is the provider's name for the purpose of the messages;
+	// "" stands for PROMOTION.
+	TrafficType string
+
+	tokens tokens
+}
+
+// Send gives one message to the provider. It returns nil when the provider has
+// the message, from this call or from an earlier one with the same ID. Any other
+// result is a *campaign.Failure (by errors.As): the text of the error holds
+// neither number nor content, and may be logged.
+func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
+	body, err := encode(d, c.TrafficType)
+	if err != nil {
+		return fmt.Errorf("%w: %w", unencodable(), err)
+	}
+	token, err := c.token(ctx, agent, "")
+	if err != nil {
+		return err
+	}
+	err = c.post(ctx, c.messageURL(agent, d), token, body)
+	if !errors.Is(err, errTokenRefused) {
+		return err
+	}
+	if token, err = c.token(ctx, agent, token); err != nil {
+		return err
+	}
+	return c.post(ctx, c.messageURL(agent, d), token, body)
+}
+
+func (c *Client) messageURL(agent campaign.Agent, d campaign.Delivery) string {
+	query := url.Values{"messageId": {d.ID}, "agentId": {agent.ID}}
+	return c.URL + "/v1/phones/" + url.PathEscape(d.Phone) + "/agentMessages?" + query.Encode()
+}
+
+// post sends a message once. The status alone decides: an answer that is cut
+// after it says no less.
+func (c *Client) post(ctx context.Context, address, token string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("%w: the provider's address is malformed", unencodable())
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json; charset=utf-8")
+	// To net/http this says that the request may be repeated, as the messageId
+	// allows, when a kept connection turns out to be dead. It is not sent.
+	request.Header["Idempotency-Key"] = nil
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return fmt.Errorf("%w: %w", noAnswer(), withoutURL(err))
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is kept
+	return judge(response, c.Now())
+}
+
+// withoutURL returns the cause of a failed request without its address, which
+// holds the recipient's number.
+func withoutURL(err error) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return err
+}
+
+// NewHTTPClient returns an HTTP client for the provider that opens at most the
+// given number of connections to one host, and keeps them. A call ends within
+// 15 seconds. Redirects are not followed: they would turn a message into a
+// harmless GET that succeeds.
+func NewHTTPClient(connections int) *http.Client {
+	return &http.Client{
+		Timeout:       15 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   3 * time.Second,
+			ResponseHeaderTimeout: 12 * time.Second,
+			MaxConnsPerHost:       connections,
+			MaxIdleConnsPerHost:   connections,
+			IdleConnTimeout:       90 * time.Second,
+			ForceAttemptHTTP2:     true,
+		},
+	}
+}

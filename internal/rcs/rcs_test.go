@@ -1,0 +1,357 @@
+package rcs_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/localstack/sim"
+)
+
+const (
+	phone     = "+5511987654321"
+	text      = "Olá Ana, seu pedido 42 saiu"
+	messageID = "6f0c9f0e-1b2c-4d3e-8f40-000000000001"
+)
+
+var agent = campaign.Agent{ID: "loja_agent", KeyParameter: "/agents/loja_agent"}
+
+func delivery() campaign.Delivery {
+	return campaign.Delivery{ID: messageID, Phone: phone, Content: campaign.Template{Text: text}, TTL: time.Hour}
+}
+
+// keysFunc serves as rcs.Keys.
+type keysFunc func(parameter string) ([]byte, error)
+
+func (f keysFunc) KeyDocument(_ context.Context, parameter string) ([]byte, error) {
+	return f(parameter)
+}
+
+var accountKey = sync.OnceValue(func() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return key
+})
+
+// provider is a running simulator, and a client of it.
+type provider struct {
+	url    string
+	sim    atomic.Pointer[sim.Sim]
+	tokens atomic.Int64 // requests for a token
+	client *rcs.Client
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	p := &provider{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/token" {
+			p.tokens.Add(1)
+		}
+		p.sim.Load().ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	p.restart()
+	p.client = &rcs.Client{
+		URL:  server.URL,
+		Keys: keysFunc(func(string) ([]byte, error) { return p.sim.Load().KeyDocument(agent.ID) }),
+		HTTP: rcs.NewHTTPClient(64),
+		Now:  time.Now,
+	}
+	t.Cleanup(p.client.HTTP.CloseIdleConnections)
+	return p
+}
+
+// restart makes the provider forget all it knew, the tokens too.
+func (p *provider) restart() {
+	p.sim.Store(sim.New(sim.Options{URL: p.url, Key: accountKey(), Now: time.Now, Random: func() float64 { return 0.5 }}))
+}
+
+func (p *provider) control(t *testing.T, method, path, body string) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.sim.Load().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+	if w.Code/100 != 2 {
+		t.Fatalf("%s %s: status %d: %s", method, path, w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+// accepted returns the messages that the provider has.
+func (p *provider) accepted(t *testing.T) []sim.Message {
+	t.Helper()
+	var messages []sim.Message
+	if err := json.Unmarshal(p.control(t, "GET", "/_sim/messages", ""), &messages); err != nil {
+		t.Fatalf("read the messages: %v", err)
+	}
+	for i := range messages {
+		messages[i].AcceptedAt = time.Time{}
+	}
+	return messages
+}
+
+// failureOf returns the failure that the error says, nil for none, and fails
+// the test where its text says more than it may.
+func failureOf(t *testing.T, err error) *campaign.Failure {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	if strings.Contains(err.Error(), phone[1:]) || strings.Contains(err.Error(), text) {
+		t.Errorf("the error tells who gets what: %v", err)
+	}
+	var failure *campaign.Failure
+	if !errors.As(err, &failure) {
+		t.Fatalf("got %v, want a *campaign.Failure", err)
+	}
+	return failure
+}
+
+func TestSendUntilTheProviderTakesIt(t *testing.T) {
+	t.Parallel()
+	permanent := func(code string) *campaign.Failure {
+		return &campaign.Failure{Kind: campaign.Permanent, Code: code}
+	}
+	throttled := &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: time.Second}
+	taken := func(attempts int) []sim.Message {
+		return []sim.Message{{MessageID: messageID, Phone: phone, Text: text, Attempts: attempts}}
+	}
+	tests := []struct {
+		fate string
+		want []*campaign.Failure // of each attempt
+		sent []sim.Message
+	}{
+		{"delivered", []*campaign.Failure{nil}, taken(1)},
+		{"delivered", []*campaign.Failure{nil, nil}, taken(2)},
+		{"unreachable", []*campaign.Failure{permanent("unreachable")}, []sim.Message{}},
+		{"unsupported", []*campaign.Failure{permanent("unsupported")}, []sim.Message{}},
+		{"forbidden", []*campaign.Failure{permanent("agent_not_launched")}, []sim.Message{}},
+		{"throttled", []*campaign.Failure{throttled, throttled, nil}, taken(3)},
+		{"unavailable", []*campaign.Failure{{Code: "unavailable"}, nil}, taken(2)},
+	}
+	for _, test := range tests {
+		t.Run(test.fate, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"`+test.fate+`"}`)
+			var got []*campaign.Failure
+			for range test.want {
+				got = append(got, failureOf(t, p.client.Send(t.Context(), agent, delivery())))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("failures (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.sent, p.accepted(t)); diff != "" {
+				t.Errorf("accepted messages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// On a fresh connection the transport does not repeat the call by itself.
+func TestSendWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	p.client.HTTP.Transport.(*http.Transport).DisableKeepAlives = true
+	p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"answer_lost"}`)
+
+	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
+	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, got); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
+		t.Errorf("second send: %v", err)
+	}
+	want := []sim.Message{{MessageID: messageID, Phone: phone, Text: text, Attempts: 2}}
+	if diff := cmp.Diff(want, p.accepted(t)); diff != "" {
+		t.Errorf("accepted messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestSendToASlowProvider(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	if err := p.client.Send(t.Context(), agent, campaign.Delivery{
+		ID: "6f0c9f0e-1b2c-4d3e-8f40-000000000002", Phone: "+5511987650000", Content: campaign.Template{Text: "x"},
+	}); err != nil {
+		t.Fatalf("first send: %v", err)
+	}
+	p.control(t, "DELETE", "/_sim/messages", "")
+	p.control(t, "PUT", "/_sim/behaviour", `{"latencyMs":60000}`)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err := p.client.Send(ctx, agent, delivery())
+	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, failureOf(t, err)); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline as its cause", err)
+	}
+	p.control(t, "PUT", "/_sim/behaviour", `{}`)
+	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
+		t.Errorf("second send: %v", err)
+	}
+	if got := len(p.accepted(t)); got != 1 {
+		t.Errorf("the provider has %d messages, want 1", got)
+	}
+}
+
+func TestSendToNobody(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	p.client.URL = closed.URL
+	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
+	if diff := cmp.Diff(&campaign.Failure{Code: "no_answer"}, got); diff != "" {
+		t.Errorf("failure (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusesOfTheProvider(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name       string
+		status     int
+		retryAfter string
+		want       *campaign.Failure
+	}{
+		{"created", 201, "", nil},
+		{"redirect", 302, "", &campaign.Failure{Code: "unexpected_answer"}},
+		{"bad request", 400, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}},
+		{"unauthorized", 401, "", &campaign.Failure{Code: "unauthenticated"}},
+		{"forbidden", 403, "", &campaign.Failure{Kind: campaign.Permanent, Code: "agent_not_launched"}},
+		{"not found", 404, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}},
+		{"method not allowed", 405, "", &campaign.Failure{Kind: campaign.Permanent, Code: "rejected"}},
+		{"request timeout", 408, "", &campaign.Failure{Code: "unavailable"}},
+		{"conflict", 409, "", &campaign.Failure{Code: "unavailable"}},
+		{"too large", 413, "", &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}},
+		{"throttled", 429, "", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
+		{"throttled for a time", 429, "30", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 30 * time.Second}},
+		{"throttled until", 429, "Sun, 01 Mar 2026 12:02:00 GMT", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 2 * time.Minute}},
+		{"throttled until the past", 429, "Sun, 01 Mar 2026 11:00:00 GMT", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
+		{"throttled for ever", 429, "4294967295", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 24 * time.Hour}},
+		{"throttled for nonsense", 429, "-5", &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}},
+		{"internal error", 500, "", &campaign.Failure{Code: "unavailable"}},
+		{"bad gateway", 502, "", &campaign.Failure{Code: "unavailable"}},
+		{"unavailable for a time", 503, "7", &campaign.Failure{Code: "unavailable", RetryAfter: 7 * time.Second}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					return // whoever follows the redirect is told 200
+				}
+				w.Header().Set("Location", "/elsewhere")
+				if test.retryAfter != "" {
+					w.Header().Set("Retry-After", test.retryAfter)
+				}
+				w.WriteHeader(test.status)
+			}))
+			defer answers.Close()
+			p.client.URL = answers.URL
+			p.client.Now = func() time.Time { return now }
+			got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	card := &campaign.Card{
+		Title: "Oferta", Description: "Só <hoje>", MediaURL: "https://example.com/a.png", Suggestions: []string{"Quero"},
+	}
+	tests := []struct {
+		name     string
+		delivery campaign.Delivery
+		traffic  string
+		want     string
+	}{
+		{
+			"text", campaign.Delivery{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond}, "",
+			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
+		},
+		{
+			"no ttl of its own", campaign.Delivery{Content: campaign.Template{Text: "Olá"}}, "TRANSACTION",
+			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"TRANSACTION","ttl":"86400s"}`,
+		},
+		{
+			"card", campaign.Delivery{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour}, "",
+			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
+				"title":"Oferta","description":"Só <hoje>",
+				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},
+				"suggestions":[{"reply":{"text":"Quero","postbackData":"Quero"}}]}}}},
+				"messageTrafficType":"PROMOTION","ttl":"172800s"}`,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			var got any
+			capture := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+					t.Errorf("decode the body: %v", err)
+				}
+				w.WriteHeader(http.StatusOK)
+			}))
+			defer capture.Close()
+			p.client.URL, p.client.TrafficType = capture.URL, test.traffic
+			if err := p.client.Send(t.Context(), agent, test.delivery); err != nil {
+				t.Fatalf("send: %v", err)
+			}
+			var want any
+			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+				t.Fatalf("the test's own JSON: %v", err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("body (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSendsWhatTheProviderUnderstands(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	card := delivery()
+	card.Content = campaign.Template{Card: &campaign.Card{
+		Title: "Oferta", Description: "Só hoje", MediaURL: "https://example.com/a.png", Suggestions: []string{"Quero", "Parar"},
+	}}
+	if err := p.client.Send(t.Context(), agent, card); err != nil {
+		t.Fatalf("send a card: %v", err)
+	}
+	want := []sim.Message{{MessageID: messageID, Phone: phone, Text: "Oferta\nSó hoje", Attempts: 1}}
+	if diff := cmp.Diff(want, p.accepted(t)); diff != "" {
+		t.Errorf("accepted messages (-want +got):\n%s", diff)
+	}
+	long := delivery()
+	long.Content.Text = strings.Repeat("ã", 3073)
+	got := failureOf(t, p.client.Send(t.Context(), agent, long))
+	if diff := cmp.Diff(&campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}, got); diff != "" {
+		t.Errorf("failure of a long text (-want +got):\n%s", diff)
+	}
+}

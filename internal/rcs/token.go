@@ -1,0 +1,132 @@
+package rcs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
+	"golang.org/x/sync/singleflight"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	scope = "https://www.googleapis.com/auth/rcsbusinessmessaging"
+	// tokenMargin is how long before its end a token is no longer used.
+	tokenMargin = time.Minute
+	// tokenTimeout bounds the reading of a key and its exchange for a token.
+	tokenTimeout = 15 * time.Second
+)
+
+// Keys reads the key documents of service accounts.
+type Keys interface {
+	// KeyDocument returns the document that the parameter holds: the JSON that
+	// Google's console hands out.
+	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
+}
+
+// tokens keeps one token for each agent.
+type tokens struct {
+	fetches singleflight.Group
+	mu      sync.Mutex
+	byAgent map[string]*oauth2.Token
+}
+
+// token returns a token of the agent that is live and not the stale one, which
+// the provider refused. However many ask at once, one fetches; it reads the key
+// document anew, so that a changed key takes effect. A failure is a
+// *campaign.Failure.
+func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) (string, error) {
+	if token, ok := c.cachedToken(agent.ID, stale); ok {
+		return token, nil
+	}
+	fetched := c.tokens.fetches.DoChan(agent.ID, func() (any, error) {
+		// The first to ask may leave, and others still wait.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTimeout)
+		defer cancel()
+		return c.refresh(ctx, agent, stale)
+	})
+	select {
+	case result := <-fetched:
+		token, _ := result.Val.(string)
+		return token, result.Err
+	case <-ctx.Done():
+		return "", fmt.Errorf("%w: wait for a token: %w", noToken(), ctx.Err())
+	}
+}
+
+func (c *Client) cachedToken(agentID, stale string) (string, bool) {
+	c.tokens.mu.Lock()
+	defer c.tokens.mu.Unlock()
+	token, ok := c.tokens.byAgent[agentID]
+	if !ok || token.AccessToken == stale || !c.Now().Before(token.Expiry.Add(-tokenMargin)) {
+		return "", false
+	}
+	return token.AccessToken, true
+}
+
+// refresh fetches a token, unless another call just did.
+func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string) (string, error) {
+	if token, ok := c.cachedToken(agent.ID, stale); ok {
+		return token, nil
+	}
+	token, err := c.fetch(ctx, agent)
+	if err != nil {
+		return "", fmt.Errorf("%w: agent %s: %w", noToken(), agent.ID, err)
+	}
+	c.tokens.mu.Lock()
+	defer c.tokens.mu.Unlock()
+	if c.tokens.byAgent == nil {
+		c.tokens.byAgent = map[string]*oauth2.Token{}
+	}
+	c.tokens.byAgent[agent.ID] = token
+	return token.AccessToken, nil
+}
+
+// fetch exchanges the agent's key for a token. Its errors hold nothing of the
+// key document.
+func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token, error) {
+	document, err := c.Keys.KeyDocument(ctx, agent.KeyParameter)
+	if err != nil {
+		return nil, fmt.Errorf("read the key document: %w", err)
+	}
+	config, err := parseKey(document)
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, c.HTTP)
+	token, err := config.TokenSource(ctx).Token()
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return nil, fmt.Errorf("exchange the key for a token: status %d", refusal.Response.StatusCode)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exchange the key for a token: %w", err)
+	}
+	return token, nil
+}
+
+// parseKey reads a service account's key document.
+func parseKey(document []byte) (*jwt.Config, error) {
+	var key struct {
+		Type         string `json:"type"`
+		ClientEmail  string `json:"client_email"`
+		PrivateKeyID string `json:"private_key_id"`
+		PrivateKey   string `json:"private_key"`
+		TokenURI     string `json:"token_uri"`
+	}
+	if json.Unmarshal(document, &key) != nil || key.Type != "service_account" || key.TokenURI == "" {
+		return nil, errors.New("the key document is not a service account's")
+	}
+	return &jwt.Config{
+		Email:        key.ClientEmail,
+		PrivateKey:   []byte(key.PrivateKey),
+		PrivateKeyID: key.PrivateKeyID,
+		Scopes:       []string{scope},
+		TokenURL:     key.TokenURI,
+	}, nil
+}
