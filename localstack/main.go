@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"campaign-dispatch/localstack/demo"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/runner"
 	"campaign-dispatch/localstack/stackenv"
@@ -43,30 +44,46 @@ func run(ctx context.Context, arguments []string) error {
 	// The background process is this program with the same flags.
 	daemon := append(arguments[:len(arguments)-1:len(arguments)-1], "daemon")
 	switch command {
-	case "up", "run":
-		env, err := stack.Up(ctx, daemon)
-		if err != nil {
-			return err
-		}
-		_ = campaign
-		summary(stack, env)
-		return nil
+	case "up":
+		return up(ctx, stack, daemon, "")
+	case "run":
+		return up(ctx, stack, daemon, campaign)
 	case "down":
 		return stack.Down()
 	case "logs":
 		return stack.Logs(ctx, os.Stdout)
 	case "status":
-		env, ok := stack.Status()
-		if !ok {
-			return errors.New("the stack is not running: start it with `make up`")
-		}
-		summary(stack, env)
-		return nil
+		return status(stack)
 	case "daemon":
 		return stack.Serve(ctx)
 	default:
 		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", command)
 	}
+}
+
+// up brings the stack up, and sends a campaign through it if one is given.
+func up(ctx context.Context, stack runner.Stack, daemon []string, campaign string) error {
+	env, err := stack.Up(ctx, daemon)
+	if err != nil {
+		return err
+	}
+	if campaign != "" {
+		sent := demo.Demo{Env: env, File: campaign, Now: stack.Now, Log: stack.Log}
+		if err := sent.Run(ctx); err != nil {
+			return err
+		}
+	}
+	summary(stack, env)
+	return nil
+}
+
+func status(stack runner.Stack) error {
+	env, ok := stack.Status()
+	if !ok {
+		return errors.New("the stack is not running: start it with `make up`")
+	}
+	summary(stack, env)
+	return nil
 }
 
 // parse reads the flags and the command that follows them.
@@ -100,10 +117,19 @@ func parse(arguments []string) (stack runner.Stack, campaign, command string, er
 
 // summary tells where everything is, and what to try next.
 func summary(stack runner.Stack, env stackenv.Env) {
-	for _, line := range []struct{ what, key string }{
-		{"service", "BASE_URL"}, {"provider", "RCS_URL"}, {"webhooks", "WEBHOOK_SINK_URL"}, {"AWS", "AWS_ENDPOINT_URL"},
-	} {
-		stack.Log.Line("  %-9s %s", line.what, env[line.key])
-	}
-	stack.Log.Line("  all of it is in %s", stack.EnvFile())
+	stack.Log.Line(`
+The stack is running:
+  service             %s
+  provider simulator  %s/_sim/messages
+  webhook sink        %s/_sink/events
+  emulator of AWS     %s
+  keys and addresses  %s
+
+Try next:
+  make run CAMPAIGN=file.csv   another campaign: columns phone, uid, and the template's variables
+  make logs                    what the functions log
+  . %s && curl -s "$BASE_URL/api/v1/oauth/token" -H "Content-Type: application/json" \
+    -d "{\"grant_type\":\"client_credentials\",\"client_id\":\"$CLIENT_ID\",\"client_secret\":\"$CLIENT_SECRET\"}"
+  make down                    stop everything and forget everything`,
+		env["BASE_URL"], env["RCS_URL"], env["WEBHOOK_SINK_URL"], env["AWS_ENDPOINT_URL"], stack.EnvFile(), stack.EnvFile())
 }

@@ -57,9 +57,17 @@ func (s Stack) simulator() (*sim.Sim, error) {
 
 // sink receives the demo tenant's webhooks.
 func (s Stack) sink() (http.Handler, error) {
+	secret, err := s.webhookSecret()
+	if err != nil {
+		return nil, err
+	}
+	return sink.New(secret, s.Now) //nolint:wrapcheck // it says all
+}
+
+func (s Stack) webhookSecret() (string, error) {
 	secret, err := os.ReadFile(s.state(webhookSecretFile))
 	if err != nil {
-		return nil, fmt.Errorf("read the webhook secret: %w", err)
+		return "", fmt.Errorf("read the webhook secret: %w", err)
 	}
-	return sink.New(string(secret), s.Now) //nolint:wrapcheck // it says all
+	return string(secret), nil
 }

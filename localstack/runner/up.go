@@ -115,16 +115,35 @@ func (s Stack) lockTools(ctx context.Context) (*os.File, error) {
 func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.Env, error) {
 	step := s.Log.Step("seed")
 	env := s.addresses(outputs)
+	seeder, err := s.seeder(env)
+	if err != nil {
+		return nil, err
+	}
 	if before, err := stackenv.Read(s.EnvFile()); err == nil {
 		maps.Copy(before, env)
+		if err := seeder.Renew(ctx, before); err != nil {
+			return nil, fmt.Errorf("seed the stack: %w", err)
+		}
 		step.Done("kept what is there")
 		return before, s.writeEnv(before)
 	}
-	seeded, err := seed.Run(ctx, env, s.Now)
+	seeded, err := seeder.Run(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("seed the stack: %w", err)
 	}
 	maps.Copy(env, seeded)
-	step.Done("two tenants with credentials and templates")
+	step.Done("two tenants with agents, credentials and templates")
 	return env, s.writeEnv(env)
+}
+
+func (s Stack) seeder(env stackenv.Env) (seed.Seeder, error) {
+	provider, err := s.simulator()
+	if err != nil {
+		return seed.Seeder{}, err
+	}
+	secret, err := s.webhookSecret()
+	if err != nil {
+		return seed.Seeder{}, err
+	}
+	return seed.Seeder{Env: env, KeyDocument: provider.KeyDocument, WebhookSecret: secret, Now: s.Now}, nil
 }

@@ -1,14 +1,157 @@
-// Package seed fills a new local stack with what a person or a test needs.
+// Package seed fills a new local stack with what a person or a test needs: two
+// tenants with an agent, credentials and templates, and tokens in states that
+// nobody wants to wait for.
 package seed
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Run seeds the stack at env.
-func Run(ctx context.Context, env stackenv.Env, now func() time.Time) (stackenv.Env, error) {
-	return stackenv.Env{}, nil
+// The seeded tenants, and templates that keep their ids over every new stack,
+// so that a campaign file may name them.
+const (
+	tenant       = "demo"
+	otherTenant  = "other"
+	templateID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d01"
+	plainID      = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d02"
+	otherPlainID = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d03"
+	endpointID   = "6f1f8a52-3c0b-4d7e-9b59-0c4f6f0a1d04"
+	templateText = "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."
+	plainText    = "Sua encomenda saiu para entrega."
+)
+
+// Seeder seeds the stack at Env.
+type Seeder struct {
+	Env stackenv.Env
+	// KeyDocument returns the key document of an agent's service account.
+	KeyDocument func(agentID string) ([]byte, error)
+	// WebhookSecret is the secret by which the sink knows webhooks.
+	WebhookSecret string
+	Now           func() time.Time
+}
+
+// Run writes the seeds and returns the keys of the stack's file that name them.
+func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
+	named := stackenv.Env{
+		"TENANT": tenant, "OTHER_TENANT": otherTenant,
+		"TEMPLATE_ID": templateID, "TEMPLATE_ID_PLAIN": plainID, "OTHER_TEMPLATE_ID": otherPlainID,
+		"WEBHOOK_SECRET": s.WebhookSecret,
+	}
+	for id, name := range map[string]string{tenant: "Loja Demo", otherTenant: "Outra Loja"} {
+		if err := s.tenant(ctx, id, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range []campaign.Template{
+		{ID: templateID, Tenant: tenant, Name: "Pedido a caminho", Text: templateText},
+		{ID: plainID, Tenant: tenant, Name: "Encomenda a caminho", Text: plainText},
+		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Text: plainText},
+	} {
+		if _, err := s.store().PutTemplate(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	endpoint := campaign.Endpoint{ID: endpointID, Tenant: tenant, URL: s.Env["WEBHOOK_SINK_URL"] + "/webhooks", Secret: s.WebhookSecret}
+	if err := s.store().SaveEndpoint(ctx, endpoint); err != nil {
+		return nil, err
+	}
+	for _, add := range []func(context.Context, stackenv.Env) error{s.credentials, s.oldTokens, s.Renew} {
+		if err := add(ctx, named); err != nil {
+			return nil, err
+		}
+	}
+	return named, nil
+}
+
+// tenant writes a tenant and an agent of its own.
+func (s Seeder) tenant(ctx context.Context, id, name string) error {
+	agent := id + "-agent"
+	document, err := s.KeyDocument(agent)
+	if err != nil {
+		return fmt.Errorf("make the key document of agent %s: %w", agent, err)
+	}
+	_, err = s.desk().SaveTenant(ctx, admin.TenantForm{
+		ID: id, Name: name, Agent: admin.AgentForm{ID: agent, KeyDocument: document},
+	})
+	return err
+}
+
+func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
+	for prefix, owner := range map[string]string{"": tenant, "REVOKED_": tenant, "OTHER_": otherTenant} {
+		c, err := s.desk().CreateCredential(ctx, owner, "seeded")
+		if err != nil {
+			return err
+		}
+		named[prefix+"CLIENT_ID"], named[prefix+"CLIENT_SECRET"] = c.ClientID, c.Secret
+	}
+	return s.desk().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
+}
+
+// oldTokens makes tokens of the demo tenant's credential that have expired.
+func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
+	token, err := s.accessToken(ctx, named["CLIENT_ID"], campaign.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
+	if err != nil {
+		return err
+	}
+	refresh := rand.Text() + rand.Text()
+	sum := sha256.Sum256([]byte(refresh))
+	err = s.store().PutRefreshToken(ctx, campaign.RefreshToken{
+		Hash:     hex.EncodeToString(sum[:]),
+		Family:   rand.Text(),
+		ClientID: named["CLIENT_ID"],
+		Scope:    campaign.ScopeDispatch,
+		Expires:  s.Now().Add(-time.Hour),
+	})
+	maps.Copy(named, stackenv.Env{"EXPIRED_ACCESS_TOKEN": token, "EXPIRED_REFRESH_TOKEN": refresh})
+	return err
+}
+
+// Renew replaces what expires by itself: a valid access token without scope.
+func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
+	token, err := s.accessToken(ctx, named["CLIENT_ID"], "", s.Now())
+	named["NO_SCOPE_ACCESS_TOKEN"] = token
+	return err
+}
+
+// accessToken signs a token of the demo tenant with the stack's own key, as if
+// it were issued at the given time.
+func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
+	issuer := accesstoken.Issuer{
+		Signer: &signer.Signer{Client: kms.NewFromConfig(s.Env.AWS()), KeyIDs: []string{s.Env["SIGNING_KEY_ID"]}},
+		Now:    func() time.Time { return at },
+		Random: rand.Reader,
+	}
+	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})
+}
+
+// desk does what an operator would do.
+func (s Seeder) desk() *admin.Desk {
+	return &admin.Desk{
+		Store: s.store(), Keys: ssmparam.Writer{Client: ssm.NewFromConfig(s.Env.AWS())},
+		Random: rand.Reader, Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
+	}
+}
+
+func (s Seeder) store() *dynamo.Store {
+	return &dynamo.Store{
+		Client: dynamodb.NewFromConfig(s.Env.AWS()), Auth: s.Env["AUTH_TABLE"], Campaigns: s.Env["CAMPAIGNS_TABLE"], Now: s.Now,
+	}
 }
