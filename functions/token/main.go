@@ -1,0 +1,30 @@
+// Token answers the OAuth token endpoint, the key set and the server metadata.
+package main
+
+import (
+	"crypto/rand"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/oauth"
+	"campaign-dispatch/internal/signer"
+)
+
+func main() {
+	cfg := awsconf.FromEnv()
+	server := &oauth.Server{
+		Store:   &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},
+		Signer:  &signer.Signer{Client: kms.NewFromConfig(cfg), KeyIDs: signer.KeyIDs(os.Getenv("SIGNING_KEY_ID"))},
+		Now:     time.Now,
+		Random:  rand.Reader,
+		BaseURL: os.Getenv("BASE_URL"),
+	}
+	lambda.Start(gateway.Lambda(server.Handler()))
+}

@@ -1,0 +1,88 @@
+package oauth
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/gateway"
+)
+
+// failure is an answer of RFC 6749 §5.2.
+type failure struct {
+	status      int
+	code        string
+	description string
+	retryAfter  time.Duration // 0 for no Retry-After
+}
+
+func (f *failure) Error() string { return f.code }
+
+func invalidRequest(description string) *failure {
+	return &failure{status: http.StatusBadRequest, code: "invalid_request", description: description}
+}
+
+func invalidClient() *failure {
+	return &failure{
+		status: http.StatusUnauthorized, code: "invalid_client",
+		description: "The client is unknown, its secret is wrong, or its credential was revoked.",
+	}
+}
+
+func invalidGrant() *failure {
+	return &failure{
+		status: http.StatusUnauthorized, code: "invalid_grant",
+		description: "The refresh token is invalid, expired, revoked or already used. Authenticate with client_credentials.",
+	}
+}
+
+func tooManyRequests(wait time.Duration) *failure {
+	return &failure{
+		status: http.StatusTooManyRequests, code: "too_many_requests",
+		description: "More than 10 requests within a minute. Keep an access token for its hour.", retryAfter: wait,
+	}
+}
+
+// unavailable is the answer when what went wrong is not the client's fault.
+func unavailable() *failure {
+	return &failure{
+		status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
+		description: "The service could not complete the request. Try again.", retryAfter: time.Second,
+	}
+}
+
+// tokenResponse is the answer of RFC 6749 §5.1.
+type tokenResponse struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int    `json:"expires_in"`
+	RefreshToken string `json:"refresh_token"`
+	Scope        string `json:"scope"`
+}
+
+type errorResponse struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+// answerError writes the answer to a token request that failed. An error that
+// is no failure is logged and answered without its text.
+func answerError(w http.ResponseWriter, r *http.Request, err error) {
+	var f *failure
+	if !errors.As(err, &f) {
+		slog.ErrorContext(r.Context(), "token request failed", "error", err)
+		f = unavailable()
+	}
+	if f.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(seconds(f.retryAfter)))
+	}
+	if f.code == "invalid_client" && usesBasic(r) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="campaign-dispatch", charset="UTF-8"`)
+	}
+	gateway.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
+}
+
+// seconds rounds up, so that who waits that long has waited long enough.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,258 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	grantClientCredentials = "client_credentials"
+	grantRefreshToken      = "refresh_token"
+)
+
+// RefreshLifetime is how long a refresh token is valid.
+const RefreshLifetime = 30 * 24 * time.Hour
+
+// reuseGrace is how long after its rotation a used token is taken for its own
+// client's retry, and not for a thief's.
+const reuseGrace = time.Minute
+
+// maxClientID is longer than any client id that was ever given out.
+const maxClientID = 256
+
+// caller is where a request comes from and what it asks.
+type caller struct {
+	tokenRequest
+	address string
+	baseURL string
+}
+
+// clientCredentials answers the grant of RFC 6749 §4.4.
+func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
+	proven, guessed := clientKey(c.ClientID), addressKey(c.address, c.ClientID)
+	q := campaign.AuthQuestion{Windows: []string{proven, guessed}}
+	if len(c.ClientID) <= maxClientID {
+		q.ClientID = c.ClientID
+	}
+	rows, err := s.Store.AuthRows(ctx, q)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	if !s.secretMatches(rows.Credential, c.ClientSecret) {
+		return tokenResponse{}, s.refuse(ctx, guessed, rows.Windows[guessed], invalidClient())
+	}
+	if err := s.admit(ctx, proven, rows.Windows[proven]); err != nil {
+		return tokenResponse{}, err
+	}
+	return s.startFamily(ctx, c, *rows.Credential)
+}
+
+// refuse answers a request that proved nothing: with 429 once the limit of its
+// key is reached, with the failure until then.
+func (s *Server) refuse(ctx context.Context, key string, window campaign.Window, f *failure) error {
+	if err := s.admit(ctx, key, window); err != nil {
+		return err
+	}
+	return f
+}
+
+// secretMatches does the same work whether the credential exists or not.
+func (s *Server) secretMatches(c *campaign.Credential, secret string) bool {
+	known := c != nil
+	if !known {
+		c = &campaign.Credential{SecretHash: make([]byte, sha256.Size)}
+	}
+	sum := sha256.Sum256([]byte(secret))
+	current := subtle.ConstantTimeCompare(sum[:], c.SecretHash) == 1
+	previous := subtle.ConstantTimeCompare(sum[:], c.PreviousSecretHash) == 1 && s.Now().Before(c.PreviousUntil)
+	return known && !c.Revoked() && (current || previous)
+}
+
+func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.Credential) (tokenResponse, error) {
+	scope, err := narrow(credential.Scope, c.Scope)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	family, err := s.draw(16)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	refresh, kept, err := s.newRefreshToken(campaign.RefreshToken{
+		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope,
+	})
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	answer, err := s.sign(ctx, c, credential, scope)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	if err := s.Store.PutRefreshToken(ctx, kept); err != nil {
+		return tokenResponse{}, err
+	}
+	answer.RefreshToken = refresh
+	return answer, nil
+}
+
+// refreshToken answers the grant of RFC 6749 §6.
+func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
+	guessed := addressKey(c.address, c.ClientID)
+	hash := hashToken(c.RefreshToken)
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{TokenHash: hash, Windows: []string{guessed}})
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	window := rows.Windows[guessed]
+	token, now := rows.Token, s.Now()
+	if token == nil || !now.Before(token.Expires) {
+		return tokenResponse{}, s.refuse(ctx, guessed, window, invalidGrant())
+	}
+	if !token.Used.IsZero() {
+		return tokenResponse{}, s.reused(ctx, guessed, window, *token)
+	}
+	proven := clientKey(token.ClientID)
+	rows, err = s.Store.AuthRows(ctx, campaign.AuthQuestion{
+		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
+	})
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	if f := s.judgeRefresh(c, *token, rows); f != nil {
+		return tokenResponse{}, s.refuse(ctx, guessed, window, f)
+	}
+	if err := s.admit(ctx, proven, rows.Windows[proven]); err != nil {
+		return tokenResponse{}, err
+	}
+	return s.rotate(ctx, c, *token, *rows.Credential)
+}
+
+// reused answers a token that was exchanged before. Long after the exchange it
+// has two owners, and all that came out of it ends.
+func (s *Server) reused(ctx context.Context, key string, window campaign.Window, token campaign.RefreshToken) error {
+	if err := s.admit(ctx, key, window); err != nil {
+		return err
+	}
+	now := s.Now()
+	if now.Sub(token.Used) > reuseGrace {
+		if err := s.Store.RevokeFamily(ctx, token.Family, now.Add(RefreshLifetime)); err != nil {
+			return err
+		}
+	}
+	return invalidGrant()
+}
+
+// judgeRefresh returns why a token that was never used is not accepted: its
+// family ended, its credential was revoked, or it was presented by another
+// client.
+func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
+	foreign := c.ClientID != "" && c.ClientID != token.ClientID
+	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
+	switch {
+	case foreign, wrong:
+		return invalidClient()
+	case rows.FamilyRevoked, rows.Credential == nil, rows.Credential.Revoked():
+		return invalidGrant()
+	}
+	return nil
+}
+
+// rotate exchanges the token. The access token is signed first: were that to
+// fail afterwards, the client would be left with neither.
+func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
+	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	refresh, next, err := s.newRefreshToken(token)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	answer, err := s.sign(ctx, c, credential, scope)
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	err = s.Store.RotateRefreshToken(ctx, token, next, s.Now())
+	if errors.Is(err, campaign.ErrLostRace) {
+		return tokenResponse{}, invalidGrant()
+	}
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	answer.RefreshToken = refresh
+	return answer, nil
+}
+
+func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credential, scope string) (tokenResponse, error) {
+	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now, Random: s.Random}
+	token, err := issuer.Issue(ctx, c.baseURL, accesstoken.Claims{
+		Tenant: credential.Tenant, ClientID: credential.ClientID, Scope: scope,
+	})
+	if err != nil {
+		return tokenResponse{}, err
+	}
+	return tokenResponse{
+		AccessToken: token, TokenType: "Bearer", ExpiresIn: int(accesstoken.Lifetime / time.Second), Scope: scope,
+	}, nil
+}
+
+// newRefreshToken draws a token that takes over all from one but its time, and
+// returns it with what is kept of it.
+func (s *Server) newRefreshToken(from campaign.RefreshToken) (string, campaign.RefreshToken, error) {
+	secret, err := s.draw(32)
+	if err != nil {
+		return "", campaign.RefreshToken{}, err
+	}
+	token := base64.RawURLEncoding.EncodeToString(secret)
+	kept := from
+	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(RefreshLifetime)
+	return token, kept, nil
+}
+
+func hashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *Server) draw(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(s.Random, b); err != nil {
+		return nil, fmt.Errorf("draw a token: %w", err)
+	}
+	return b, nil
+}
+
+// narrow returns the scope that was asked for, all that was granted where none
+// was. More than was granted is a *failure.
+func narrow(granted, asked string) (string, error) {
+	wanted := strings.Fields(asked)
+	if len(wanted) == 0 {
+		return granted, nil
+	}
+	if common(asked, granted) != strings.Join(wanted, " ") {
+		return "", &failure{
+			status: http.StatusBadRequest, code: "invalid_scope",
+			description: "The scope is unknown, or exceeds what the client was granted.",
+		}
+	}
+	return strings.Join(wanted, " "), nil
+}
+
+// common returns the words of a that are in b too.
+func common(a, b string) string {
+	allowed := strings.Fields(b)
+	words := slices.DeleteFunc(strings.Fields(a), func(w string) bool { return !slices.Contains(allowed, w) })
+	return strings.Join(words, " ")
+}

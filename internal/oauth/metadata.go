@@ -1,0 +1,80 @@
+package oauth
+
+import (
+	"fmt"
+	"net/http"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+)
+
+// cacheControl lets verifiers keep the keys for a while: a new key is published
+// before it signs.
+const cacheControl = "public, max-age=300"
+
+type keySet struct {
+	Keys []accesstoken.JWK `json:"keys"`
+}
+
+// metadata is the document of RFC 8414.
+type metadata struct {
+	Issuer        string   `json:"issuer"`
+	TokenEndpoint string   `json:"token_endpoint"`
+	KeysURI       string   `json:"jwks_uri"`
+	GrantTypes    []string `json:"grant_types_supported"`
+	AuthMethods   []string `json:"token_endpoint_auth_methods_supported"`
+	Scopes        []string `json:"scopes_supported"`
+	ResponseTypes []string `json:"response_types_supported"`
+	Documentation string   `json:"service_documentation"`
+}
+
+func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyGet(r); err != nil {
+		return err
+	}
+	keys, err := s.Signer.Keys(r.Context())
+	if err != nil {
+		return fmt.Errorf("publish keys: %w", err)
+	}
+	set := keySet{Keys: make([]accesstoken.JWK, 0, len(keys))}
+	for _, key := range keys {
+		jwk, err := key.JWK()
+		if err != nil {
+			return fmt.Errorf("publish keys: %w", err)
+		}
+		set.Keys = append(set.Keys, jwk)
+	}
+	w.Header().Set("Cache-Control", cacheControl)
+	gateway.WriteJSON(w, http.StatusOK, set)
+	return nil
+}
+
+func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
+	if err := onlyGet(r); err != nil {
+		return err
+	}
+	base := gateway.BaseURL(r, s.BaseURL)
+	w.Header().Set("Cache-Control", cacheControl)
+	gateway.WriteJSON(w, http.StatusOK, metadata{
+		Issuer:        base,
+		TokenEndpoint: base + TokenPath,
+		KeysURI:       base + KeysPath,
+		GrantTypes:    []string{grantClientCredentials, grantRefreshToken},
+		AuthMethods:   []string{"client_secret_basic", "client_secret_post"},
+		Scopes:        []string{campaign.ScopeDispatch},
+		ResponseTypes: []string{},
+		Documentation: base + "/api/v1/openapi.json",
+	})
+	return nil
+}
+
+func onlyGet(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	return &gateway.Problem{
+		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This document takes GET only.",
+		Header: http.Header{"Allow": {"GET, HEAD"}},
+	}
+}

@@ -1,0 +1,74 @@
+package oauth
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestPassNeverLetsElevenThroughInAMinute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var window campaign.Window
+		var through []time.Time
+		now := noon
+		for i := range rapid.IntRange(1, 80).Draw(t, "requests") {
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(9*time.Second)).Draw(t, "gap")))
+			next, wait := pass(window, now, uint64(i)) //nolint:gosec // an index
+			recent := 0
+			for _, at := range through {
+				if now.Sub(at) < period {
+					recent++
+				}
+			}
+			if admitted := wait == 0; admitted != (recent < limit) {
+				t.Fatalf("request %d: admitted %t after %d in the last minute", i, admitted, recent)
+			}
+			if wait > 0 {
+				if _, again := pass(window, now.Add(wait), 0); again != 0 {
+					t.Fatalf("request %d: still refused after the wait of %s", i, wait)
+				}
+				if _, early := pass(window, now.Add(wait-1), 0); early == 0 {
+					t.Fatalf("request %d: let through before the wait of %s was over", i, wait)
+				}
+				continue
+			}
+			window, through = next, append(through, now)
+		}
+	})
+}
+
+func TestPassKeepsTimesInOrderWhenClocksDiffer(t *testing.T) {
+	t.Parallel()
+	window, _ := pass(nil, noon, 1)
+	window, _ = pass(window, noon.Add(-time.Second), 2)
+	if got := window[1].At; !got.Equal(noon) {
+		t.Errorf("the later pass is at %s, want no earlier than %s", got, noon)
+	}
+}
+
+func TestPassLeavesTheReadWindowAlone(t *testing.T) {
+	t.Parallel()
+	backing := make(campaign.Window, 1, limit)
+	backing[0] = campaign.Pass{At: noon, ID: 1}
+	first, _ := pass(backing, noon, 2)
+	second, _ := pass(backing, noon, 3)
+	if first[1].ID != 2 || second[1].ID != 3 {
+		t.Errorf("windows share memory: %v %v", first, second)
+	}
+}
+
+func TestSecondsRoundUp(t *testing.T) {
+	t.Parallel()
+	tests := map[time.Duration]int{1: 1, time.Second: 1, time.Second + 1: 2, time.Minute: 60}
+	for d, want := range tests {
+		if got := seconds(d); got != want {
+			t.Errorf("seconds(%s) = %d, want %d", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package oauth
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/jsonscan"
+)
+
+// maxBody is many times the longest sensible token request.
+const maxBody = 64 << 10
+
+// tokenRequest is what a client asks for. An empty field was not sent.
+type tokenRequest struct {
+	GrantType    string
+	ClientID     string
+	ClientSecret string
+	RefreshToken string
+	Scope        string
+}
+
+// parameter returns the field of a parameter's name, nil for a name that the
+// endpoint does not know.
+func (q *tokenRequest) parameter(name string) *string {
+	switch name {
+	case "grant_type":
+		return &q.GrantType
+	case "client_id":
+		return &q.ClientID
+	case "client_secret":
+		return &q.ClientSecret
+	case "refresh_token":
+		return &q.RefreshToken
+	case "scope":
+		return &q.Scope
+	}
+	return nil
+}
+
+// readRequest reads a token request, JSON or form, with the client's
+// authentication in the body or in the Authorization header. Where the error, a
+// *failure, is not nil the request holds what could be read.
+func readRequest(r *http.Request) (tokenRequest, error) {
+	body, err := gateway.Body(r, maxBody)
+	if err != nil {
+		return tokenRequest{}, invalidRequest("The body could not be read, or is too large.")
+	}
+	q, err := readBody(r.Header.Get("Content-Type"), body)
+	if err == nil {
+		err = q.authenticate(r)
+	}
+	if err == nil {
+		err = q.validate()
+	}
+	return q, err
+}
+
+// readBody goes by what the body looks like: clients that send JSON under the
+// content type of a form, or under none, are common.
+func readBody(contentType string, body []byte) (tokenRequest, error) {
+	mediaType, _, _ := mime.ParseMediaType(contentType) //nolint:errcheck // an unreadable type is an unknown one
+	start := bytes.TrimLeft(body, " \t\r\n")
+	if mediaType == "application/json" || (len(start) > 0 && start[0] == '{') {
+		return readJSON(body)
+	}
+	return readForm(body)
+}
+
+func readJSON(body []byte) (tokenRequest, error) {
+	var q tokenRequest
+	err := q.scan(jsonscan.New(body))
+	var f *failure
+	if err != nil && !errors.As(err, &f) {
+		return q, invalidRequest("The body is not a JSON object with unique names.")
+	}
+	return q, err
+}
+
+func (q *tokenRequest) scan(s *jsonscan.Scanner) error {
+	if err := s.EnterObject(); err != nil {
+		return err
+	}
+	for {
+		name, ok, err := s.NextMember()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return s.End()
+		}
+		if err := q.scanValue(s, string(name)); err != nil {
+			return err
+		}
+	}
+}
+
+func (q *tokenRequest) scanValue(s *jsonscan.Scanner, name string) error {
+	field := q.parameter(name)
+	if field == nil || s.Peek() == jsonscan.Null {
+		_, err := s.Raw()
+		return err
+	}
+	if s.Peek() != jsonscan.String {
+		if _, err := s.Raw(); err != nil {
+			return err
+		}
+		return invalidRequest("The parameter " + name + " must be a string.")
+	}
+	value, err := s.String()
+	*field = string(value)
+	return err
+}
+
+func readForm(body []byte) (tokenRequest, error) {
+	var q tokenRequest
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return q, invalidRequest("The body is neither JSON nor a form.")
+	}
+	for name, sent := range values {
+		field := q.parameter(name)
+		if field == nil {
+			continue
+		}
+		if len(sent) > 1 {
+			err = invalidRequest("The parameter " + name + " was sent more than once.")
+			continue
+		}
+		if !utf8.ValidString(sent[0]) {
+			err = invalidRequest("The parameter " + name + " is not valid UTF-8.")
+			continue
+		}
+		*field = sent[0]
+	}
+	return q, err
+}
+
+// authenticate takes the client's id and secret from the Authorization header
+// where it is a Basic one.
+func (q *tokenRequest) authenticate(r *http.Request) error {
+	if !usesBasic(r) {
+		return nil
+	}
+	id, secret, ok := basicAuth(r)
+	if !ok {
+		return invalidClient()
+	}
+	if differ(q.ClientID, id) || differ(q.ClientSecret, secret) {
+		return invalidRequest("The body and the Authorization header name different clients.")
+	}
+	q.ClientID, q.ClientSecret = id, secret
+	return nil
+}
+
+func differ(body, header string) bool { return body != "" && body != header }
+
+func usesBasic(r *http.Request) bool {
+	scheme, _, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	return strings.EqualFold(scheme, "Basic")
+}
+
+// basicAuth reads id and secret, each of which is form-urlencoded within the
+// header (RFC 6749 §2.3.1). Clients that do not encode them are understood too,
+// as far as the two ways can be told apart.
+func basicAuth(r *http.Request) (id, secret string, ok bool) {
+	_, encoded, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil {
+		return "", "", false
+	}
+	id, secret, ok = strings.Cut(string(pair), ":")
+	id, secret = unescape(id), unescape(secret)
+	ok = ok && id != "" && secret != "" && utf8.ValidString(id) && utf8.ValidString(secret)
+	return id, secret, ok
+}
+
+func unescape(s string) string {
+	plain, err := url.QueryUnescape(s)
+	if err != nil {
+		return s
+	}
+	return plain
+}
+
+// validate tells what a request lacks.
+func (q *tokenRequest) validate() error {
+	switch q.GrantType {
+	case "":
+		return missing("grant_type")
+	case grantClientCredentials:
+		if q.ClientID == "" {
+			return missing("client_id")
+		}
+		if q.ClientSecret == "" {
+			return missing("client_secret")
+		}
+	case grantRefreshToken:
+		if q.RefreshToken == "" {
+			return missing("refresh_token")
+		}
+	default:
+		return &failure{
+			status: http.StatusBadRequest, code: "unsupported_grant_type",
+			description: "The grant_type must be client_credentials or refresh_token.",
+		}
+	}
+	return nil
+}
+
+func missing(name string) *failure { return invalidRequest("The parameter " + name + " is missing.") }
