@@ -29,7 +29,7 @@ check-template: $(SAM_VENV)/installed ## validate, lint and build template.yaml
 	@$(MAKE) --no-print-directory sam-build
 	@echo "template.yaml is valid, lints clean and builds"
 sam-build: $(SAM_VENV)/installed
-	@$(SAM_GOFLAGS) $(SAM) build --cached >.local/sam.log 2>&1 \
+	@$(SAM_GOFLAGS) $(SAM) build $(if $(ENV),--config-env $(ENV)) >.local/sam.log 2>&1 \
 		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
 
 .PHONY: deploy
