@@ -291,15 +291,21 @@ func TestBodies(t *testing.T) {
 		want     string
 	}{
 		{
-			"text", campaign.Delivery{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond}, "",
+			"text",
+			campaign.Delivery{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond},
+			"",
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
 		},
 		{
-			"no ttl of its own", campaign.Delivery{Content: campaign.Template{Text: "Olá"}}, "TRANSACTION",
+			"no ttl of its own",
+			campaign.Delivery{Content: campaign.Template{Text: "Olá"}},
+			"TRANSACTION",
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"TRANSACTION","ttl":"86400s"}`,
 		},
 		{
-			"card", campaign.Delivery{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour}, "",
+			"card",
+			campaign.Delivery{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour},
+			"",
 			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
 				"title":"Oferta","description":"Só <hoje>",
 				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -86,7 +87,7 @@ func (s *Sim) verifyAssertion(assertion string) (string, error) {
 	}
 	agentID, ok := strings.CutSuffix(claims.Issuer, emailDomain)
 	if !ok || claims.Scope != scope {
-		return "", fmt.Errorf("unknown account or scope")
+		return "", errors.New("unknown account or scope")
 	}
 	return agentID, nil
 }

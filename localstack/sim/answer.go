@@ -16,8 +16,8 @@ func (serve endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	var answer *apiError
-	if !errors.As(err, &answer) {
+	answer, ok := errors.AsType[*apiError](err)
+	if !ok {
 		answer = &apiError{Code: http.StatusInternalServerError, Message: "Internal error encountered."}
 	}
 	answer.write(w)
@@ -77,8 +77,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) error 
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	body.DisallowUnknownFields()
 	err := body.Decode(v)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return invalid("Request payload size exceeds the limit: %d bytes.", limit)
 	}
 	if err != nil {

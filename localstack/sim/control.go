@@ -3,6 +3,7 @@ package sim
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -57,9 +58,7 @@ func (s *Sim) setFates(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.fatesMu.Lock()
 	defer s.fatesMu.Unlock()
-	for phone, name := range names {
-		s.fates[phone] = name
-	}
+	maps.Copy(s.fates, names)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

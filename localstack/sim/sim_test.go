@@ -45,7 +45,7 @@ type provider struct {
 	token  string
 }
 
-func newProvider(t testing.TB) *provider {
+func newProvider(t *testing.T) *provider {
 	t.Helper()
 	p := &provider{now: start, chance: 0.5}
 	p.Sim = sim.New(sim.Options{
@@ -57,7 +57,7 @@ func newProvider(t testing.TB) *provider {
 }
 
 // request sends a request without any header and returns the answer.
-func (p *provider) request(t testing.TB, method, path, body string, header http.Header) *httptest.ResponseRecorder {
+func (p *provider) request(t *testing.T, method, path, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	if header != nil {
@@ -69,18 +69,18 @@ func (p *provider) request(t testing.TB, method, path, body string, header http.
 }
 
 // call sends a request of the agent.
-func (p *provider) call(t testing.TB, method, path, body string) *httptest.ResponseRecorder {
+func (p *provider) call(t *testing.T, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return p.request(t, method, path, body, http.Header{"Authorization": {"Bearer " + p.token}})
 }
 
-func (p *provider) send(t testing.TB, phone, id, body string) *httptest.ResponseRecorder {
+func (p *provider) send(t *testing.T, phone, id, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return p.call(t, "POST", "/v1/phones/"+phone+"/agentMessages?agentId="+agentID+"&messageId="+id, body)
 }
 
 // control calls the control API, which must succeed.
-func (p *provider) control(t testing.TB, method, path, body string) []byte {
+func (p *provider) control(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	w := p.request(t, method, path, body, nil)
 	if w.Code/100 != 2 {
@@ -89,7 +89,7 @@ func (p *provider) control(t testing.TB, method, path, body string) []byte {
 	return w.Body.Bytes()
 }
 
-func (p *provider) messages(t testing.TB, query string) []sim.Message {
+func (p *provider) messages(t *testing.T, query string) []sim.Message {
 	t.Helper()
 	var messages []sim.Message
 	if err := json.Unmarshal(p.control(t, "GET", "/_sim/messages"+query, ""), &messages); err != nil {
@@ -107,7 +107,7 @@ func claims() jwt.MapClaims {
 	}
 }
 
-func (p *provider) exchange(t testing.TB, grantType string, key *rsa.PrivateKey, c jwt.MapClaims) *httptest.ResponseRecorder {
+func (p *provider) exchange(t *testing.T, grantType string, key *rsa.PrivateKey, c jwt.MapClaims) *httptest.ResponseRecorder {
 	t.Helper()
 	assertion, err := jwt.NewWithClaims(jwt.SigningMethodRS256, c).SignedString(key)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *provider) exchange(t testing.TB, grantType string, key *rsa.PrivateKey,
 
 const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
-func (p *provider) login(t testing.TB) string {
+func (p *provider) login(t *testing.T) string {
 	t.Helper()
 	w := p.exchange(t, jwtBearer, accountKey(), claims())
 	var answer struct {
@@ -133,7 +133,7 @@ func (p *provider) login(t testing.TB) string {
 }
 
 // errorStatus returns the status word of an answer in Google's error shape.
-func errorStatus(t testing.TB, w *httptest.ResponseRecorder) string {
+func errorStatus(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var answer struct {
 		Error struct {

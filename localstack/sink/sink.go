@@ -49,7 +49,7 @@ func New(secret string, now func() time.Time) (*Sink, error) {
 	s.routes.HandleFunc("GET /_sink/events", s.listEvents)
 	s.routes.HandleFunc("DELETE /_sink/events", s.clearEvents)
 	s.routes.HandleFunc("PUT /_sink/behaviour", s.setBehaviour)
-	s.routes.HandleFunc("/_sink/", http.NotFound)
+	s.routes.HandleFunc("POST /_sink/", http.NotFound)
 	s.routes.HandleFunc("POST /", s.receive)
 	return s, nil
 }
