@@ -177,14 +177,14 @@ func TestAuthorizeRefusesWithAChallenge(t *testing.T) {
 		code      string
 		challenge string
 	}{
-		"no header":           {nil, "campaigns:dispatch", 401, "token_missing", missing},
-		"an empty header":     {[]string{""}, "campaigns:dispatch", 401, "token_missing", missing},
-		"another scheme":      {[]string{"Basic abc"}, "campaigns:dispatch", 401, "token_missing", missing},
-		"no token":            {[]string{"Bearer "}, "campaigns:dispatch", 401, "token_missing", missing},
-		"no JWT":              {[]string{"Bearer abc"}, "campaigns:dispatch", 401, "token_invalid", invalid},
-		"two tokens":          {[]string{"Bearer " + token, "Bearer " + token}, "campaigns:dispatch", 401, "token_invalid", invalid},
-		"something behind it": {[]string{"Bearer " + token + " x"}, "campaigns:dispatch", 401, "token_invalid", invalid},
-		"a huge one":          {[]string{"Bearer " + strings.Repeat("a", 1<<20)}, "campaigns:dispatch", 401, "token_invalid", invalid},
+		"no header":           {nil, "campaigns:dispatch", 401, "missing_token", missing},
+		"an empty header":     {[]string{""}, "campaigns:dispatch", 401, "missing_token", missing},
+		"another scheme":      {[]string{"Basic abc"}, "campaigns:dispatch", 401, "missing_token", missing},
+		"no token":            {[]string{"Bearer "}, "campaigns:dispatch", 401, "missing_token", missing},
+		"no JWT":              {[]string{"Bearer abc"}, "campaigns:dispatch", 401, "invalid_token", invalid},
+		"two tokens":          {[]string{"Bearer " + token, "Bearer " + token}, "campaigns:dispatch", 401, "invalid_token", invalid},
+		"something behind it": {[]string{"Bearer " + token + " x"}, "campaigns:dispatch", 401, "invalid_token", invalid},
+		"a huge one":          {[]string{"Bearer " + strings.Repeat("a", 1<<20)}, "campaigns:dispatch", 401, "invalid_token", invalid},
 		"another scope":       {[]string{"Bearer " + token}, "campaigns:cancel", 403, "insufficient_scope", insufficient},
 		"part of a scope":     {[]string{"Bearer " + token}, "campaigns", 403, "insufficient_scope", missing + `, error="insufficient_scope", scope="campaigns"`},
 	}

@@ -39,7 +39,7 @@ type Verifier struct {
 func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
 	token, ok := bearer(r.Header)
 	if !ok {
-		return Claims{}, unauthorized("token_missing", "The Authorization header carries no bearer token.", "")
+		return Claims{}, unauthorized("missing_token", "The Authorization header carries no bearer token.", "")
 	}
 	claims, err := v.Verify(r.Context(), token, issuer)
 	if errors.Is(err, ErrInvalid) {
@@ -57,7 +57,7 @@ func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, err
 // InvalidToken is the answer to a request whose token was presented but is
 // malformed, expired or revoked.
 func InvalidToken() *gateway.Problem {
-	return unauthorized("token_invalid", "The access token is malformed, expired or revoked. Get a new one from the token endpoint.",
+	return unauthorized("invalid_token", "The access token is malformed, expired or revoked. Get a new one from the token endpoint.",
 		`, error="invalid_token", error_description="The access token is malformed, expired or revoked"`)
 }
 

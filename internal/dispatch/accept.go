@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/numberset"
 	"campaign-dispatch/internal/payload"
 )
 
@@ -70,7 +69,7 @@ func (s *Service) acceptance(c *call, snapshot campaign.Snapshot) campaign.Accep
 		Batch:    s.batch(c),
 		Campaign: c.req.name.value,
 		Ordinal:  1,
-		Packed:   numberset.Pack(c.numbers),
+		Packed:   c.numbers.Pack(),
 		ClientID: c.clientID, IdempotencyKey: c.key,
 	}
 	if snapshot.Meta != nil {

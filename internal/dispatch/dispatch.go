@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/numberset"
 )
 
 // MaxBody is the size of a request's body in bytes, decoded, that is read.
@@ -79,7 +80,7 @@ type call struct {
 	req              *request
 	wrong            violations // of the body alone
 	times            times
-	numbers          []uint64 // accepted ones, sorted
+	numbers          numberset.Set // the accepted ones
 	staged           staged
 	accepted         bool
 }
@@ -213,7 +214,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 
 // look reads what the call rests on, and which of its numbers an earlier batch
 // holds.
-func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, []uint64, error) {
+func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numberset.Set, error) {
 	q := campaign.Question{
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,

@@ -37,10 +37,10 @@ func (e *Earlier) Known(id campaign.ID) int {
 	return 0
 }
 
-// Find merges the sets that are new and returns those of the numbers (sorted)
-// that the sets up to ordinal hold. It returns false where a set is missing: an
+// Find merges the sets that are new and returns those of the numbers that the
+// sets up to ordinal hold. It returns false where a set is missing: an
 // eventually consistent read had not seen it.
-func (e *Earlier) Find(id campaign.ID, sets []campaign.PackedSet, ordinal int, numbers []uint64) ([]uint64, bool, error) {
+func (e *Earlier) Find(id campaign.ID, sets []campaign.PackedSet, ordinal int, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.touch(id)
@@ -51,7 +51,7 @@ func (e *Earlier) Find(id campaign.ID, sets []campaign.PackedSet, ordinal int, n
 	if r.ordinal < ordinal {
 		return nil, false, nil
 	}
-	found := r.numbers.Find(numbers)
+	found := r.numbers.Intersect(numbers)
 	e.forget(id)
 	return found, true, nil
 }
@@ -80,15 +80,18 @@ func (e *Earlier) touch(id campaign.ID) *remembered {
 
 // merge takes the sets that follow on what is remembered.
 func (r *remembered) merge(sets []campaign.PackedSet) error {
+	var packed [][]byte
+	next := r.ordinal + 1
 	for _, set := range sets {
-		if set.Ordinal != r.ordinal+1 {
-			continue
+		if set.Ordinal == next {
+			packed = append(packed, set.Packed)
+			next++
 		}
-		if err := r.numbers.Add(set.Packed); err != nil {
-			return err
-		}
-		r.ordinal = set.Ordinal
 	}
+	if err := r.numbers.Add(packed...); err != nil {
+		return err
+	}
+	r.ordinal = next - 1
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func set(ordinal int, numbers ...uint64) campaign.PackedSet {
-	return campaign.PackedSet{Ordinal: ordinal, Packed: numberset.Pack(numbers)}
+	return campaign.PackedSet{Ordinal: ordinal, Packed: numberset.New(numbers).Pack()}
 }
 
 func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
@@ -19,11 +19,11 @@ func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
 	id := campaign.ID{Tenant: "t", CampaignID: "c"}
 	e := &dispatch.Earlier{Limit: 1 << 20}
 	sets := []campaign.PackedSet{set(1, 10, 20), set(3, 30)}
-	if _, complete, err := e.Find(id, sets, 3, []uint64{30}); complete || err != nil {
+	if _, complete, err := e.Find(id, sets, 3, numberset.Set{30}); complete || err != nil {
 		t.Fatalf("set 2 is missing, but Find says complete = %v, %v", complete, err)
 	}
-	found, complete, err := e.Find(id, []campaign.PackedSet{set(2, 25), set(3, 30)}, 3, []uint64{5, 20, 25, 30})
-	if diff := cmp.Diff([]uint64{20, 25, 30}, found); diff != "" || !complete || err != nil {
+	found, complete, err := e.Find(id, []campaign.PackedSet{set(2, 25), set(3, 30)}, 3, numberset.Set{5, 20, 25, 30})
+	if diff := cmp.Diff(numberset.Set{20, 25, 30}, found); diff != "" || !complete || err != nil {
 		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
 	}
 	if known := e.Known(id); known != 3 {

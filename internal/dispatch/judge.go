@@ -6,12 +6,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/phone"
 )
 
 // judge returns all that speaks against a call, in the order in which the
 // rules stand; its first violation decides the answer. earlier are the numbers
 // of the call that an earlier batch of the campaign holds.
-func judge(c *call, s campaign.Snapshot, earlier []uint64) violations {
+func judge(c *call, s campaign.Snapshot, earlier numberset.Set) violations {
 	wrong := slices.Clone(c.wrong)
 	if c.req.templateID.sent() {
 		wrong = append(wrong, judgeTemplate(c, s.Template)...)
@@ -58,7 +60,7 @@ func find(vars []variable, name string) *variable {
 	return nil
 }
 
-func judgeCampaign(c *call, s campaign.Snapshot, earlier []uint64) violations {
+func judgeCampaign(c *call, s campaign.Snapshot, earlier numberset.Set) violations {
 	if s.Meta == nil {
 		return judgeCreation(s)
 	}
@@ -92,9 +94,8 @@ func judgeCreation(s campaign.Snapshot) violations {
 	return violations{{http.StatusConflict, "/name", "campaign_name_taken", "another campaign has this name already"}}
 }
 
-// messagesWith returns the indexes of the messages to one of the numbers, which
-// are sorted.
-func messagesWith(q *request, numbers []uint64) (indexes []int) {
+// messagesWith returns the indexes of the messages to one of the numbers.
+func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 	if len(numbers) == 0 {
 		return nil
 	}
@@ -107,14 +108,13 @@ func messagesWith(q *request, numbers []uint64) (indexes []int) {
 	return indexes
 }
 
-// numbers returns the accepted numbers of a call, sorted, each once.
-func (q *request) numbers() []uint64 {
-	numbers := make([]uint64, 0, len(q.messages))
+// numbers returns the accepted numbers of a call.
+func (q *request) numbers() numberset.Set {
+	numbers := make([]phone.Number, 0, len(q.messages))
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection == nil {
-			numbers = append(numbers, uint64(m.number))
+			numbers = append(numbers, m.number)
 		}
 	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers)
+	return numberset.New(numbers)
 }

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -186,14 +187,24 @@ func TestTheRulesOfAnExistingCampaign(t *testing.T) {
 			b.post(b.body(merge(next, test.changes))).want(t, test.status, test.code)
 		})
 	}
-	t.Run("a good batch", func(t *testing.T) { //nolint:paralleltest // after the others have failed
-		b.post(b.body(next)).accepted(t)
-		b.post(b.body(merge(next, fields{"batch": "3"}))).want(t, 409, "number_already_dispatched")
-		got := b.post(b.body(merge(next, fields{"batch": "3", "messages": messages(11987654320, 3)})))
-		if len(got.Errors) != 2 || got.Errors[0].Pointer != "/messages/1/phone" {
-			t.Errorf("errors = %+v, want the two numbers of batch 1", got.Errors)
+}
+
+func TestANumberOfAnyEarlierBatchIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1", "messages": messages(11987654321, 3)}
+	b.post(b.body(call)).accepted(t)
+	b.post(b.body(merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)}))).accepted(t)
+	for phone, status := range map[int]int{21987654321: 409, 11987654322: 409, 31987654321: 202} {
+		got := b.post(b.body(merge(call, fields{"batch": fmt.Sprint(phone), "messages": messages(phone, 1)})))
+		if got.status != status {
+			t.Errorf("%d: answered %d %s, want %d", phone, got.status, got.body, status)
 		}
-	})
+	}
+	got := b.post(b.body(merge(call, fields{"batch": "3", "messages": messages(11987654320, 3)})))
+	if len(got.Errors) != 2 || got.Errors[0].Pointer != "/messages/1/phone" {
+		t.Errorf("errors = %+v, want the two numbers of batch 1", got.Errors)
+	}
 }
 
 func merge(base, changes fields) fields {

@@ -30,9 +30,8 @@ var (
 var dateTime = regexp.MustCompile(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
-// parseTime returns the instant that the text names. Without an offset it is
-// wall time in São Paulo; a wall time that the clock skipped when summer time
-// began is read with the offset before it.
+// parseTime returns the instant that the text names, in UTC. Without an offset
+// it is wall time in São Paulo.
 func parseTime(text string) (time.Time, error) {
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
@@ -48,7 +47,27 @@ func parseTime(text string) (time.Time, error) {
 	if !exists(year, month, day) || hour > 23 || minute > 59 || second > 59 {
 		return time.Time{}, errNoSuch
 	}
-	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone).UTC(), nil
+	return instant(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone), nil
+}
+
+// instant returns when the zone's clocks show what wall says. A time that they
+// show twice is the first one, and one that they skip is read with the offset
+// that held before.
+func instant(wall time.Time, zone *time.Location) time.Time {
+	at := func(day time.Duration) time.Time {
+		_, offset := wall.Add(day).In(zone).Zone()
+		return wall.Add(-time.Duration(offset) * time.Second)
+	}
+	before, after := at(-24*time.Hour), at(24*time.Hour)
+	if shows(before, wall, zone) || !shows(after, wall, zone) {
+		return before
+	}
+	return after
+}
+
+func shows(at, wall time.Time, zone *time.Location) bool {
+	_, offset := at.In(zone).Zone()
+	return at.Add(time.Duration(offset) * time.Second).Equal(wall)
 }
 
 func zoneOf(z, sign, hours, minutes string) (*time.Location, error) {

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/golang-jwt/jwt/v5"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/numberset"
+)
+
+const (
+	baseURL    = "https://api.example.test"
+	tenantID   = "bench"
+	clientID   = "rcs_bench"
+	templateID = "6b0f6a6e-5d0a-4c7c-9a52-0d6f2f5b9a11"
+)
+
+// instant is an AWS that answers at once: it keeps what one campaign's calls
+// need to be judged, and nothing else.
+type instant struct {
+	template campaign.Template
+	name     string
+	sets     []campaign.PackedSet
+	forget   bool // every call is the first of its campaign
+}
+
+func (a *instant) Snapshot(_ context.Context, q campaign.Question) (campaign.Snapshot, error) {
+	s := campaign.Snapshot{
+		Credential: &campaign.Credential{ClientID: q.ClientID, Tenant: q.Tenant, Scope: campaign.ScopeDispatch},
+		Template:   &a.template,
+	}
+	if len(a.sets) > 0 {
+		s.Meta = &campaign.Meta{Name: a.name, Batches: len(a.sets)}
+		s.Sets = a.sets[q.KnownSets:]
+	}
+	return s, nil
+}
+
+func (a *instant) Accept(_ context.Context, acceptance campaign.Acceptance, _ string) error {
+	if !a.forget {
+		a.name = acceptance.Campaign
+		a.sets = append(a.sets, campaign.PackedSet{Ordinal: acceptance.Ordinal, Packed: acceptance.Packed})
+	}
+	return nil
+}
+
+func (*instant) Put(context.Context, string, []byte, string) error { return nil }
+func (*instant) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
+func (*instant) Delete(context.Context, string) error              { return nil }
+func (*instant) HandOff(context.Context, campaign.Batch) error     { return nil }
+func (k benchKey) PublicKeys(context.Context) ([]accesstoken.Key, error) {
+	return []accesstoken.Key{k.key}, nil
+}
+
+// benchKey signs and verifies the tokens of the benchmark.
+type benchKey struct {
+	private *ecdsa.PrivateKey
+	key     accesstoken.Key
+}
+
+func newBenchKey() (benchKey, error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return benchKey{}, err
+	}
+	key, err := accesstoken.NewKey(&private.PublicKey)
+	return benchKey{private, key}, err
+}
+
+func (k benchKey) token() (string, error) {
+	now := time.Now()
+	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
+		"iss": baseURL, "aud": accesstoken.Audience(baseURL), "sub": clientID, "client_id": clientID, "jti": "1",
+		"scope": campaign.ScopeDispatch, "tenant": tenantID, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	})
+	t.Header["kid"], t.Header["typ"] = k.key.ID, "at+jwt"
+	return t.SignedString(k.private)
+}
+
+// handler is the dispatch function on an instant AWS.
+func handler(aws *instant, key benchKey) lambda.Handler {
+	service := &dispatch.Service{
+		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now},
+		Store:  aws, Blobs: aws, Handoff: aws,
+		Earlier: &dispatch.Earlier{Limit: 128 << 20}, Now: time.Now, Random: rand.Reader,
+		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
+	return gateway.Lambda(mux)
+}
+
+// newInstant returns an AWS whose template needs four variables.
+func newInstant() *instant {
+	return &instant{template: campaign.Template{
+		ID: templateID, Tenant: tenantID, Version: 1,
+		Text: "Olá {{nome}}, seu pedido {{pedido}} de {{loja}} chega {{quando}}.",
+	}}
+}
+
+// mobiles returns n different valid Brazilian mobile numbers in random order.
+func mobiles(random *mathrand.Rand, n int) []uint64 {
+	areas := []uint64{11, 19, 21, 27, 31, 41, 48, 51, 61, 62, 71, 81, 85, 91}
+	seen := map[uint64]bool{}
+	var numbers []uint64
+	for len(numbers) < n {
+		number := 55_00_9_0000_0000 + areas[random.IntN(len(areas))]*1_000_000_000 + 10_000_000 + random.Uint64N(80_000_000)
+		if !seen[number] {
+			seen[number] = true
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// event is a dispatch call as API Gateway hands it to a function.
+func event(token, batch string, numbers []uint64) ([]byte, error) {
+	messages := make([]plainMessage, len(numbers))
+	for i, n := range numbers {
+		messages[i] = plainMessage{
+			Phone: fmt.Sprintf("+%d", n), UID: fmt.Sprintf("cliente-%06d-%d", i, n%1000),
+			Vars: map[string]any{
+				"nome": "Maria Aparecida de Souza", "pedido": fmt.Sprintf("%012d", n%1_000_000_000_000),
+				"loja": "Loja da Esquina — Pinheiros", "quando": "amanhã, entre 9h e 12h",
+			},
+		}
+	}
+	var body bytes.Buffer
+	err := json.NewEncoder(&body).Encode(map[string]any{
+		"campaignId": "0b5c8f2e-31f1-4f3c-8a67-1f0e2d3c4b5a", "name": "Natal 2026", "templateId": templateID,
+		"batch": batch, "messages": messages,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var request events.APIGatewayV2HTTPRequest
+	request.Version, request.RawPath, request.Body = "2.0", "/api/v1/external/campaigns/dispatch", body.String()
+	request.Headers = map[string]string{"authorization": "Bearer " + token, "content-type": "application/json"}
+	request.RequestContext.HTTP.Method, request.RequestContext.HTTP.Path = http.MethodPost, request.RawPath
+	return json.Marshal(request)
+}
+
+// mustAccept makes one call and stops the benchmark where it is not accepted.
+func mustAccept(h lambda.Handler, event []byte) {
+	answer, err := h.Invoke(context.Background(), event)
+	if err != nil || !strings.Contains(string(answer), `202`) {
+		panic(fmt.Sprintf("the call was not accepted: %v %.300s", err, answer))
+	}
+}
+
+func acceptFigure(key benchKey, random *mathrand.Rand) (figure, error) {
+	token, err := key.token()
+	if err != nil {
+		return figure{}, err
+	}
+	call, err := event(token, "1", mobiles(random, campaign.MaxMessages))
+	if err != nil {
+		return figure{}, err
+	}
+	aws := newInstant()
+	aws.forget = true
+	ours := handler(aws, key)
+	plain := &straightforward{
+		key: &key.private.PublicKey, earlier: roaring64.New(), needed: aws.template.Variables(),
+	}
+	p := compare(func() { mustAccept(ours, call) }, func() { mustAccept(plain, call) }, 10, 1)
+	return compared("accepting 2,000 messages", p, 0.08,
+		fmt.Sprintf("CPU of the dispatch function on AWS answers without latency, event of %d kB, against the usual parts", len(call)/1000)), nil
+}
+
+// manyCallsFigure judges 10,000 calls of one message each in one campaign.
+func manyCallsFigure(key benchKey, random *mathrand.Rand) (figure, error) {
+	const calls, window = 10_000, 100
+	token, err := key.token()
+	if err != nil {
+		return figure{}, err
+	}
+	h := handler(newInstant(), key)
+	var windows []time.Duration
+	numbers := mobiles(random, calls)
+	for start := 0; start < calls; start += window {
+		var each []time.Duration
+		for i := start; i < start+window; i++ {
+			call, err := event(token, fmt.Sprint(i), numbers[i:i+1])
+			if err != nil {
+				return figure{}, err
+			}
+			each = append(each, spendWall(func() { mustAccept(h, call) }))
+		}
+		windows = append(windows, median(each))
+	}
+	slowest := slices.Max(windows)
+	return figure{
+		Name: "10,000 calls of one message: the slowest", Value: float64(slowest) / 1e6, Unit: "ms",
+		Yardstick: float64(windows[0]) / 1e6, Ratio: float64(slowest) / float64(windows[0]), Limit: 2,
+		Method: "medians of 100 calls, the slowest hundred against the first",
+	}, nil
+}
+
+func spendWall(call func()) time.Duration {
+	start := time.Now()
+	call()
+	return time.Since(start)
+}
+
+// batch500Figures compares the 500th batch of a campaign with its first.
+func batch500Figures(key benchKey, random *mathrand.Rand) ([]figure, error) {
+	token, err := key.token()
+	if err != nil {
+		return nil, err
+	}
+	const earlier = 500
+	numbers := mobiles(random, (earlier+2*rounds)*campaign.MaxMessages)
+	part := func(i int) []uint64 { return numbers[i*campaign.MaxMessages : (i+1)*campaign.MaxMessages] }
+	grown := newInstant()
+	grown.name = "Natal 2026"
+	bytes := 0
+	for i := range earlier {
+		packed := numberset.New(part(i)).Pack()
+		bytes += len(packed)
+		grown.sets = append(grown.sets, campaign.PackedSet{Ordinal: i + 1, Packed: packed})
+	}
+	first, late := newInstant(), handler(grown, key)
+	first.forget = true
+	fresh := handler(first, key)
+	next := earlier
+	subject := func() {
+		call, err := event(token, fmt.Sprint(next), part(next))
+		if err != nil {
+			panic(err)
+		}
+		next++
+		mustAccept(late, call)
+	}
+	yardstick := func() {
+		call, err := event(token, "1", part(0))
+		if err != nil {
+			panic(err)
+		}
+		mustAccept(fresh, call)
+	}
+	overhead := spend(func() { _, _ = event(token, "1", part(0)) }, rounds)
+	p := compare(subject, yardstick, 1, 1)
+	p.subject, p.yardstick = p.subject-overhead, p.yardstick-overhead
+	p.ratio = float64(p.subject) / float64(p.yardstick)
+	return []figure{
+		compared("the 500th batch, warm", p, 1.5, "CPU with 1,000,000 earlier numbers against a campaign's first batch"),
+		measured("the 500th batch, cold: read", float64(bytes)/(earlier*campaign.MaxMessages), "bytes/number", 4,
+			"packed sets that a function reads which knows none of them"),
+	}, nil
+}

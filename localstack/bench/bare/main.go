@@ -1,0 +1,12 @@
+// Command bare is the smallest Lambda function: the yardstick of cold starts.
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+func main() {
+	lambda.Start(func(context.Context) error { return nil })
+}

@@ -1,0 +1,118 @@
+package e2e_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestACampaignReachesTheProviderOnce(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	all := messages(250) // three frames
+
+	got := c.dispatch(c.call(all))
+
+	if got.status != http.StatusAccepted || got.Status != "sending" || got.Accepted != 250 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+	first := c.atProvider(all)[all[7]["phone"].(string)][0]
+	if want := "Olá Ana, seu pedido 7 saiu para entrega."; first.Text != want {
+		t.Errorf("text %q, want %q", first.Text, want)
+	}
+}
+
+func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	all := messages(3)
+	call := c.call(all)
+	due := time.Now().Add(6 * time.Second).UTC()
+	call["schedule"] = due.Format(time.RFC3339Nano)
+
+	got := c.dispatch(call)
+
+	if got.status != http.StatusAccepted || got.Status != "scheduled" {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(90*time.Second, "sent", func() bool { return c.sentOnce(all) })
+	for _, d := range c.atProvider(all) {
+		at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt)
+		if err != nil || at.Before(due) {
+			t.Errorf("sent at %v (%v), due at %v", at, err, due)
+		}
+	}
+}
+
+func TestBatchesExtendACampaign(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	one, two := messages(2), messages(2)
+	call := c.call(one)
+	if got := c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	call["messages"] = two
+	if got := c.dispatch(call); got.status != http.StatusBadRequest || got.Code != "batch_required" {
+		t.Errorf("without a batch: %d %s", got.status, got.body)
+	}
+	call["batch"] = "second"
+	if got := c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(append(one, two...)) })
+	call["batch"] = "third"
+	if got := c.dispatch(call); got.status != http.StatusConflict || got.Code != "number_already_dispatched" {
+		t.Errorf("the same numbers again: %d %s", got.status, got.body)
+	}
+}
+
+func TestFatesAtTheProvider(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	unreachable, throttled, failing := messages(1), messages(1), messages(1)
+	fates := map[string]string{
+		unreachable[0]["phone"].(string): "unreachable",
+		throttled[0]["phone"].(string):   "throttled",
+		failing[0]["phone"].(string):     "unavailable",
+	}
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fates, nil)
+	all := append(append(throttled, failing...), unreachable...)
+
+	if got := c.dispatch(c.call(all)); got.Accepted != 3 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+
+	c.eventually(2*time.Minute, "sent after throttling and failures", func() bool {
+		return c.sentOnce(append(throttled, failing...))
+	})
+	if got := c.atProvider(unreachable)[unreachable[0]["phone"].(string)]; len(got) != 0 {
+		t.Errorf("an unreachable number was accepted: %+v", got)
+	}
+}
+
+func TestAnErrorFileAnswersByItself(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	bad := messages(7)
+	for i := range bad {
+		bad[i]["phone"] = "123" + strings.Repeat("0", i)
+	}
+	got := c.dispatch(c.call(bad))
+	if got.status != http.StatusAccepted || got.Rejected != 7 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	file := c.do(http.MethodGet, got.Feedback.ErrorFileURL, nil, "Authorization", "Bearer nonsense")
+	if file.status != http.StatusOK || !strings.HasPrefix(file.header.Get("Content-Type"), "text/csv") {
+		t.Fatalf("answered %d %s", file.status, file.header.Get("Content-Type"))
+	}
+	if lines := strings.Count(string(file.body), "\r\n"); lines != 8 {
+		t.Errorf("%d lines, want a heading and 7", lines)
+	}
+	guess := strings.Replace(got.Feedback.ErrorFileURL, ".csv", "x.csv", 1)
+	if missing := c.do(http.MethodGet, guess, nil); missing.status != http.StatusNotFound {
+		t.Errorf("a guessed address: %d", missing.status)
+	}
+}

@@ -1,0 +1,253 @@
+// Package e2e_test drives the deployed service as its clients do, on the local
+// stack: real functions, real queues, the provider's simulator.
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/apidoc/apitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const dispatchPath = "/api/v1/external/campaigns/dispatch"
+
+// client calls the API of the stack. Every answer is checked against the
+// OpenAPI document.
+type client struct {
+	t    *testing.T
+	env  stackenv.Env
+	http *http.Client
+}
+
+func newClient(t *testing.T) *client {
+	t.Helper()
+	return &client{t, stackenv.Load(t), &http.Client{Transport: apitest.New(t, http.DefaultTransport), Timeout: time.Minute}}
+}
+
+// reply is what the API answered.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+
+	CampaignID string `json:"campaignId"`
+	Status     any    `json:"status"`
+	Accepted   int    `json:"accepted"`
+	Rejected   int    `json:"rejected"`
+	Feedback   struct {
+		InvalidPhones []struct{ Phone, Reason, Code string } `json:"invalidPhones"`
+		ErrorFileURL  string                                 `json:"errorFileUrl"`
+	} `json:"feedback"`
+	Code   string `json:"code"`
+	Errors []struct{ Pointer, Code string }
+
+	AccessToken  string `json:"access_token"`
+	RefreshToken string `json:"refresh_token"`
+	Error        string `json:"error"`
+}
+
+func (c *client) do(method, path string, body []byte, headers ...string) reply {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.absolute(path), bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return c.send(r)
+}
+
+func (c *client) absolute(path string) string {
+	if strings.HasPrefix(path, "http") {
+		return path
+	}
+	return c.env["BASE_URL"] + path
+}
+
+func (c *client) send(r *http.Request) reply {
+	c.t.Helper()
+	res, err := c.http.Do(r)
+	if err != nil {
+		c.t.Fatalf("%s %s: %v", r.Method, r.URL.Path, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	got := reply{status: res.StatusCode, header: res.Header}
+	if got.body, err = io.ReadAll(res.Body); err != nil {
+		c.t.Fatal(err)
+	}
+	if strings.Contains(res.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(got.body, &got); err != nil {
+			c.t.Fatalf("%s %s answered no JSON: %v\n%.300s", r.Method, r.URL.Path, err, got.body)
+		}
+	}
+	return got
+}
+
+// tokens are fetched once per client: the token endpoint counts.
+var tokens sync.Map
+
+func (c *client) token(prefix string) string {
+	c.t.Helper()
+	type once struct {
+		sync.Once
+		value string
+	}
+	entry, _ := tokens.LoadOrStore(prefix, &once{})
+	o := entry.(*once)
+	o.Do(func() {
+		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.env[prefix+"CLIENT_ID"]}, "client_secret": {c.env[prefix+"CLIENT_SECRET"]}}
+		got := c.do(http.MethodPost, "/api/v1/oauth/token", []byte(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+		if got.status != http.StatusOK {
+			c.t.Fatalf("no token: %d %s", got.status, got.body)
+		}
+		o.value = got.AccessToken
+	})
+	return o.value
+}
+
+func (c *client) dispatch(call fields, headers ...string) reply {
+	c.t.Helper()
+	body, err := json.Marshal(call)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.post(body, headers...)
+}
+
+func (c *client) post(body []byte, headers ...string) reply {
+	c.t.Helper()
+	all := append([]string{"Authorization", "Bearer " + c.token(""), "Content-Type", "application/json"}, headers...)
+	return c.do(http.MethodPost, dispatchPath, body, all...)
+}
+
+type fields map[string]any
+
+// call is a valid dispatch call of these messages.
+func (c *client) call(messages []fields) fields {
+	return fields{"campaignId": newUUID(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
+}
+
+// messages returns n messages to different mobile numbers that no other test
+// uses.
+func messages(n int) []fields {
+	first := 10_000_000 + draw(80_000_000) // the simulator's fixed fates lie below
+	all := make([]fields, n)
+	for i := range all {
+		all[i] = fields{
+			"phone": fmt.Sprintf("+55619%08d", first+i), "uid": fmt.Sprintf("u-%d", i),
+			"vars": fields{"nome": "Ana", "pedido": i},
+		}
+	}
+	return all
+}
+
+func draw(limit int64) int {
+	n, err := rand.Int(rand.Reader, big.NewInt(limit))
+	if err != nil {
+		panic(err)
+	}
+	return int(n.Int64())
+}
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// delivered is a message as the provider's simulator has it.
+type delivered struct {
+	MessageID  string `json:"messageId"`
+	Phone      string `json:"phone"`
+	Text       string `json:"text"`
+	Attempts   int    `json:"attempts"`
+	AcceptedAt string `json:"acceptedAt"`
+}
+
+// atProvider returns what the provider has accepted of these messages, by phone.
+func (c *client) atProvider(messages []fields) map[string][]delivered {
+	c.t.Helper()
+	var all []delivered
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	mine := map[string][]delivered{}
+	for _, m := range messages {
+		mine[m["phone"].(string)] = nil
+	}
+	for _, d := range all {
+		if _, ok := mine[d.Phone]; ok {
+			mine[d.Phone] = append(mine[d.Phone], d)
+		}
+	}
+	return mine
+}
+
+// sentOnce tells whether the provider has every message, and fails the test
+// where it has one twice.
+func (c *client) sentOnce(messages []fields) bool {
+	c.t.Helper()
+	all := true
+	for phone, got := range c.atProvider(messages) {
+		if len(got) > 1 {
+			c.t.Fatalf("a message was sent %d times", len(got))
+		}
+		all = all && len(got) == 1 && phone != ""
+	}
+	return all
+}
+
+// control calls the control API of a test instrument.
+func (c *client) control(method, address string, in, out any) {
+	c.t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.t.Context()), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode >= http.StatusMultipleChoices {
+		c.t.Fatalf("%s %s: %s", method, address, res.Status)
+	}
+	if out != nil {
+		if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// eventually waits for a condition that the stack reaches by itself.
+func (c *client) eventually(within time.Duration, what string, reached func() bool) {
+	c.t.Helper()
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !reached() {
+		select {
+		case <-deadline.C:
+			c.t.Fatalf("after %v: not %s", within, what)
+		case <-tick.C:
+		}
+	}
+}

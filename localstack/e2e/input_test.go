@@ -1,0 +1,118 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What the handler's own tests try is tried here through the gateway, as far as
+// the gateway makes a difference.
+func TestBadInputThroughTheGateway(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	for name, test := range map[string]struct {
+		body   string
+		status int
+		code   string
+	}{
+		"broken JSON":            {`{"campaignId":`, 400, "malformed_json"},
+		"no body":                {"", 400, "malformed_json"},
+		"a lone surrogate":       {`{"name":"\ud800"}`, 400, "invalid_utf8"},
+		"50,000 nested brackets": {strings.Repeat("[", 50_000), 400, "too_deep"},
+		"5 MB":                   {strings.Repeat(" ", 5<<20), 413, "body_too_large"},
+		"wrong types everywhere": {`{"campaignId":1,"name":[],"templateId":{},"messages":"x","batch":true,"schedule":2}`, 400, "invalid_type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := newClient(t).post([]byte(test.body))
+			if got.status != test.status || got.Code != test.code {
+				t.Errorf("answered %d %.300s, want %d %s", got.status, got.body, test.status, test.code)
+			}
+		})
+	}
+	if got := c.post([]byte("{\"name\":\"\xff\"}")); got.status != http.StatusBadRequest {
+		t.Errorf("invalid UTF-8: answered %d %.300s, want 400", got.status, got.body)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	if got := c.do(http.MethodGet, "/api/v1/nothing", nil); got.status != http.StatusNotFound || got.Code != "not_found" {
+		t.Errorf("an unknown path: %d %s", got.status, got.body)
+	}
+	got := c.do(http.MethodGet, dispatchPath, nil)
+	if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != http.MethodPost {
+		t.Errorf("a wrong method: %d, Allow %q", got.status, got.header.Get("Allow"))
+	}
+	if ct := got.header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Errorf("Content-Type %q", ct)
+	}
+}
+
+func TestTokensThatDispatchRefuses(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	call, err := json.Marshal(c.call(messages(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := c.token("")
+	parts := strings.Split(good, ".")
+	for name, test := range map[string]struct {
+		header string
+		status int
+		code   string
+	}{
+		"none":       {"", 401, "invalid_token"},
+		"basic":      {"Basic Zm9vOmJhcg==", 401, "missing_token"},
+		"nonsense":   {"Bearer x", 401, "invalid_token"},
+		"edited":     {"Bearer " + parts[0] + "." + parts[1][:len(parts[1])-2] + "AA." + parts[2], 401, "invalid_token"},
+		"unsigned":   {"Bearer " + parts[0] + "." + parts[1] + ".", 401, "invalid_token"},
+		"alg none":   {"Bearer eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0." + parts[1] + ".", 401, "invalid_token"},
+		"expired":    {"Bearer " + c.env["EXPIRED_ACCESS_TOKEN"], 401, "invalid_token"},
+		"no scope":   {"Bearer " + c.env["NO_SCOPE_ACCESS_TOKEN"], 403, "insufficient_scope"},
+		"lower case": {"bearer " + good, 202, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := newClient(t).do(http.MethodPost, dispatchPath, call, "Authorization", test.header, "Content-Type", "application/json")
+			if got.status != test.status || got.Code != test.code {
+				t.Errorf("answered %d %.300s, want %d %s", got.status, got.body, test.status, test.code)
+			}
+			if test.status == http.StatusUnauthorized && !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") {
+				t.Errorf("WWW-Authenticate %q", got.header.Get("WWW-Authenticate"))
+			}
+		})
+	}
+}
+
+func TestARevokedCredentialAndAnExpiredRefreshToken(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	for name, body := range map[string]map[string]string{
+		"a revoked credential": {"grant_type": "client_credentials", "client_id": c.env["REVOKED_CLIENT_ID"], "client_secret": c.env["REVOKED_CLIENT_SECRET"]},
+		"an old refresh token": {"grant_type": "refresh_token", "refresh_token": c.env["EXPIRED_REFRESH_TOKEN"]},
+	} {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.do(http.MethodPost, "/api/v1/oauth/token", encoded, "Content-Type", "application/json")
+		if got.status != http.StatusUnauthorized || got.Error == "" {
+			t.Errorf("%s: answered %d %s", name, got.status, got.body)
+		}
+	}
+}
+
+func TestAnotherTenantsTemplate(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	call := c.call(messages(1))
+	call["templateId"] = c.env["OTHER_TEMPLATE_ID"]
+	if got := c.dispatch(call); got.status != http.StatusForbidden || got.Code != "template_of_another_tenant" {
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
