@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,6 +67,9 @@ func readCSV(text []byte) ([]Message, error) {
 	columns, err := reader.Read()
 	if err != nil {
 		return nil, fmt.Errorf("read its column names: %w", err)
+	}
+	if !slices.Contains(columns, "phone") || !slices.Contains(columns, "uid") {
+		return nil, errors.New("its first line does not name the columns phone and uid")
 	}
 	var messages []Message
 	for {

@@ -14,15 +14,20 @@ const templateFile = "template.yaml"
 // artifacts is the bucket that the functions' packages are uploaded to.
 const artifacts = "artifacts"
 
-// packagedTemplate returns the template with each function's CodeUri replaced
-// by the address of its package, as `sam package` does. All else, the short
-// forms of the intrinsic functions too, stays as it is but for what
-// numberConcurrency says.
+// packagedTemplate returns the project's template, packaged.
 func (s Stack) packagedTemplate(packages []Package) (string, error) {
 	source, err := os.ReadFile(templateFile)
 	if err != nil {
 		return "", fmt.Errorf("read the template: %w", err)
 	}
+	return s.packaged(source, packages)
+}
+
+// packaged returns the template with each function's CodeUri replaced by the
+// address of its package, as `sam package` does. All else, the short forms of
+// the intrinsic functions too, stays as it is but for what numberConcurrency
+// says.
+func (s Stack) packaged(source []byte, packages []Package) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(source, &document); err != nil {
 		return "", fmt.Errorf("read %s: %w", templateFile, err)

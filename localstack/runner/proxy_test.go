@@ -1,0 +1,62 @@
+package runner
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	neturl "net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// behind returns a stack whose emulator is the handler.
+func behind(t *testing.T, emulator http.HandlerFunc) Stack {
+	t.Helper()
+	server := httptest.NewServer(emulator)
+	t.Cleanup(server.Close)
+	at, err := neturl.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Stack{Dir: t.TempDir(), Ports: Ports{AWS: port}, Now: time.Now}
+	if err := s.clear(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestProxySaysWhoCalls(t *testing.T) {
+	t.Parallel()
+	s := behind(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write([]byte(r.Method + " " + r.RequestURI + " " + r.Header.Get("X-Forwarded-For") + " " + string(body)))
+	})
+	if err := writeFile(s.state(apiIDFile), "abc"); err != nil {
+		t.Fatal(err)
+	}
+	call := httptest.NewRequest(http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41", strings.NewReader("body"))
+	call.RemoteAddr = "192.0.2.7:1234"
+	call.Header.Set("X-Forwarded-For", "203.0.113.9")
+	answer := httptest.NewRecorder()
+	s.proxy().ServeHTTP(answer, call)
+	want := "POST /_aws/execute-api/abc/$default/api/v1/x%2Fy?b=2&a=%41 192.0.2.7 body"
+	if got := answer.Body.String(); got != want {
+		t.Errorf("the emulator got\n%s, want\n%s", got, want)
+	}
+}
+
+func TestProxyWaitsForTheDeployment(t *testing.T) {
+	t.Parallel()
+	s := behind(t, func(http.ResponseWriter, *http.Request) { t.Error("the emulator was called") })
+	answer := httptest.NewRecorder()
+	s.proxy().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("status %d, want 503", answer.Code)
+	}
+}

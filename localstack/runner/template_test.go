@@ -1,0 +1,72 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+)
+
+const sampleTemplate = `
+Parameters:
+  SendConcurrency:
+    Type: Number
+    Default: 20
+Resources:
+  Queue:
+    Type: AWS::SQS::Queue
+  Send:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/send/
+      Role: !GetAtt Role.Arn
+      Events:
+        Frames:
+          Properties:
+            Queue: !Sub ${Queue.Arn}
+            ScalingConfig: {MaximumConcurrency: !Ref SendConcurrency}
+`
+
+func TestPackagedPutsInPackagesAndNumbers(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		parameters map[string]string
+		limit      string
+	}{
+		"default": {nil, "MaximumConcurrency: 20"},
+		"given":   {map[string]string{"SendConcurrency": "3"}, "MaximumConcurrency: 3"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := Stack{Parameters: test.parameters}
+			got, err := s.packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"CodeUri: s3://artifacts/send-1.zip\n", "!GetAtt Role.Arn", "!Sub ${Queue.Arn}", test.limit} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%q is missing in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"not YAML":      "a: [",
+		"empty":         "",
+		"no resources":  "Parameters: {}",
+		"not built":     sampleTemplate,
+		"no CodeUri":    strings.Replace(sampleTemplate, "CodeUri: functions/send/", "Timeout: 3", 1),
+		"another place": strings.Replace(sampleTemplate, "functions/send/", "elsewhere/send", 1),
+	}
+	for name, template := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := (Stack{}).packaged([]byte(template), []Package{{Name: "other"}}); err == nil {
+				t.Errorf("got %s, want an error", got)
+			}
+		})
+	}
+}
