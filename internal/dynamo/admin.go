@@ -47,7 +47,7 @@ func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 // Tenant returns a tenant; the error wraps campaign.ErrNotFound where there is
 // none.
 func (s *Store) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
-	row, err := s.getRow(ctx, s.Campaigns, tenantKey(id))
+	row, err := s.get(ctx, tenantKey(id))
 	if err != nil {
 		return campaign.Tenant{}, fmt.Errorf("read tenant %s: %w", id, err)
 	}
@@ -69,7 +69,7 @@ func (s *Store) SaveAgent(ctx context.Context, a campaign.Agent) error {
 // Agent returns an agent; the error wraps campaign.ErrNotFound where there is
 // none.
 func (s *Store) Agent(ctx context.Context, id string) (campaign.Agent, error) {
-	row, err := s.getRow(ctx, s.Campaigns, agentKey(id))
+	row, err := s.get(ctx, agentKey(id))
 	if err != nil {
 		return campaign.Agent{}, fmt.Errorf("read agent %s: %w", id, err)
 	}
@@ -157,7 +157,11 @@ func (s *Store) putAfter(row Item, t campaign.Template) types.TransactWriteItem 
 // Template returns the current version of a template, whoever's it is; the
 // error wraps campaign.ErrNotFound where there is none.
 func (s *Store) Template(ctx context.Context, id string) (campaign.Template, error) {
-	return s.readTemplateAt(ctx, id, templateKey(id))
+	row, err := s.get(ctx, templateKey(id))
+	if err != nil {
+		return campaign.Template{}, fmt.Errorf("read template %s: %w", id, err)
+	}
+	return readTemplate(id, row)
 }
 
 // Templates returns the ids, names and current versions of a tenant's
@@ -166,14 +170,6 @@ func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Templa
 	return list(ctx, s, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
 		return campaign.Template{ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version"))}
 	})
-}
-
-func (s *Store) readTemplateAt(ctx context.Context, id string, key Item) (campaign.Template, error) {
-	row, err := s.getRow(ctx, s.Campaigns, key)
-	if err != nil {
-		return campaign.Template{}, fmt.Errorf("read template %s: %w", id, err)
-	}
-	return readTemplate(id, row)
 }
 
 // CreateCredential writes a new credential and lists it under its tenant; the
@@ -219,14 +215,11 @@ func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Cred
 	}
 	credentials := make([]campaign.Credential, 0, len(ids))
 	for _, id := range ids {
-		row, err := s.getRow(ctx, s.Auth, credentialKey(id))
-		if errors.Is(err, campaign.ErrNotFound) {
-			continue
-		}
+		c, err := s.Credential(ctx, id)
 		if err != nil {
-			return nil, fmt.Errorf("read credential %s: %w", id, err)
+			return nil, err
 		}
-		credentials = append(credentials, readCredential(id, row))
+		credentials = append(credentials, c)
 	}
 	return credentials, nil
 }
@@ -255,38 +248,16 @@ func (s *Store) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	return pauses, err
 }
 
-// getRow reads one row consistently; the error wraps campaign.ErrNotFound where
-// there is none.
-func (s *Store) getRow(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(out.Item) == 0 {
-		return nil, campaign.ErrNotFound
-	}
-	return out.Item, nil
-}
-
 // list reads the rows of one hash key whose range keys begin with prefix, and
 // gives each to read with the rest of its range key.
 func list[T any](ctx context.Context, s *Store, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
-	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
-		KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :prefix)"),
-		ExpressionAttributeValues: Item{":pk": text(pk), ":prefix": text(prefix)},
-	})
-	var found []T
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("list the rows %s*: %w", prefix, err)
-		}
-		for _, row := range page.Items {
-			found = append(found, read(strings.TrimPrefix(getText(row, "sk"), prefix), row))
-		}
+	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
+	if err != nil {
+		return nil, fmt.Errorf("list the rows %s*: %w", prefix, err)
+	}
+	found := make([]T, 0, len(rows))
+	for _, row := range rows {
+		found = append(found, read(strings.TrimPrefix(getText(row, "sk"), prefix), row))
 	}
 	return found, nil
 }

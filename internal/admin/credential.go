@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// MaxKeep is how long at most a secret lives on after its rotation.
+const MaxKeep = 30 * 24 * time.Hour
+
+var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
+
+// IssuedCredential is a credential with its secret, which cannot be seen again.
+type IssuedCredential struct {
+	campaign.Credential
+	Secret string
+}
+
+// CreateCredential makes a credential of a tenant that permits the dispatch of
+// campaigns.
+func (d *Desk) CreateCredential(ctx context.Context, tenant, name string) (IssuedCredential, error) {
+	if err := checkName("credential", name); err != nil {
+		return IssuedCredential{}, err
+	}
+	if err := d.requireTenant(ctx, tenant); err != nil {
+		return IssuedCredential{}, err
+	}
+	id, err := d.random(16)
+	if err != nil {
+		return IssuedCredential{}, err
+	}
+	secret, err := d.secret()
+	if err != nil {
+		return IssuedCredential{}, err
+	}
+	c := campaign.Credential{
+		ClientID: "rcs_" + hex.EncodeToString(id), Tenant: tenant, Name: name, SecretHash: hash(secret),
+		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(),
+	}
+	return IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
+}
+
+// RotatedCredential is a credential's new secret, which cannot be seen again.
+type RotatedCredential struct {
+	ClientID      string
+	Secret        string
+	PreviousUntil time.Time // until then the secret before it is accepted too
+}
+
+// RotateCredential gives a credential a new secret. The secret it had is
+// accepted for keep longer, MaxKeep at most.
+func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Duration) (RotatedCredential, error) {
+	if err := checkClientID(id); err != nil {
+		return RotatedCredential{}, err
+	}
+	if keep < 0 || keep > MaxKeep {
+		return RotatedCredential{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+	}
+	secret, err := d.secret()
+	if err != nil {
+		return RotatedCredential{}, err
+	}
+	rotated := RotatedCredential{ClientID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
+	err = d.Store.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
+	return rotated, explainCredential(id, err)
+}
+
+// RevokeCredential ends a credential, its refresh tokens and its access tokens
+// at once and for good.
+func (d *Desk) RevokeCredential(ctx context.Context, id string) error {
+	if err := checkClientID(id); err != nil {
+		return err
+	}
+	return explainCredential(id, d.Store.RevokeCredential(ctx, id))
+}
+
+func checkClientID(id string) error {
+	if !clientID.MatchString(id) {
+		return fmt.Errorf("client id %q does not look like one: it begins with rcs_", shorten(id))
+	}
+	return nil
+}
+
+func explainCredential(id string, err error) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return fmt.Errorf("there is no live credential %s, list the tenant's: %w", id, campaign.ErrNotFound)
+	}
+	return err
+}
+
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}

@@ -1,0 +1,136 @@
+// Package admin is what an operator does for tenants: agents, templates,
+// credentials, webhook endpoints and the switches that pause sending.
+package admin
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Desk is where an operator's requests are carried out. Its errors say in one
+// line what to do, and hold no secret.
+type Desk struct {
+	Store  Store
+	Keys   Keys
+	Random io.Reader
+	Now    func() time.Time
+	// Stack is the name of the CloudFormation stack, a part of the names of
+	// the parameters that hold the agents' keys.
+	Stack string
+	// LocalWebhooks permits webhook endpoints on this machine and over plain
+	// HTTP. It is for a local stack only.
+	LocalWebhooks bool
+}
+
+// Keys keeps the key documents of agents.
+type Keys interface {
+	PutKeyDocument(ctx context.Context, parameter string, document []byte) error
+}
+
+// Store keeps all else.
+type Store interface {
+	tenantStore
+	templateStore
+	credentialStore
+	endpointStore
+	pauseStore
+}
+
+type tenantStore interface {
+	SaveTenant(ctx context.Context, t campaign.Tenant) error
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	SaveAgent(ctx context.Context, a campaign.Agent) error
+	Agent(ctx context.Context, id string) (campaign.Agent, error)
+}
+
+type templateStore interface {
+	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+}
+
+type credentialStore interface {
+	CreateCredential(ctx context.Context, c campaign.Credential) error
+	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
+	RevokeCredential(ctx context.Context, clientID string) error
+}
+
+type endpointStore interface {
+	SaveEndpoint(ctx context.Context, e campaign.Endpoint) error
+}
+
+type pauseStore interface {
+	Pause(ctx context.Context, subject string) error
+	Resume(ctx context.Context, subject string) error
+}
+
+const maxName = 200
+
+func checkName(what, name string) error {
+	switch {
+	case campaign.Blank(name):
+		return fmt.Errorf("the %s's name is blank: give it one", what)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the %s's name is not valid UTF-8", what)
+	case utf8.RuneCountInString(name) > maxName:
+		return fmt.Errorf("the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
+	}
+	return nil
+}
+
+// requireTenant returns an error where the tenant does not exist.
+func (d *Desk) requireTenant(ctx context.Context, id string) error {
+	if !tenantID.MatchString(id) {
+		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
+	}
+	_, err := d.Store.Tenant(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return fmt.Errorf("tenant %s does not exist, create it first: %w", id, err)
+	}
+	return err
+}
+
+// random returns n random bytes.
+func (d *Desk) random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(d.Random, b); err != nil {
+		return nil, fmt.Errorf("read random bytes: %w", err)
+	}
+	return b, nil
+}
+
+// secret returns 256 random bits, URL-safe.
+func (d *Desk) secret() (string, error) {
+	b, err := d.random(32)
+	return base64.RawURLEncoding.EncodeToString(b), err
+}
+
+// uuid returns a random UUID, version 4.
+func (d *Desk) uuid() (string, error) {
+	b, err := d.random(16)
+	if err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
+}
+
+var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// shorten keeps what somebody typed fit for one line of an error.
+func shorten(s string) string {
+	const most = 60
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

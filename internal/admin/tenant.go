@@ -1,0 +1,180 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// KeepRate leaves an agent's rate as it is; a new agent has no limit then.
+const KeepRate = -1
+
+// maxKeyDocument is the size of the largest SSM parameter.
+const maxKeyDocument = 8 << 10
+
+const maxRate = 100_000
+
+var (
+	tenantID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	agentID  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+)
+
+const (
+	tenantIDRule = "use 1 to 63 lower-case letters, digits and hyphens, a letter or digit first"
+	agentIDRule  = "use 1 to 100 letters, digits and . _ -, a letter or digit first"
+)
+
+// AgentForm describes an agent as an operator enters it.
+type AgentForm struct {
+	ID string
+	// KeyDocument is the JSON key of the agent's service account. It may be
+	// empty for an agent that exists: its key stays.
+	KeyDocument []byte
+	// WebhookToken signs the provider's webhooks. Where it is empty, an agent
+	// that exists keeps its token and a new one gets a random one.
+	WebhookToken string
+	Rate         int // messages a second at most, 0 for no limit, or KeepRate
+}
+
+// SavedAgent is an agent as it was saved.
+type SavedAgent struct {
+	campaign.Agent
+	Created bool
+	// TokenMade tells that the webhook token was made here: the provider has to
+	// be told of it.
+	TokenMade bool
+}
+
+// TenantForm describes a tenant as an operator enters it. Where the agent has an
+// ID alone (and KeepRate) it must exist and stays as it is.
+type TenantForm struct {
+	ID    string
+	Name  string
+	Agent AgentForm
+}
+
+// SavedTenant is a tenant as it was saved, with its agent.
+type SavedTenant struct {
+	campaign.Tenant
+	Created bool
+	Agent   SavedAgent
+}
+
+// SaveTenant creates a tenant and, where it is new or described anew, its agent.
+// A tenant that exists is changed to what the form says.
+func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
+	if !tenantID.MatchString(form.ID) {
+		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
+	}
+	if err := checkName("tenant", form.Name); err != nil {
+		return SavedTenant{}, err
+	}
+	_, err := d.Store.Tenant(ctx, form.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return SavedTenant{}, err
+	}
+	saved := SavedTenant{Created: err != nil}
+	if saved.Agent, err = d.SaveAgent(ctx, form.Agent); err != nil {
+		return SavedTenant{}, err
+	}
+	saved.Tenant = campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: form.Agent.ID}
+	return saved, d.Store.SaveTenant(ctx, saved.Tenant)
+}
+
+// SaveAgent creates an agent, or changes of one that exists what the form gives.
+// The key document goes into an encrypted SSM parameter.
+func (d *Desk) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
+	if err := d.checkAgent(form); err != nil {
+		return SavedAgent{}, err
+	}
+	old, err := d.Store.Agent(ctx, form.ID)
+	created := errors.Is(err, campaign.ErrNotFound)
+	if err != nil && !created {
+		return SavedAgent{}, err
+	}
+	if created && len(form.KeyDocument) == 0 {
+		return SavedAgent{}, fmt.Errorf("agent %s is new here: give the key file of its service account", form.ID)
+	}
+	saved, err := d.merge(old, form)
+	saved.Created = created
+	if err != nil || (!created && saved.Agent == old && len(form.KeyDocument) == 0) {
+		return saved, err
+	}
+	if len(form.KeyDocument) > 0 {
+		if err := d.Keys.PutKeyDocument(ctx, saved.KeyParameter, form.KeyDocument); err != nil {
+			return SavedAgent{}, err
+		}
+	}
+	return saved, d.Store.SaveAgent(ctx, saved.Agent)
+}
+
+func (d *Desk) checkAgent(form AgentForm) error {
+	if !agentID.MatchString(form.ID) {
+		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
+	}
+	if form.Rate < KeepRate || form.Rate > maxRate {
+		return fmt.Errorf("rate %d: use 1 to %d messages a second, or 0 for no limit", form.Rate, maxRate)
+	}
+	if len(form.KeyDocument) == 0 {
+		return nil
+	}
+	if d.Stack == "" {
+		return errors.New("the stack has no name, so the key has no place: set STACK_NAME")
+	}
+	return checkKey(form.KeyDocument)
+}
+
+// merge returns the old agent, zero for a new one, with what the form gives.
+func (d *Desk) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
+	a := old
+	a.ID = form.ID
+	if len(form.KeyDocument) > 0 {
+		a.KeyParameter = "/campaign-dispatch/" + d.Stack + "/agents/" + form.ID
+	}
+	if form.Rate != KeepRate {
+		a.Rate = form.Rate
+	}
+	if form.WebhookToken != "" {
+		a.WebhookToken = form.WebhookToken
+	}
+	if a.WebhookToken != "" {
+		return SavedAgent{Agent: a}, nil
+	}
+	var err error
+	a.WebhookToken, err = d.secret()
+	return SavedAgent{Agent: a, TokenMade: true}, err
+}
+
+// checkKey tells whether a document is the key of a service account. The error
+// holds nothing of it.
+func checkKey(document []byte) error {
+	var key struct {
+		Type       string `json:"type"`
+		Email      string `json:"client_email"`
+		PrivateKey string `json:"private_key"`
+		TokenURI   string `json:"token_uri"`
+	}
+	if len(document) > maxKeyDocument {
+		return fmt.Errorf("the key file has %d bytes: %d at most", len(document), maxKeyDocument)
+	}
+	if json.Unmarshal(document, &key) != nil {
+		return errors.New("the key file is not JSON: give the key file of a service account as Google Cloud made it")
+	}
+	if key.Type != "service_account" {
+		return errors.New(`the key file's type is not "service_account": give the key file of a service account`)
+	}
+	if block, _ := pem.Decode([]byte(key.PrivateKey)); block == nil {
+		return errors.New("the key file's private_key is not in PEM form: download the key again")
+	}
+	address, err := url.Parse(key.TokenURI)
+	if err != nil || address.Host == "" || key.Email == "" {
+		return errors.New("the key file has no client_email or token_uri: download the key again")
+	}
+	return nil
+}
