@@ -1,8 +1,10 @@
-// Token answers the OAuth token endpoint, the key set and the server metadata.
+// Command token is the Lambda function behind the OAuth token endpoint, the key
+// set and the server metadata.
 package main
 
 import (
 	"crypto/rand"
+	"log/slog"
 	"os"
 	"time"
 
@@ -18,10 +20,11 @@ import (
 )
 
 func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
 	cfg := awsconf.FromEnv()
 	server := &oauth.Server{
 		Store:   &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},
-		Signer:  &signer.Signer{Client: kms.NewFromConfig(cfg), KeyIDs: signer.KeyIDs(os.Getenv("SIGNING_KEY_ID"))},
+		Signer:  signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")),
 		Now:     time.Now,
 		Random:  rand.Reader,
 		BaseURL: os.Getenv("BASE_URL"),

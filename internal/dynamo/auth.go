@@ -23,8 +23,7 @@ func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.NameID
 
 // SaveCredential writes a credential, new or changed.
 func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: credentialRow(c)})
-	if err != nil {
+	if err := s.putAuth(ctx, credentialRow(c)); err != nil {
 		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
 	}
 	return nil
@@ -69,7 +68,11 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 // call. Rows past their time may still be among the answers.
 func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign.AuthRows, error) {
 	keys := s.authKeys(q)
-	found, err := s.batchGet(ctx, keys)
+	var found map[string]Item
+	err := repeat(ctx, func() (err error) {
+		found, err = s.batchGet(ctx, keys)
+		return err
+	})
 	if err != nil {
 		return campaign.AuthRows{}, fmt.Errorf("read the rows of a token request: %w", err)
 	}
@@ -107,7 +110,8 @@ func (s *Store) authKeys(q campaign.AuthQuestion) map[string]rowKey {
 }
 
 // SwapWindow replaces the window of a rate limit where it is still as it was
-// read. Where it is not, swapped is false and current is what stands there.
+// read. Where it is not, swapped is false and current is what stands there: next
+// itself, where a write was repeated whose answer had been lost.
 func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
 	put := &dynamodb.PutItemInput{
 		TableName:                           &s.Auth,
@@ -119,7 +123,10 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 		put.ConditionExpression = aws.String("passes = :read")
 		put.ExpressionAttributeValues = Item{":read": packWindow(read)}
 	}
-	_, err = s.Client.PutItem(ctx, put)
+	err = repeat(ctx, func() error {
+		_, err := s.Client.PutItem(ctx, put)
+		return err
+	})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
 		return readWindow(failed.Item), false, nil
@@ -132,11 +139,17 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 
 // PutRefreshToken writes the first token of a family.
 func (s *Store) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: refreshRow(t)})
-	if err != nil {
+	if err := s.putAuth(ctx, refreshRow(t)); err != nil {
 		return fmt.Errorf("put refresh token: %w", err)
 	}
 	return nil
+}
+
+func (s *Store) putAuth(ctx context.Context, row Item) error {
+	return repeat(ctx, func() error {
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: row})
+		return err
+	})
 }
 
 // RotateRefreshToken marks the token as used at the instant and writes the next
@@ -188,7 +201,7 @@ func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time
 	row := familyKey(family)
 	row["revokedAt"] = millis(s.Now())
 	row[TTL] = number(until.Unix())
-	if _, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: row}); err != nil {
+	if err := s.putAuth(ctx, row); err != nil {
 		return fmt.Errorf("revoke a family of refresh tokens: %w", err)
 	}
 	return nil

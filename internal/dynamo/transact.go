@@ -119,6 +119,23 @@ func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err err
 	return nil, true
 }
 
+// maxRepeats is how often repeat tries again.
+const maxRepeats = 4
+
+// repeat makes a call again whose answer was lost or cut, beyond what the SDK
+// repeats. The call must do no harm when it is made twice.
+func repeat(ctx context.Context, call func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := call()
+		if err == nil || permanent(err) || attempt == maxRepeats {
+			return err
+		}
+		if waitErr := backoff(ctx, attempt); waitErr != nil {
+			return fmt.Errorf("%w: %w", waitErr, err)
+		}
+	}
+}
+
 func nextToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:16])

@@ -30,15 +30,15 @@ type Signer struct {
 	public []accesstoken.Key
 }
 
-// KeyIDs reads a comma-separated list of key ids.
-func KeyIDs(list string) []string {
-	var ids []string
+// New returns a signer with a comma-separated list of KMS key ids or ARNs.
+func New(client *kms.Client, list string) *Signer {
+	s := &Signer{Client: client}
 	for id := range strings.SplitSeq(list, ",") {
 		if id = strings.TrimSpace(id); id != "" {
-			ids = append(ids, id)
+			s.KeyIDs = append(s.KeyIDs, id)
 		}
 	}
-	return ids
+	return s
 }
 
 // Keys returns the public keys in the order of KeyIDs. They are fetched once;

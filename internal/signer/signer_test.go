@@ -63,12 +63,12 @@ func der(t *testing.T, r, s *big.Int) []byte {
 	return b
 }
 
-func TestKeyIDs(t *testing.T) {
+func TestNewReadsAListOfKeys(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{"": nil, "a": {"a"}, " a , b,": {"a", "b"}}
 	for list, want := range tests {
-		if diff := cmp.Diff(want, KeyIDs(list)); diff != "" {
-			t.Errorf("KeyIDs(%q) (-want +got):\n%s", list, diff)
+		if diff := cmp.Diff(want, New(nil, list).KeyIDs); diff != "" {
+			t.Errorf("keys of %q (-want +got):\n%s", list, diff)
 		}
 	}
 }

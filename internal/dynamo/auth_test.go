@@ -1,0 +1,252 @@
+package dynamo
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var authNow = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
+
+func authStore(t *testing.T) *Store {
+	t.Helper()
+	env := stackenv.Load(t)
+	return &Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: func() time.Time { return authNow },
+	}
+}
+
+func unique() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func savedCredential(t *testing.T, s *Store) campaign.Credential {
+	t.Helper()
+	c := campaign.Credential{
+		ClientID: "rcs_" + unique(), Tenant: "acme", Name: "back office", SecretHash: []byte{1},
+		PreviousSecretHash: []byte{2}, PreviousUntil: authNow.Add(time.Hour),
+		Scope: campaign.ScopeDispatch, CreatedAt: authNow,
+	}
+	if err := s.SaveCredential(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCredentialIsReadAsItWasSaved(t *testing.T) {
+	t.Parallel()
+	s := authStore(t)
+	want := savedCredential(t, s)
+	got, err := s.Credential(t.Context(), want.ClientID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("credential (-want +got):\n%s", diff)
+	}
+}
+
+func TestRevokedCredentialKeepsItsTime(t *testing.T) {
+	t.Parallel()
+	s := authStore(t)
+	c := savedCredential(t, s)
+	later := *s
+	later.Now = func() time.Time { return authNow.Add(time.Hour) }
+	for _, store := range []*Store{s, &later} {
+		if err := store.RevokeCredential(t.Context(), c.ClientID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Credential(t.Context(), c.ClientID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.RevokedAt = authNow
+	if diff := cmp.Diff(c, got); diff != "" {
+		t.Errorf("credential (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnknownCredential(t *testing.T) {
+	t.Parallel()
+	s := authStore(t)
+	if _, err := s.Credential(t.Context(), "rcs_"+unique()); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("read: error %v, want not found", err)
+	}
+	if err := s.RevokeCredential(t.Context(), "rcs_"+unique()); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("revoke: error %v, want not found", err)
+	}
+}
+
+func refreshToken(clientID string) campaign.RefreshToken {
+	return campaign.RefreshToken{
+		Hash: unique(), Family: unique(), ClientID: clientID, Scope: campaign.ScopeDispatch, Expires: authNow.Add(time.Hour),
+	}
+}
+
+func TestRotationWritesBothTokens(t *testing.T) {
+	t.Parallel()
+	s := authStore(t)
+	c := savedCredential(t, s)
+	used, next := refreshToken(c.ClientID), refreshToken(c.ClientID)
+	next.Family = used.Family
+	if err := s.PutRefreshToken(t.Context(), used); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RotateRefreshToken(t.Context(), used, next, authNow); err != nil {
+		t.Fatal(err)
+	}
+	used.Used = authNow
+	for _, want := range []campaign.RefreshToken{used, next} {
+		rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: want.Hash})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&want, rows.Token); diff != "" {
+			t.Errorf("token (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// Whatever ended a token between its reading and its rotation is seen by the
+// rotation.
+func TestRotationIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(s *Store, used campaign.RefreshToken) error{
+		"after another one": func(s *Store, used campaign.RefreshToken) error {
+			next := refreshToken(used.ClientID)
+			next.Family = used.Family
+			return s.RotateRefreshToken(t.Context(), used, next, authNow)
+		},
+		"after the family's end": func(s *Store, used campaign.RefreshToken) error {
+			return s.RevokeFamily(t.Context(), used.Family, authNow.Add(time.Hour))
+		},
+		"after the credential's": func(s *Store, used campaign.RefreshToken) error {
+			return s.RevokeCredential(t.Context(), used.ClientID)
+		},
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := authStore(t)
+			used := refreshToken(savedCredential(t, s).ClientID)
+			if err := s.PutRefreshToken(t.Context(), used); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(s, used); err != nil {
+				t.Fatal(err)
+			}
+			next := refreshToken(used.ClientID)
+			if err := s.RotateRefreshToken(t.Context(), used, next, authNow); !errors.Is(err, campaign.ErrLostRace) {
+				t.Errorf("error %v, want a lost race", err)
+			}
+			rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: next.Hash})
+			if err != nil || rows.Token != nil {
+				t.Errorf("the next token is %+v, error %v, want none", rows.Token, err)
+			}
+		})
+	}
+}
+
+func TestAuthRowsAnswersAllAtOnce(t *testing.T) {
+	t.Parallel()
+	s := authStore(t)
+	c := savedCredential(t, s)
+	token := refreshToken(c.ClientID)
+	if err := s.PutRefreshToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RevokeFamily(t.Context(), token.Family, authNow.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	window := campaign.Window{{At: authNow, ID: 1}, {At: authNow.Add(time.Nanosecond), ID: 1<<64 - 1}}
+	busy, idle := unique(), unique()
+	if _, swapped, err := s.SwapWindow(t.Context(), busy, nil, window); err != nil || !swapped {
+		t.Fatalf("swapped %t, error %v", swapped, err)
+	}
+	got, err := s.AuthRows(t.Context(), campaign.AuthQuestion{
+		ClientID: c.ClientID, TokenHash: token.Hash, Family: token.Family, Windows: []string{busy, idle},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := campaign.AuthRows{
+		Credential: &c, Token: &token, FamilyRevoked: true,
+		Windows: map[string]campaign.Window{busy: window, idle: nil},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestAuthRowsOfNothing(t *testing.T) {
+	t.Parallel()
+	got, err := authStore(t).AuthRows(t.Context(), campaign.AuthQuestion{
+		ClientID: "rcs_" + unique(), TokenHash: unique(), Family: unique(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(campaign.AuthRows{Windows: map[string]campaign.Window{}}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestSwapWindowShowsWhatStandsThere(t *testing.T) {
+	t.Parallel()
+	s, key := authStore(t), unique()
+	first := campaign.Window{{At: authNow, ID: 1}}
+	second := append(first[:1:1], campaign.Pass{At: authNow, ID: 2})
+	third := append(first[:1:1], campaign.Pass{At: authNow, ID: 3})
+	steps := []struct {
+		read, next, current campaign.Window
+		swapped             bool
+	}{
+		{nil, first, first, true},
+		{nil, first, first, false},
+		{first, second, second, true},
+		{first, third, second, false},
+		{second, third, third, true},
+	}
+	for i, step := range steps {
+		current, swapped, err := s.SwapWindow(t.Context(), key, step.read, step.next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.current, current); diff != "" || swapped != step.swapped {
+			t.Errorf("step %d: swapped %t, window (-want +got):\n%s", i, swapped, diff)
+		}
+	}
+}
+
+func TestSwapWindowOfARowThatWasDeleted(t *testing.T) {
+	t.Parallel()
+	read := campaign.Window{{At: authNow, ID: 1}}
+	current, swapped, err := authStore(t).SwapWindow(t.Context(), unique(), read, read)
+	if err != nil || swapped || current != nil {
+		t.Errorf("window %v, swapped %t, error %v, want none", current, swapped, err)
+	}
+}
+
+// Rows that are past their time are deleted by DynamoDB, not before.
+func TestAuthRowsExpireInTime(t *testing.T) {
+	t.Parallel()
+	token := refreshToken("rcs_1")
+	if got := getNumber(refreshRow(token), TTL); got <= token.Expires.Unix() {
+		t.Errorf("the token's row goes at %d, want later than the token at %d", got, token.Expires.Unix())
+	}
+	window := campaign.Window{{At: authNow.Add(-time.Hour)}, {At: authNow}}
+	if got := getNumber(windowRow("key", window), TTL); got < authNow.Add(2*time.Minute).Unix() {
+		t.Errorf("the window's row goes at %d, want after the minute", got)
+	}
+}

@@ -1,0 +1,92 @@
+package oauth_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// cutter delivers requests of an operation and loses their answers after the
+// status line, as often as it is told.
+type cutter struct {
+	operation string
+	times     atomic.Int32
+}
+
+func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+c.operation) || c.times.Add(-1) < 0 {
+		return response, err
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	_ = response.Body.Close()
+	response.Body = io.NopCloser(brokenReader{})
+	return response, nil
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// newCutBench is a bench whose store loses answers.
+func newCutBench(t *testing.T, operation string) (*bench, *cutter) {
+	t.Helper()
+	b, c := newBench(t), &cutter{operation: operation}
+	cfg := stackenv.Load(t).AWS()
+	cfg.HTTPClient = &http.Client{Transport: c}
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: b.store.Auth, Now: b.clock.Now}
+	b.server.Store = store
+	return b, c
+}
+
+func TestLostAnswerOfARotationIsSettled(t *testing.T) {
+	t.Parallel()
+	b, c := newCutBench(t, "TransactWriteItems")
+	refresh := b.granted(t, b.login(t))
+	c.times.Store(3)
+	next := b.granted(t, b.refresh(t, refresh))
+	if c.times.Load() >= 0 {
+		t.Fatal("no answer was lost")
+	}
+	refused(t, b.refresh(t, refresh), 401, "invalid_grant")
+	b.granted(t, b.refresh(t, next))
+}
+
+func TestRotationThatCannotBeSettledIsA503(t *testing.T) {
+	t.Parallel()
+	b, c := newCutBench(t, "TransactWriteItems")
+	refresh := b.granted(t, b.login(t))
+	c.times.Store(1 << 20)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	r := request(form, "grant_type=refresh_token&refresh_token="+refresh)
+	a := b.do(t, r.WithContext(ctx))
+	refused(t, a, 503, "temporarily_unavailable")
+	if a.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	c.times.Store(0)
+	refused(t, b.refresh(t, refresh), 401, "invalid_grant") // it had been written, and is a retry
+	b.granted(t, b.login(t))
+}
+
+// A conditional write that the SDK repeats because its answer was lost meets
+// itself.
+func TestLostAnswerOfACountIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b, c := newCutBench(t, "PutItem")
+	for range 10 {
+		c.times.Store(1)
+		b.granted(t, b.login(t))
+	}
+	refused(t, b.login(t), 429, "too_many_requests")
+}

@@ -1,0 +1,675 @@
+package oauth_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/oauth"
+	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const (
+	baseURL = "https://api.example.com"
+	form    = "application/x-www-form-urlencoded"
+)
+
+// clock stands still until a test moves it.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// bench is a server on the stack's real tables and key, with a clock of its own
+// and a client and an address that no other test uses.
+type bench struct {
+	server   *oauth.Server
+	store    *dynamo.Store
+	verifier accesstoken.Verifier
+	clock    *clock
+	address  string
+	clientID string
+	secret   string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	env := stackenv.Load(t)
+	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
+	keys := signer.New(kms.NewFromConfig(env.AWS()), env["SIGNING_KEY_ID"])
+	b := &bench{
+		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, Random: rand.Reader, BaseURL: baseURL},
+		store:    store,
+		verifier: accesstoken.Verifier{Keys: keys, Now: clock.Now},
+		clock:    clock,
+		address:  "2001:db8::" + random(2) + ":" + random(2),
+		clientID: "rcs_" + random(8),
+		secret:   random(16),
+	}
+	b.save(t, b.credential())
+	return b
+}
+
+func random(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func (b *bench) credential() campaign.Credential {
+	return campaign.Credential{
+		ClientID: b.clientID, Tenant: "tenant-" + b.clientID, SecretHash: hash(b.secret),
+		Scope: campaign.ScopeDispatch, CreatedAt: b.clock.Now(),
+	}
+}
+
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+func (b *bench) save(t *testing.T, c campaign.Credential) {
+	t.Helper()
+	if err := b.store.SaveCredential(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer is what a client sees.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   map[string]any
+}
+
+func (a answer) text(name string) string {
+	s, _ := a.Body[name].(string)
+	return s
+}
+
+func (b *bench) do(t *testing.T, r *http.Request) answer {
+	t.Helper()
+	r.RemoteAddr = "[" + b.address + "]:4711"
+	w := httptest.NewRecorder()
+	b.server.Handler().ServeHTTP(w, r)
+	a := answer{Status: w.Code, Header: w.Header()}
+	if err := json.Unmarshal(w.Body.Bytes(), &a.Body); err != nil {
+		t.Errorf("the body of a %d is no JSON object: %v", w.Code, err)
+	}
+	return a
+}
+
+// post sends the parameters, given as name and value in turn, as JSON.
+func (b *bench) post(t *testing.T, parameters ...string) answer {
+	t.Helper()
+	fields := map[string]string{}
+	for i := 0; i < len(parameters); i += 2 {
+		fields[parameters[i]] = parameters[i+1]
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.do(t, request("application/json", string(body)))
+}
+
+func request(contentType, body string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, oauth.TokenPath, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	return r
+}
+
+// login authenticates with the bench's client.
+func (b *bench) login(t *testing.T) answer {
+	t.Helper()
+	return b.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", b.secret)
+}
+
+func (b *bench) refresh(t *testing.T, token string) answer {
+	t.Helper()
+	return b.post(t, "grant_type", "refresh_token", "refresh_token", token)
+}
+
+// granted checks that an answer is a token response and returns its refresh
+// token.
+func (b *bench) granted(t *testing.T, a answer) string {
+	t.Helper()
+	if a.Status != http.StatusOK {
+		t.Fatalf("got %d %v, want 200", a.Status, a.Body)
+	}
+	got, err := b.verifier.Verify(t.Context(), a.text("access_token"), baseURL)
+	if err != nil {
+		t.Fatalf("access token: %v", err)
+	}
+	want := accesstoken.Claims{Tenant: "tenant-" + b.clientID, ClientID: b.clientID, Scope: campaign.ScopeDispatch}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	return a.text("refresh_token")
+}
+
+// refused checks that an answer is an error of RFC 6749.
+func refused(t *testing.T, a answer, status int, code string) {
+	t.Helper()
+	if a.Status != status || a.text("error") != code {
+		t.Fatalf("got %d %v, want %d %s", a.Status, a.Body, status, code)
+	}
+	if a.text("error_description") == "" || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("an answer without a description or one that may be kept: %v %v", a.Body, a.Header)
+	}
+	if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/json") {
+		t.Errorf("content type %s, want application/json", got)
+	}
+}
+
+func TestTokenResponse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := b.login(t)
+	b.granted(t, a)
+	want := map[string]any{"token_type": "Bearer", "expires_in": float64(3600), "scope": "campaigns:dispatch"}
+	for name, value := range want {
+		if a.Body[name] != value {
+			t.Errorf("%s is %v, want %v", name, a.Body[name], value)
+		}
+	}
+	if len(a.Body) != 5 || len(a.text("refresh_token")) < 43 {
+		t.Errorf("got %d fields and a refresh token of %d characters", len(a.Body), len(a.text("refresh_token")))
+	}
+	for name, value := range map[string]string{
+		"Cache-Control": "no-store", "Pragma": "no-cache", "Content-Type": "application/json",
+	} {
+		if got := a.Header.Get(name); got != value {
+			t.Errorf("%s: %s, want %s", name, got, value)
+		}
+	}
+}
+
+func TestRefreshTokenIsSingleUse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.granted(t, b.login(t))
+	second := b.granted(t, b.refresh(t, first))
+	if second == first {
+		t.Fatal("the refresh token did not change")
+	}
+	refused(t, b.refresh(t, first), 401, "invalid_grant")
+	b.granted(t, b.refresh(t, second))
+}
+
+func TestOldSecretLastsAsLongAsItIsAllowed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.credential()
+	c.PreviousSecretHash, c.PreviousUntil = hash("old"), b.clock.Now().Add(time.Hour)
+	b.save(t, c)
+	old := []string{"grant_type", "client_credentials", "client_id", b.clientID, "client_secret", "old"}
+	b.granted(t, b.post(t, old...))
+	b.granted(t, b.login(t))
+	b.clock.Add(time.Hour)
+	refused(t, b.post(t, old...), 401, "invalid_client")
+	b.granted(t, b.login(t))
+}
+
+func TestUnknownAndWrongClientsLookTheSame(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	try := func(id, secret string) answer {
+		return b.post(t, "grant_type", "client_credentials", "client_id", id, "client_secret", secret)
+	}
+	wrong := try(b.clientID, "guess")
+	refused(t, wrong, 401, "invalid_client")
+	if diff := cmp.Diff(wrong, try("rcs_unknown", "guess")); diff != "" {
+		t.Errorf("an unknown client (-wrong secret +unknown):\n%s", diff)
+	}
+	if diff := cmp.Diff(wrong, try(strings.Repeat("x", 10_000), "guess")); diff != "" {
+		t.Errorf("a very long id (-wrong secret +long):\n%s", diff)
+	}
+	if err := b.store.RevokeCredential(t.Context(), b.clientID); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wrong, b.login(t)); diff != "" {
+		t.Errorf("a revoked client (-wrong secret +revoked):\n%s", diff)
+	}
+}
+
+func TestBasicIsAskedForWhereItWasUsed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	try := func(basic bool) answer {
+		r := request(form, "grant_type=client_credentials")
+		if basic {
+			r.SetBasicAuth(b.clientID, "guess")
+		} else {
+			r = request(form, "grant_type=client_credentials&client_id="+b.clientID+"&client_secret=guess")
+		}
+		return b.do(t, r)
+	}
+	a := try(true)
+	refused(t, a, 401, "invalid_client")
+	if got := a.Header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Basic realm=") {
+		t.Errorf("WWW-Authenticate: %s, want Basic", got)
+	}
+	a = try(false)
+	refused(t, a, 401, "invalid_client")
+	if got := a.Header.Get("WWW-Authenticate"); got != "" {
+		t.Errorf("WWW-Authenticate: %s, want none", got)
+	}
+}
+
+func TestBadRequestsAreAnsweredBeforeTheClientIsJudged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refused(t, b.do(t, request("application/json", `{"grant_type":`)), 400, "invalid_request")
+	refused(t, b.post(t, "grant_type", "password", "client_id", b.clientID), 400, "unsupported_grant_type")
+	refused(t, b.post(t, "grant_type", "client_credentials", "client_id", b.clientID), 400, "invalid_request")
+}
+
+func TestScope(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.credential()
+	c.Scope = "campaigns:dispatch campaigns:read"
+	b.save(t, c)
+	ask := func(scope string) answer {
+		return b.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", b.secret, "scope", scope)
+	}
+	refused(t, ask("campaigns:dispatch everything"), 400, "invalid_scope")
+	if got := ask("").text("scope"); got != "campaigns:dispatch campaigns:read" {
+		t.Errorf("scope %q, want all that was granted", got)
+	}
+	narrow := ask("campaigns:dispatch")
+	refresh := b.granted(t, narrow)
+	wider := b.post(t, "grant_type", "refresh_token", "refresh_token", refresh, "scope", "campaigns:read")
+	refused(t, wider, 400, "invalid_scope")
+	b.granted(t, b.post(t, "grant_type", "refresh_token", "refresh_token", refresh, "scope", "campaigns:dispatch"))
+}
+
+func TestRefreshFollowsTheCredentialsScope(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	c := b.credential()
+	c.Scope = ""
+	b.save(t, c)
+	a := b.refresh(t, refresh)
+	if got, ok := a.Body["scope"].(string); a.Status != 200 || !ok || got != "" {
+		t.Errorf("got %d with scope %v, want 200 without any", a.Status, a.Body["scope"])
+	}
+}
+
+func TestRefreshTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		spoil  func(t *testing.T, b *bench)
+		params []string
+		code   string
+	}{
+		"after 30 days": {
+			func(_ *testing.T, b *bench) { b.clock.Add(oauth.RefreshLifetime) }, nil, "invalid_grant",
+		},
+		"of a revoked credential": {func(t *testing.T, b *bench) {
+			t.Helper()
+			if err := b.store.RevokeCredential(t.Context(), b.clientID); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, "invalid_grant"},
+		"from another client":      {nil, []string{"client_id", "rcs_other"}, "invalid_client"},
+		"with a wrong secret":      {nil, []string{"client_secret", "guess"}, "invalid_client"},
+		"with a client's bad pair": {nil, []string{"client_id", "rcs_other", "client_secret", "guess"}, "invalid_client"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			refresh := b.granted(t, b.login(t))
+			if test.spoil != nil {
+				test.spoil(t, b)
+			}
+			params := append([]string{"grant_type", "refresh_token", "refresh_token", refresh}, test.params...)
+			refused(t, b.post(t, params...), 401, test.code)
+			if test.spoil == nil {
+				b.granted(t, b.refresh(t, refresh)) // it was not used up
+			}
+		})
+	}
+}
+
+func TestRefreshTokenIsAcceptedToItsEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	b.clock.Add(oauth.RefreshLifetime - time.Second)
+	next := b.granted(t, b.post(t, "grant_type", "refresh_token", "refresh_token", refresh,
+		"client_id", b.clientID, "client_secret", b.secret))
+	b.clock.Add(oauth.RefreshLifetime - time.Second)
+	b.granted(t, b.refresh(t, next))
+}
+
+func TestUnknownRefreshTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refused(t, b.refresh(t, "guess"), 401, "invalid_grant")
+	refused(t, b.refresh(t, strings.Repeat("x", 10_000)), 401, "invalid_grant")
+}
+
+func TestLateReuseEndsTheFamily(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		after time.Duration
+		ends  bool
+	}{
+		"at once":          {0, false},
+		"after a minute":   {time.Minute, false},
+		"after the minute": {time.Minute + time.Millisecond, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			first := b.granted(t, b.login(t))
+			other := b.granted(t, b.login(t))
+			second := b.granted(t, b.refresh(t, first))
+			b.clock.Add(test.after)
+			refused(t, b.refresh(t, first), 401, "invalid_grant")
+			if test.ends {
+				refused(t, b.refresh(t, second), 401, "invalid_grant")
+			} else {
+				b.granted(t, b.refresh(t, second))
+			}
+			b.granted(t, b.refresh(t, other)) // another family of the same client
+			b.granted(t, b.login(t))
+		})
+	}
+}
+
+func TestOneOfTwelveRacingRefreshesWins(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	b.clock.Add(time.Minute) // the limit is free again
+	answers := b.race(12, func() answer { return b.refresh(t, refresh) })
+	count := byStatus(answers)
+	if count[200] != 1 || count[200]+count[401]+count[429] != 12 {
+		t.Fatalf("statuses %v, want one 200 and else 401 and 429", count)
+	}
+	b.clock.Add(time.Minute)
+	for _, a := range answers {
+		if a.Status == http.StatusOK {
+			b.granted(t, b.refresh(t, a.text("refresh_token")))
+		}
+	}
+}
+
+// race makes n calls at once.
+func (b *bench) race(n int, call func() answer) []answer {
+	answers := make([]answer, n)
+	start := make(chan struct{})
+	var callers sync.WaitGroup
+	for i := range answers {
+		callers.Go(func() {
+			<-start
+			answers[i] = call()
+		})
+	}
+	close(start)
+	callers.Wait()
+	return answers
+}
+
+func byStatus(answers []answer) map[int]int {
+	count := map[int]int{}
+	for _, a := range answers {
+		count[a.Status]++
+	}
+	return count
+}
+
+func TestTenRequestsAMinute(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 10 {
+		b.granted(t, b.login(t))
+		b.clock.Add(time.Second)
+	}
+	b.clock.Add(500 * time.Millisecond) // the first was let through 10.5 s ago
+	a := b.login(t)
+	refused(t, a, 429, "too_many_requests")
+	if got := a.Header.Get("Retry-After"); got != "50" {
+		t.Errorf("Retry-After: %s, want 50", got)
+	}
+	b.clock.Add(49*time.Second + 499*time.Millisecond)
+	refused(t, b.login(t), 429, "too_many_requests")
+	b.clock.Add(time.Millisecond)
+	b.granted(t, b.login(t))
+	refused(t, b.login(t), 429, "too_many_requests")
+}
+
+func TestTenOfElevenRacingRequestsPass(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{11, 24} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			count := byStatus(b.race(n, func() answer { return b.login(t) }))
+			if count[200] != 10 || count[429] != n-10 {
+				t.Errorf("statuses %v, want 10 times 200 and else 429", count)
+			}
+		})
+	}
+}
+
+func TestRefreshesCountWithTheClient(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	for range 9 {
+		refresh = b.granted(t, b.refresh(t, refresh))
+	}
+	refused(t, b.refresh(t, refresh), 429, "too_many_requests")
+	refused(t, b.login(t), 429, "too_many_requests")
+	b.clock.Add(time.Minute)
+	b.granted(t, b.refresh(t, refresh))
+}
+
+func TestGuessesDoNotLockTheClientOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	guess := func() answer {
+		return b.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", "guess")
+	}
+	for range 10 {
+		refused(t, guess(), 401, "invalid_client")
+	}
+	a := guess()
+	refused(t, a, 429, "too_many_requests")
+	if got := a.Header.Get("Retry-After"); got != "60" {
+		t.Errorf("Retry-After: %s, want 60", got)
+	}
+	b.granted(t, b.login(t))
+	elsewhere := *b
+	elsewhere.address = "2001:db8:1::" + random(2)
+	refused(t, elsewhere.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", "guess"), 401, "invalid_client")
+}
+
+func TestEveryKindOfRefusalIsLimited(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		send   func(t *testing.T, b *bench) answer
+		status int
+		code   string
+	}{
+		"broken body": {func(t *testing.T, b *bench) answer {
+			t.Helper()
+			return b.do(t, request("application/json", "{"))
+		}, 400, "invalid_request"},
+		"unknown refresh token": {func(t *testing.T, b *bench) answer {
+			t.Helper()
+			return b.refresh(t, "guess")
+		}, 401, "invalid_grant"},
+		"unknown client": {func(t *testing.T, b *bench) answer {
+			t.Helper()
+			return b.post(t, "grant_type", "client_credentials", "client_id", "rcs_unknown", "client_secret", "guess")
+		}, 401, "invalid_client"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			for range 10 {
+				refused(t, test.send(t, b), test.status, test.code)
+			}
+			refused(t, test.send(t, b), 429, "too_many_requests")
+			b.clock.Add(time.Minute)
+			refused(t, test.send(t, b), test.status, test.code)
+		})
+	}
+}
+
+func TestRefusedByTheLimitWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	for range 9 {
+		b.granted(t, b.login(t))
+	}
+	sum := sha256.Sum256([]byte(refresh))
+	q := campaign.AuthQuestion{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
+	before := b.rows(t, q)
+	if len(before.Windows["client "+b.clientID]) != 10 || before.Token == nil {
+		t.Fatalf("rows %+v, want a full window and the token", before)
+	}
+	b.clock.Add(time.Second)
+	refused(t, b.refresh(t, refresh), 429, "too_many_requests")
+	refused(t, b.login(t), 429, "too_many_requests")
+	if diff := cmp.Diff(before, b.rows(t, q)); diff != "" {
+		t.Errorf("rows changed (-before +after):\n%s", diff)
+	}
+}
+
+func (b *bench) rows(t *testing.T, q campaign.AuthQuestion) campaign.AuthRows {
+	t.Helper()
+	rows, err := b.store.AuthRows(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestRefreshTokensAreNotKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	rows := b.rows(t, campaign.AuthQuestion{TokenHash: refresh})
+	if rows.Token != nil {
+		t.Error("the refresh token itself is a key of the table")
+	}
+}
+
+func TestOtherMethods(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for path, allow := range map[string]string{oauth.TokenPath: "POST", oauth.KeysPath: "GET, HEAD", oauth.MetadataPath: "GET, HEAD"} {
+		a := b.do(t, httptest.NewRequest(http.MethodPut, path, http.NoBody))
+		if a.Status != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow {
+			t.Errorf("PUT %s: %d, Allow: %s, want 405 and %s", path, a.Status, a.Header.Get("Allow"), allow)
+		}
+	}
+}
+
+func TestPublishedKeysVerifyTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := b.do(t, httptest.NewRequest(http.MethodGet, oauth.KeysPath, http.NoBody))
+	if a.Status != http.StatusOK || a.Header.Get("Cache-Control") != "public, max-age=300" {
+		t.Fatalf("got %d with Cache-Control %q", a.Status, a.Header.Get("Cache-Control"))
+	}
+	keys, err := b.server.Signer.Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := keys[0].JWK()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published struct{ Keys []accesstoken.JWK }
+	remarshal(t, a.Body, &published)
+	if diff := cmp.Diff([]accesstoken.JWK{want}, published.Keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+func remarshal(t *testing.T, from, to any) {
+	t.Helper()
+	text, err := json.Marshal(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := b.do(t, httptest.NewRequest(http.MethodGet, oauth.MetadataPath, http.NoBody))
+	want := map[string]any{
+		"issuer":                                baseURL,
+		"token_endpoint":                        baseURL + "/api/v1/oauth/token",
+		"jwks_uri":                              baseURL + "/.well-known/jwks.json",
+		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
+		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
+		"scopes_supported":                      []any{"campaigns:dispatch"},
+		"response_types_supported":              []any{},
+		"service_documentation":                 baseURL + "/api/v1/openapi.json",
+	}
+	if diff := cmp.Diff(want, a.Body); a.Status != http.StatusOK || diff != "" {
+		t.Errorf("got %d, metadata (-want +got):\n%s", a.Status, diff)
+	}
+}
+
+func TestUnreachableStoreIsNotTheClientsFault(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, cancel := context.WithTimeout(t.Context(), -1)
+	defer cancel()
+	body := url.Values{"grant_type": {"client_credentials"}, "client_id": {b.clientID}, "client_secret": {b.secret}}
+	a := b.do(t, request(form, body.Encode()).WithContext(ctx))
+	refused(t, a, 503, "temporarily_unavailable")
+	if a.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}
