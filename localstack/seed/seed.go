@@ -135,7 +135,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 // it were issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
-		Signer: &signer.Signer{Client: kms.NewFromConfig(s.Env.AWS()), KeyIDs: []string{s.Env["SIGNING_KEY_ID"]}},
+		Signer: signer.New(kms.NewFromConfig(s.Env.AWS()), s.Env["SIGNING_KEY_ID"]),
 		Now:    func() time.Time { return at },
 		Random: rand.Reader,
 	}
