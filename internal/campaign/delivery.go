@@ -1,9 +1,6 @@
 package campaign
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // FailureKind says what to do about a message that the provider did not take.
 type FailureKind int
@@ -29,7 +26,7 @@ type Failure struct {
 }
 
 // Error names the failure's code.
-func (f *Failure) Error() string { return fmt.Sprintf("the provider refused the message: %s", f.Code) }
+func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
 
 // MessageTTL is how long the provider tries to deliver a message, where its
 // batch sets no earlier end.

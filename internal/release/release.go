@@ -19,13 +19,13 @@ type Store interface {
 	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 }
 
-// SendQueue takes the tasks of sending.
-type SendQueue interface {
+// FrameQueue takes the tasks of sending.
+type FrameQueue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// ReleaseQueue takes the tasks of releasing.
-type ReleaseQueue interface {
+// Queue takes the tasks of releasing.
+type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
@@ -33,8 +33,8 @@ type ReleaseQueue interface {
 // it again does the rest; frames that were queued twice are sent once.
 type Releaser struct {
 	Store    Store
-	Frames   SendQueue
-	Releases ReleaseQueue
+	Frames   FrameQueue
+	Releases Queue
 	// SweepAfter is how long a released batch may go on before sweep looks at it.
 	SweepAfter time.Duration
 	Now        func() time.Time

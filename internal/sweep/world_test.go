@@ -1,0 +1,528 @@
+package sweep_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const sweepAfter = 10 * time.Minute
+
+// maxReceives is how often a task may fail before it is a dead letter.
+const maxReceives = 5
+
+// beginning lies far from now, so that no batch of a test is due to a sweep
+// that runs in the stack beside it.
+var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is all that a batch meets between its acceptance and the provider: the
+// real use cases and the real table, with queues, payloads, provider and clock
+// in memory. It is one process at a time, which may die at any call.
+type world struct {
+	t        *testing.T
+	store    *dynamo.Store
+	releases *tasks
+	frames   *tasks
+	blobs    map[string][]byte
+	provider *provider
+	death    *death
+	tenant   string
+	agent    string
+	template campaign.Template
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	env := stackenv.Load(t)
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
+	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.clock}
+	w.releases, w.frames = &tasks{world: w}, &tasks{world: w}
+	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
+	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
+	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
+	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Text: "Olá {{nome}}"})
+	w.must(err)
+	w.template = template
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// accept writes a batch as dispatch does, without handing it off.
+func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
+	w.t.Helper()
+	var writer payload.Writer
+	for i := range messages {
+		writer.Add(5511900000000+uint64(i), []byte("uid"), [][]byte{[]byte(strconv.Itoa(i))})
+	}
+	b := campaign.Batch{
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: w.tenant, CampaignID: uuid()}, BatchID: campaign.BatchID(rand.Text())},
+		TemplateID: w.template.ID, TemplateVersion: w.template.Version,
+		Payload: rand.Text(), Accepted: messages,
+		AcceptedAt: w.clock(), Due: w.clock(), NextCheck: w.clock().Add(2 * time.Minute), State: campaign.BatchPending,
+	}
+	_, _ = rand.Read(b.Key[:])
+	w.blobs[b.Payload], b.Offsets = writer.Finish()
+	for _, e := range edit {
+		e(&b)
+	}
+	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	return b
+}
+
+func (w *world) handOff(b campaign.Batch) {
+	w.t.Helper()
+	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
+	w.must(err)
+	w.releases.add(body, 0)
+}
+
+func (w *world) releaser() inbox.Handler {
+	m := mortal{w}
+	return inbox.Of(release.Releaser{Store: m, Frames: mortalQueue{m, w.frames}, Releases: mortalQueue{m, w.releases}, SweepAfter: sweepAfter, Now: w.clock}.Handle)
+}
+
+func (w *world) sender(concurrency int) inbox.Handler {
+	m := mortal{w}
+	s := &send.Sender{
+		Batches: m, Directory: m, Paces: m, Blobs: m, Provider: m, Recorder: outcome.Recorder{Store: m}, Queue: mortalQueue{m, w.frames},
+		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
+	}
+	return inbox.Of(s.Handle)
+}
+
+func (w *world) sweeper() *sweep.Sweeper {
+	m := mortal{w}
+	return &sweep.Sweeper{
+		Store: m, Moves: m, Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames},
+		Shards: dynamo.DueShards, After: sweepAfter, Now: w.clock,
+	}
+}
+
+// run lets the world go on until the batch has left sweep's sight or the time
+// is up.
+func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
+	w.t.Helper()
+	for end := w.clock().Add(until); w.clock().Before(end); {
+		for w.step() {
+		}
+		if now := w.batch(b); now.NextCheck.IsZero() {
+			return now
+		}
+		w.advance(time.Minute)
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+	}
+	return w.batch(b)
+}
+
+// step delivers some of the tasks that are visible, and tells whether any were.
+func (w *world) step() bool {
+	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5)
+}
+
+// deliver gives a function up to n tasks. Those that it does not answer for,
+// because they failed or it died, come again.
+func (w *world) deliver(q *tasks, handler inbox.Handler, n int) bool {
+	event := q.receive(n)
+	if len(event.Records) == 0 {
+		return false
+	}
+	again := map[string]bool{}
+	for _, m := range event.Records {
+		again[m.MessageId] = true
+	}
+	w.attempt(func(ctx context.Context) {
+		answer, err := handler(ctx, event)
+		if err != nil || w.death.dead() {
+			return
+		}
+		clear(again)
+		for _, f := range answer.BatchItemFailures {
+			again[f.ItemIdentifier] = true
+		}
+	})
+	for _, m := range event.Records {
+		q.settle(m.MessageId, again[m.MessageId])
+	}
+	return true
+}
+
+// attempt is the life of one process.
+func (w *world) attempt(do func(ctx context.Context)) {
+	do(w.t.Context())
+	w.death.resurrect()
+}
+
+func (w *world) batch(b campaign.Batch) campaign.Batch {
+	w.t.Helper()
+	now, err := w.store.Batch(w.t.Context(), b.BatchRef)
+	w.must(err)
+	return now
+}
+
+// outcomes checks that the batch's books balance, log, states and counts, and
+// returns how many messages have which outcome and code.
+func (w *world) outcomes(b campaign.Batch) map[string]int {
+	w.t.Helper()
+	var frames []int
+	for f := range b.Frames() {
+		frames = append(frames, f)
+	}
+	books, err := w.store.Books(w.t.Context(), b.Key, frames)
+	w.must(err)
+	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	w.must(err)
+	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
+	sequence := 0
+	for i, page := range pages {
+		if page.Ordinal != i+1 || page.First != sequence+1 {
+			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d after %d", i+1, page.Ordinal, page.First, sequence)
+		}
+		for _, c := range page.Changes {
+			if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
+				w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
+			}
+			byLog[c.Index] = c.Outcome
+			counts[c.Outcome]++
+			codes[string(c.Outcome)+" "+c.Code]++
+			sequence++
+		}
+	}
+	byState := map[int]campaign.Outcome{}
+	for _, state := range books.Frames {
+		for i, o := range state.Outcomes {
+			byState[i] = o
+		}
+	}
+	if diff := cmp.Diff(byLog, byState); diff != "" {
+		w.t.Errorf("the log and the states differ:\n%s", diff)
+	}
+	if want := (campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}); !cmp.Equal(want, books.Head) {
+		w.t.Errorf("the head differs from the log:\n%s", cmp.Diff(want, books.Head))
+	}
+	return codes
+}
+
+// checkSent checks that the batch is sent, each of its messages once.
+func (w *world) checkSent(b campaign.Batch) {
+	w.t.Helper()
+	if now := w.batch(b); now.State != campaign.BatchSent || !now.NextCheck.IsZero() {
+		w.t.Errorf("the batch is %s, to be checked at %v; want it sent and done", now.State, now.NextCheck)
+	}
+	if diff := cmp.Diff(map[string]int{"sent ": b.Accepted}, w.outcomes(b)); diff != "" {
+		w.t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	w.provider.check(w.t, b)
+}
+
+func uuid() string {
+	var k campaign.BatchKey
+	_, _ = rand.Read(k[:])
+	return k.MessageID(0)
+}
+
+// provider takes each message id once, like the real one, and can be told to
+// refuse.
+type provider struct {
+	world  *world
+	refuse func(d campaign.Delivery) error
+
+	mu     sync.Mutex
+	taken  map[string]string // text by message id
+	phones map[string]string // message id by phone
+	twice  []string          // phones that got messages of two ids
+	calls  int
+}
+
+func (p *provider) Send(_ context.Context, _ campaign.Agent, d campaign.Delivery) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	if p.refuse != nil {
+		if err := p.refuse(d); err != nil {
+			return err
+		}
+	}
+	if id, ok := p.phones[d.Phone]; ok && id != d.ID {
+		p.twice = append(p.twice, d.Phone)
+	}
+	p.taken[d.ID], p.phones[d.Phone] = d.Content.Text, d.ID
+	return nil
+}
+
+func (p *provider) check(t *testing.T, b campaign.Batch) {
+	t.Helper()
+	want := map[string]string{}
+	for i := range b.Accepted {
+		want[b.Key.MessageID(i)] = fmt.Sprint("Olá ", i)
+	}
+	if diff := cmp.Diff(want, p.taken); diff != "" {
+		t.Errorf("what the provider has (-want +got):\n%s", diff)
+	}
+	if len(p.twice) > 0 {
+		t.Errorf("%d phones got two messages", len(p.twice))
+	}
+}
+
+// tasks is a queue that delivers at least once, after a delay where one is
+// asked for.
+type tasks struct {
+	world *world
+	mu    sync.Mutex
+	next  int
+	held  map[string]*heldTask
+	dead  []string
+}
+
+type heldTask struct {
+	body     string
+	from     time.Time
+	receives int
+	taken    bool
+}
+
+func (q *tasks) add(body []byte, delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held == nil {
+		q.held = map[string]*heldTask{}
+	}
+	q.next++
+	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.world.clock().Add(delay)}
+}
+
+func (q *tasks) receive(n int) events.SQSEvent {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var event events.SQSEvent
+	for i := 1; i <= q.next && len(event.Records) < n; i++ {
+		id := fmt.Sprintf("%06d", i)
+		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.world.clock()) {
+			m.taken = true
+			m.receives++
+			event.Records = append(event.Records, events.SQSMessage{MessageId: id, Body: m.body})
+		}
+	}
+	return event
+}
+
+// settle ends a task, or lets it be seen again after a while.
+func (q *tasks) settle(id string, again bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m := q.held[id]
+	if again && m.receives >= maxReceives {
+		q.dead = append(q.dead, m.body)
+		again = false
+	}
+	if !again {
+		delete(q.held, id)
+		return
+	}
+	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
+}
+
+func (q *tasks) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.held)
+}
+
+// death kills a process at one of its calls to the outside: before the call
+// takes place, or after it, before its answer arrives. Every later call of the
+// process fails.
+type death struct {
+	mu     sync.Mutex
+	at     int // 0 for never
+	after  bool
+	calls  []string
+	killed bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (d *death) call(name string, do func() error) error {
+	before, after := d.begin(name)
+	if before {
+		return errDead
+	}
+	err := do()
+	if after {
+		return errDead
+	}
+	return err
+}
+
+func (d *death) begin(name string) (before, after bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.killed {
+		return true, true
+	}
+	d.calls = append(d.calls, name)
+	if d.killed = len(d.calls) == d.at; !d.killed {
+		return false, false
+	}
+	return !d.after, true
+}
+
+func (d *death) dead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.killed
+}
+
+func (d *death) resurrect() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed = false
+}
+
+// mortal makes the calls of a process that may die.
+type mortal struct{ w *world }
+
+func call[T any](m mortal, name string, do func() (T, error)) (out T, err error) {
+	err = m.w.death.call(name, func() error {
+		out, err = do()
+		return err
+	})
+	return out, err
+}
+
+func (m mortal) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	return call(m, "Batch", func() (campaign.Batch, error) { return m.w.store.Batch(ctx, ref) })
+}
+
+func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, now, next time.Time) (bool, error) {
+	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, now, next) })
+}
+
+func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
+}
+
+func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
+}
+
+func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error) {
+	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref) })
+}
+
+func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
+	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
+}
+
+func (m mortal) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
+	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, key, frames) })
+}
+
+func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change) error {
+	return m.w.death.call("Enter", func() error { return m.w.store.Enter(ctx, b, books, news) })
+}
+
+func (m mortal) Channel(ctx context.Context, tenant string) (campaign.Channel, error) {
+	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant) })
+}
+
+func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
+}
+
+func (m mortal) Pace(ctx context.Context, agentID string) (campaign.Pace, error) {
+	return call(m, "Pace", func() (campaign.Pace, error) { return m.w.store.Pace(ctx, agentID) })
+}
+
+func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
+	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapPace(ctx, agentID, old, pace) })
+}
+
+// Due leaves out the batches of other tests, which share the table.
+func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.BatchRef, error] {
+	return func(yield func(campaign.BatchRef, error) bool) {
+		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
+			yield(campaign.BatchRef{}, err)
+			return
+		}
+		for ref, err := range m.w.store.Due(ctx, shard, now) {
+			if (err != nil || ref.Tenant == m.w.tenant) && !yield(ref, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })
+}
+
+func (m mortal) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
+	return m.w.death.call("provider", func() error { return m.w.provider.Send(ctx, agent, d) })
+}
+
+type mortalQueue struct {
+	mortal
+	queue *tasks
+}
+
+func (q mortalQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+	return q.w.death.call("queue", func() error {
+		q.queue.add(body, delay)
+		return nil
+	})
+}
+
+func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+	for _, body := range bodies { // whoever dies in between has sent some of them
+		err := q.w.death.call("queue", func() error {
+			q.queue.add(body, 0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
