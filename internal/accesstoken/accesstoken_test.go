@@ -10,9 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +86,7 @@ func issue(t *testing.T, ring keyring, at time.Time) string {
 
 func request(t *testing.T, authorization ...string) *http.Request {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, "/api/v1/external/campaigns/dispatch", http.NoBody)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/external/campaigns/dispatch", http.NoBody)
 	for _, a := range authorization {
 		r.Header.Add("Authorization", a)
 	}
@@ -379,10 +379,11 @@ func TestAuthorizeDoesNotBlameTheTokenForMissingKeys(t *testing.T) {
 // The key and thumbprint were computed with another implementation.
 func TestKeyIsNamedByItsThumbprint(t *testing.T) {
 	t.Parallel()
-	public := &ecdsa.PublicKey{
-		Curve: elliptic.P256(),
-		X:     number(t, "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4"),
-		Y:     number(t, "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"),
+	const x, y = "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"
+	point := slices.Concat([]byte{4}, coordinate(t, x), coordinate(t, y))
+	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	if err != nil {
+		t.Fatal(err)
 	}
 	key, err := accesstoken.NewKey(public)
 	if err != nil {
@@ -394,8 +395,7 @@ func TestKeyIsNamedByItsThumbprint(t *testing.T) {
 	}
 	want := accesstoken.JWK{
 		Type: "EC", Curve: "P-256", Use: "sig", Algorithm: "ES256",
-		X:  "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
-		Y:  "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+		X: x, Y: y,
 		ID: "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -403,13 +403,13 @@ func TestKeyIsNamedByItsThumbprint(t *testing.T) {
 	}
 }
 
-func number(t *testing.T, s string) *big.Int {
+func coordinate(t *testing.T, s string) []byte {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return new(big.Int).SetBytes(b)
+	return b
 }
 
 func TestNewKeyRefusesOtherCurves(t *testing.T) {

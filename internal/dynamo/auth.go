@@ -54,8 +54,7 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 		ConditionExpression:       aws.String("attribute_exists(pk)"),
 		ExpressionAttributeValues: Item{":now": millis(s.Now())},
 	})
-	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
+	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {
 		return fmt.Errorf("revoke credential %s: %w", clientID, campaign.ErrNotFound)
 	}
 	if err != nil {
@@ -127,8 +126,7 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 		_, err := s.Client.PutItem(ctx, put)
 		return err
 	})
-	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return readWindow(failed.Item), false, nil
 	}
 	if err != nil {
@@ -246,7 +244,7 @@ func windowRow(key string, w campaign.Window) Item {
 func packWindow(w campaign.Window) attribute {
 	b := make([]byte, 0, 16*len(w))
 	for _, p := range w {
-		b = binary.BigEndian.AppendUint64(b, uint64(p.At.UnixNano())) //nolint:gosec // read back as it was written
+		b = binary.BigEndian.AppendUint64(b, uint64(p.At.UnixNano()))
 		b = binary.BigEndian.AppendUint64(b, p.ID)
 	}
 	return bytesOf(b)

@@ -206,8 +206,8 @@ func TestSwapWindowShowsWhatStandsThere(t *testing.T) {
 	t.Parallel()
 	s, key := authStore(t), unique()
 	first := campaign.Window{{At: authNow, ID: 1}}
-	second := append(first[:1:1], campaign.Pass{At: authNow, ID: 2})
-	third := append(first[:1:1], campaign.Pass{At: authNow, ID: 3})
+	second := campaign.Window{first[0], {At: authNow, ID: 2}}
+	third := campaign.Window{first[0], {At: authNow, ID: 3}}
 	steps := []struct {
 		read, next, current campaign.Window
 		swapped             bool

@@ -70,8 +70,8 @@ type errorResponse struct {
 // answerError writes the answer to a token request that failed. An error that
 // is no failure is logged and answered without its text.
 func answerError(w http.ResponseWriter, r *http.Request, err error) {
-	var f *failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
 		slog.ErrorContext(r.Context(), "token request failed", "error", err)
 		f = unavailable()
 	}

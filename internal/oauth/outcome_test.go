@@ -68,7 +68,7 @@ func TestRotationThatCannotBeSettledIsA503(t *testing.T) {
 	c.times.Store(1 << 20)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	r := request(form, "grant_type=refresh_token&refresh_token="+refresh)
+	r := request(t, form, "grant_type=refresh_token&refresh_token="+refresh)
 	a := b.do(t, r.WithContext(ctx))
 	refused(t, a, 503, "temporarily_unavailable")
 	if a.Header.Get("Retry-After") == "" {

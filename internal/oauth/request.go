@@ -65,7 +65,7 @@ func readRequest(r *http.Request) (tokenRequest, error) {
 // readBody goes by what the body looks like: clients that send JSON under the
 // content type of a form, or under none, are common.
 func readBody(contentType string, body []byte) (tokenRequest, error) {
-	mediaType, _, _ := mime.ParseMediaType(contentType) //nolint:errcheck // an unreadable type is an unknown one
+	mediaType, _, _ := mime.ParseMediaType(contentType) // an unreadable type is an unknown one
 	start := bytes.TrimLeft(body, " \t\r\n")
 	if mediaType == "application/json" || (len(start) > 0 && start[0] == '{') {
 		return readJSON(body)
@@ -76,8 +76,7 @@ func readBody(contentType string, body []byte) (tokenRequest, error) {
 func readJSON(body []byte) (tokenRequest, error) {
 	var q tokenRequest
 	err := q.scan(jsonscan.New(body))
-	var f *failure
-	if err != nil && !errors.As(err, &f) {
+	if _, told := errors.AsType[*failure](err); err != nil && !told {
 		return q, invalidRequest("The body is not a JSON object with unique names.")
 	}
 	return q, err

@@ -13,8 +13,9 @@ import (
 
 const form = "application/x-www-form-urlencoded"
 
-func post(contentType, body, authorization string) *http.Request {
-	r := httptest.NewRequest(http.MethodPost, TokenPath, strings.NewReader(body))
+func post(t *testing.T, contentType, body, authorization string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, TokenPath, strings.NewReader(body))
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
@@ -72,7 +73,7 @@ func TestReadRequestUnderstands(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readRequest(post(test.contentType, test.body, test.authorization))
+			got, err := readRequest(post(t, test.contentType, test.body, test.authorization))
 			if err != nil {
 				t.Fatalf("readRequest: %v", err)
 			}
@@ -92,27 +93,27 @@ func TestReadRequestRefuses(t *testing.T) {
 		status                           int
 		code                             string
 	}{
-		"no body":                    {"application/json", "", "", 400, "invalid_request"},
-		"no body and no type":        {"", "", "", 400, "invalid_request"},
-		"broken JSON":                {"application/json", inJSON[:20], "", 400, "invalid_request"},
-		"more after the JSON":        {"application/json", inJSON + "{}", "", 400, "invalid_request"},
-		"an array":                   {"application/json", "[" + inJSON + "]", "", 400, "invalid_request"},
-		"a name twice":               {"application/json", `{"client_id":"rcs_2",` + inJSON[1:], "", 400, "invalid_request"},
-		"invalid UTF-8":              {"application/json", strings.Replace(inJSON, "rcs_1", "rcs_\xff", 1), "", 400, "invalid_request"},
-		"half a surrogate pair":      {"application/json", strings.Replace(inJSON, "rcs_1", `\ud800`, 1), "", 400, "invalid_request"},
-		"50,000 brackets":            {"application/json", `{"x":` + strings.Repeat("[", 50_000), "", 400, "invalid_request"},
-		"a number as id":             {"application/json", strings.Replace(inJSON, `"rcs_1"`, "1", 1), "", 400, "invalid_request"},
-		"an array as grant":          {"application/json", strings.Replace(inJSON, `"client_credentials"`, `["client_credentials"]`, 1), "", 400, "invalid_request"},
-		"null as grant":              {"application/json", strings.Replace(inJSON, `"client_credentials"`, "null", 1), "", 400, "invalid_request"},
-		"names in another case":      {"application/json", strings.ToUpper(inJSON), "", 400, "invalid_request"},
-		"no grant":                   {"application/json", `{"client_id":"rcs_1","client_secret":"s"}`, "", 400, "invalid_request"},
-		"no id":                      {form, "grant_type=client_credentials&client_secret=s", "", 400, "invalid_request"},
-		"an empty secret":            {form, "grant_type=client_credentials&client_id=rcs_1&client_secret=", "", 400, "invalid_request"},
-		"no refresh token":           {form, "grant_type=refresh_token", "", 400, "invalid_request"},
-		"another grant":              {form, strings.Replace(inForm, "client_credentials", "password", 1), "", 400, "unsupported_grant_type"},
-		"a grant in another case":    {form, strings.Replace(inForm, "client_credentials", "Client_Credentials", 1), "", 400, "unsupported_grant_type"},
-		"a parameter twice":          {form, inForm + "&client_id=rcs_1", "", 400, "invalid_request"},
-		"a form with invalid UTF-8":  {form, strings.Replace(inForm, "rcs_1", "%ff", 1), "", 400, "invalid_request"},
+		"no body":                   {"application/json", "", "", 400, "invalid_request"},
+		"no body and no type":       {"", "", "", 400, "invalid_request"},
+		"broken JSON":               {"application/json", inJSON[:20], "", 400, "invalid_request"},
+		"more after the JSON":       {"application/json", inJSON + "{}", "", 400, "invalid_request"},
+		"an array":                  {"application/json", "[" + inJSON + "]", "", 400, "invalid_request"},
+		"a name twice":              {"application/json", `{"client_id":"rcs_2",` + inJSON[1:], "", 400, "invalid_request"},
+		"invalid UTF-8":             {"application/json", strings.Replace(inJSON, "rcs_1", "rcs_\xff", 1), "", 400, "invalid_request"},
+		"half a surrogate pair":     {"application/json", strings.Replace(inJSON, "rcs_1", `\ud800`, 1), "", 400, "invalid_request"},
+		"50,000 brackets":           {"application/json", `{"x":` + strings.Repeat("[", 50_000), "", 400, "invalid_request"},
+		"a number as id":            {"application/json", strings.Replace(inJSON, `"rcs_1"`, "1", 1), "", 400, "invalid_request"},
+		"an array as grant":         {"application/json", strings.Replace(inJSON, `"client_credentials"`, `["client_credentials"]`, 1), "", 400, "invalid_request"},
+		"null as grant":             {"application/json", strings.Replace(inJSON, `"client_credentials"`, "null", 1), "", 400, "invalid_request"},
+		"names in another case":     {"application/json", strings.ToUpper(inJSON), "", 400, "invalid_request"},
+		"no grant":                  {"application/json", `{"client_id":"rcs_1","client_secret":"s"}`, "", 400, "invalid_request"},
+		"no id":                     {form, "grant_type=client_credentials&client_secret=s", "", 400, "invalid_request"},
+		"an empty secret":           {form, "grant_type=client_credentials&client_id=rcs_1&client_secret=", "", 400, "invalid_request"},
+		"no refresh token":          {form, "grant_type=refresh_token", "", 400, "invalid_request"},
+		"another grant":             {form, strings.Replace(inForm, "client_credentials", "password", 1), "", 400, "unsupported_grant_type"},
+		"a grant in another case":   {form, strings.Replace(inForm, "client_credentials", "Client_Credentials", 1), "", 400, "unsupported_grant_type"},
+		"a parameter twice":         {form, inForm + "&client_id=rcs_1", "", 400, "invalid_request"},
+		"a form with invalid UTF-8": {form, strings.Replace(inForm, "rcs_1", "%ff", 1), "", 400, "invalid_request"},
 		"a form with a broken escape": {
 			form, inForm + "&x=%zz", "", 400, "invalid_request",
 		},
@@ -129,7 +130,7 @@ func TestReadRequestRefuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readRequest(post(test.contentType, test.body, test.authorization))
+			got, err := readRequest(post(t, test.contentType, test.body, test.authorization))
 			var f *failure
 			if !errors.As(err, &f) {
 				t.Fatalf("got %+v and error %v, want a failure", got, err)

@@ -62,7 +62,7 @@ func (s *Server) Handler() http.Handler {
 
 // The routes.
 const (
-	TokenPath    = "/api/v1/oauth/token"
+	TokenPath    = "/api/v1/oauth/token" //nolint:gosec // the route, no credential
 	KeysPath     = "/.well-known/jwks.json"
 	MetadataPath = "/.well-known/oauth-authorization-server"
 )
@@ -99,8 +99,7 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, error) {
 	request, err := readRequest(r)
 	c := caller{tokenRequest: request, address: gateway.SourceIP(r), baseURL: gateway.BaseURL(r, s.BaseURL)}
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return tokenResponse{}, s.refuseUnread(ctx, c, f)
 	}
 	if err != nil {

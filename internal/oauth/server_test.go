@@ -7,10 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -142,11 +142,12 @@ func (b *bench) post(t *testing.T, parameters ...string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.do(t, request("application/json", string(body)))
+	return b.do(t, request(t, "application/json", string(body)))
 }
 
-func request(contentType, body string) *http.Request {
-	r := httptest.NewRequest(http.MethodPost, oauth.TokenPath, strings.NewReader(body))
+func request(t *testing.T, contentType, body string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, oauth.TokenPath, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
 	return r
 }
@@ -269,11 +270,11 @@ func TestBasicIsAskedForWhereItWasUsed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	try := func(basic bool) answer {
-		r := request(form, "grant_type=client_credentials")
+		r := request(t, form, "grant_type=client_credentials")
 		if basic {
 			r.SetBasicAuth(b.clientID, "guess")
 		} else {
-			r = request(form, "grant_type=client_credentials&client_id="+b.clientID+"&client_secret=guess")
+			r = request(t, form, "grant_type=client_credentials&client_id="+b.clientID+"&client_secret=guess")
 		}
 		return b.do(t, r)
 	}
@@ -292,7 +293,7 @@ func TestBasicIsAskedForWhereItWasUsed(t *testing.T) {
 func TestBadRequestsAreAnsweredBeforeTheClientIsJudged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	refused(t, b.do(t, request("application/json", `{"grant_type":`)), 400, "invalid_request")
+	refused(t, b.do(t, request(t, "application/json", `{"grant_type":`)), 400, "invalid_request")
 	refused(t, b.post(t, "grant_type", "password", "client_id", b.clientID), 400, "unsupported_grant_type")
 	refused(t, b.post(t, "grant_type", "client_credentials", "client_id", b.clientID), 400, "invalid_request")
 }
@@ -480,7 +481,7 @@ func TestTenRequestsAMinute(t *testing.T) {
 func TestTenOfElevenRacingRequestsPass(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{11, 24} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			count := byStatus(b.race(n, func() answer { return b.login(t) }))
@@ -533,7 +534,7 @@ func TestEveryKindOfRefusalIsLimited(t *testing.T) {
 	}{
 		"broken body": {func(t *testing.T, b *bench) answer {
 			t.Helper()
-			return b.do(t, request("application/json", "{"))
+			return b.do(t, request(t, "application/json", "{"))
 		}, 400, "invalid_request"},
 		"unknown refresh token": {func(t *testing.T, b *bench) answer {
 			t.Helper()
@@ -602,7 +603,7 @@ func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for path, allow := range map[string]string{oauth.TokenPath: "POST", oauth.KeysPath: "GET, HEAD", oauth.MetadataPath: "GET, HEAD"} {
-		a := b.do(t, httptest.NewRequest(http.MethodPut, path, http.NoBody))
+		a := b.do(t, httptest.NewRequestWithContext(t.Context(), http.MethodPut, path, http.NoBody))
 		if a.Status != http.StatusMethodNotAllowed || a.Header.Get("Allow") != allow {
 			t.Errorf("PUT %s: %d, Allow: %s, want 405 and %s", path, a.Status, a.Header.Get("Allow"), allow)
 		}
@@ -612,7 +613,7 @@ func TestOtherMethods(t *testing.T) {
 func TestPublishedKeysVerifyTokens(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	a := b.do(t, httptest.NewRequest(http.MethodGet, oauth.KeysPath, http.NoBody))
+	a := b.do(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, oauth.KeysPath, http.NoBody))
 	if a.Status != http.StatusOK || a.Header.Get("Cache-Control") != "public, max-age=300" {
 		t.Fatalf("got %d with Cache-Control %q", a.Status, a.Header.Get("Cache-Control"))
 	}
@@ -645,7 +646,7 @@ func remarshal(t *testing.T, from, to any) {
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	a := b.do(t, httptest.NewRequest(http.MethodGet, oauth.MetadataPath, http.NoBody))
+	a := b.do(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, oauth.MetadataPath, http.NoBody))
 	want := map[string]any{
 		"issuer":                                baseURL,
 		"token_endpoint":                        baseURL + "/api/v1/oauth/token",
@@ -667,7 +668,7 @@ func TestUnreachableStoreIsNotTheClientsFault(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), -1)
 	defer cancel()
 	body := url.Values{"grant_type": {"client_credentials"}, "client_id": {b.clientID}, "client_secret": {b.secret}}
-	a := b.do(t, request(form, body.Encode()).WithContext(ctx))
+	a := b.do(t, request(t, form, body.Encode()).WithContext(ctx))
 	refused(t, a, 503, "temporarily_unavailable")
 	if a.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")

@@ -65,10 +65,17 @@ func der(t *testing.T, r, s *big.Int) []byte {
 
 func TestNewReadsAListOfKeys(t *testing.T) {
 	t.Parallel()
-	tests := map[string][]string{"": nil, "a": {"a"}, " a , b,": {"a", "b"}}
-	for list, want := range tests {
-		if diff := cmp.Diff(want, New(nil, list).KeyIDs); diff != "" {
-			t.Errorf("keys of %q (-want +got):\n%s", list, diff)
+	tests := []struct {
+		list string
+		want []string
+	}{
+		{"", nil},
+		{"a", []string{"a"}},
+		{" a , b,", []string{"a", "b"}},
+	}
+	for _, test := range tests {
+		if diff := cmp.Diff(test.want, New(nil, test.list).KeyIDs); diff != "" {
+			t.Errorf("keys of %q (-want +got):\n%s", test.list, diff)
 		}
 	}
 }
