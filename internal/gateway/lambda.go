@@ -152,11 +152,27 @@ func (w *response) document(e *event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// long is the size of a body whose form matters: Lambda takes no answer over 6 MB.
+const long = 1 << 20
+
 // text returns the body as a JSON string can carry it: in base64 where it is no
-// text.
+// text, and where so much of a long one would be escaped that base64 is shorter.
 func text(body []byte) (s string, encoded bool) {
-	if utf8.Valid(body) {
+	if utf8.Valid(body) && (len(body) < long || 3*escapes(body) <= len(body)) {
 		return string(body), false
 	}
 	return base64.StdEncoding.EncodeToString(body), true
+}
+
+// escapes returns how many bytes JSON adds to a text at most.
+func escapes(text []byte) (n int) {
+	for _, c := range text {
+		switch {
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -148,6 +149,21 @@ func TestAnswersWhatIsNoText(t *testing.T) {
 	want := answer{StatusCode: http.StatusOK, Headers: map[string]string{}, Body: "/wA=", IsBase64Encoded: true}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestLongEscapesFitIntoLambdasLimit(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat(`"`, 4<<20)
+	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	}), document(t, "httpapi.json"))
+	decoded, err := base64.StdEncoding.DecodeString(a.Body)
+	if err != nil || string(decoded) != body {
+		t.Errorf("the body came out different, %v", err)
+	}
+	if len(a.Body) > 6_000_000 {
+		t.Errorf("%d bytes", len(a.Body))
 	}
 }
 

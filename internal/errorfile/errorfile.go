@@ -1,0 +1,60 @@
+// Package errorfile serves the error files of dispatch calls: the rejected
+// numbers as CSV. Whoever has a file's address may read it; no token is needed,
+// because the address cannot be guessed.
+package errorfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+)
+
+// Blobs reads stored objects. The error wraps campaign.ErrNotFound where there
+// is none under the key; error files are deleted after 30 days.
+type Blobs interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// Files serves error files.
+type Files struct {
+	Blobs Blobs
+}
+
+// fileName is 256 random bits and the extension. Nothing else reaches the store.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{43}\.csv$`)
+
+// ServeFile answers with the file that the path value "name" names. The request's
+// Authorization header is ignored: clients send it along wherever they go.
+func (f *Files) ServeFile(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	if !fileName.MatchString(name) {
+		return notFound()
+	}
+	file, err := f.Blobs.Get(r.Context(), "errors/"+name)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return notFound()
+	}
+	if err != nil {
+		return fmt.Errorf("get the error file: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="errors.csv"`)
+	h.Set("Cache-Control", "private")
+	h.Set("X-Content-Type-Options", "nosniff")
+	_, err = w.Write(file) //nolint:gosec // it is an attachment, and not HTML
+	return err
+}
+
+func notFound() error {
+	return &gateway.Problem{
+		Status: http.StatusNotFound,
+		Code:   "not_found",
+		Detail: "There is no such error file. Error files are kept for 30 days.",
+	}
+}
