@@ -57,6 +57,13 @@ type variable struct {
 	kind  jsonscan.Kind
 }
 
+// Bytes of a body that a message takes at least and a variable takes usually:
+// room for what a body may hold is made once.
+const (
+	leastMessage  = len(`{"phone":"","uid":""},`)
+	usualVariable = 48
+)
+
 // reader reads a request and gathers all that is wrong with it.
 type reader struct {
 	scan  *jsonscan.Scanner
@@ -68,7 +75,10 @@ type reader struct {
 // are all well-formed; whether they fit the template and the campaign is judged
 // later.
 func readRequest(body []byte) (*request, violations) {
-	r := reader{scan: jsonscan.New(body), req: &request{}}
+	r := reader{scan: jsonscan.New(body), req: &request{
+		messages: make([]message, 0, min(len(body)/leastMessage, campaign.MaxMessages)),
+		vars:     make([]variable, 0, len(body)/usualVariable),
+	}}
 	if err := r.document(); err != nil {
 		return r.req, violations{syntaxViolation(err)}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/s2"
 
@@ -51,10 +52,11 @@ func (w *Writer) Finish() (payload []byte, offsets []int) {
 }
 
 func (w *Writer) flush() {
-	w.offsets = append(w.offsets, len(w.payload))
 	start := len(w.payload)
-	w.payload = append(w.payload, make([]byte, s2.MaxEncodedLen(len(w.frame)))...)
-	w.payload = w.payload[:start+len(s2.Encode(w.payload[start:], w.frame))]
+	w.offsets = append(w.offsets, start)
+	room := s2.MaxEncodedLen(len(w.frame))
+	w.payload = slices.Grow(w.payload, room)
+	w.payload = w.payload[:start+len(s2.Encode(w.payload[start:start+room], w.frame))]
 	w.frame, w.inFrame = w.frame[:0], 0
 }
 

@@ -1,0 +1,83 @@
+// Command bench measures what the service promises, prints a table and writes
+// .local/bench.json. Processor times are compared with a yardstick in the same
+// run: the machine's speed does not matter.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"strings"
+)
+
+func main() {
+	only := flag.String("only", "", "measure only figures of this part: "+strings.Join(partNames(), ", "))
+	flag.Parse()
+	if err := run(context.Background(), *only); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// part is a group of figures that are measured together.
+type part struct {
+	name    string
+	measure func(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error)
+}
+
+func parts() []part {
+	return []part{
+		{"accept", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
+			f, err := acceptFigure(key, random)
+			return []figure{f}, err
+		}},
+		{"phones", func(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
+			return normaliseFigures(random), nil
+		}},
+		{"set", func(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
+			f, err := packedFigure(random)
+			return []figure{f}, err
+		}},
+		{"many", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
+			f, err := manyCallsFigure(key, random)
+			return []figure{f}, err
+		}},
+		{"large", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
+			return batch500Figures(key, random)
+		}},
+		{"start", func(ctx context.Context, _ benchKey, _ *mathrand.Rand) ([]figure, error) { return startFigures(ctx) }},
+	}
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func run(ctx context.Context, only string) error {
+	key, err := newBenchKey()
+	if err != nil {
+		return err
+	}
+	random := mathrand.New(mathrand.NewPCG(1, 2)) //nolint:gosec // the same numbers in every run
+	var figures []figure
+	for _, p := range parts() {
+		if only != "" && only != p.name {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring %s ...\n", p.name)
+		measured, err := p.measure(ctx, key, random)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		figures = append(figures, measured...)
+	}
+	if err := printTable(os.Stdout, figures); err != nil {
+		return err
+	}
+	return writeJSON(".local/bench.json", figures)
+}
