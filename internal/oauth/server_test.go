@@ -416,6 +416,22 @@ func TestLateReuseEndsTheFamily(t *testing.T) {
 	}
 }
 
+// Whoever stole a token of a family that has ended cannot use up the client's
+// requests with it.
+func TestEndedFamilyDoesNotLockTheClientOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.granted(t, b.login(t))
+	second := b.granted(t, b.refresh(t, first))
+	b.clock.Add(2 * time.Minute)
+	refused(t, b.refresh(t, first), 401, "invalid_grant")
+	for range 9 {
+		refused(t, b.refresh(t, second), 401, "invalid_grant")
+	}
+	refused(t, b.refresh(t, second), 429, "too_many_requests")
+	b.granted(t, b.login(t))
+}
+
 func TestOneOfTwelveRacingRefreshesWins(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
