@@ -90,7 +90,7 @@ func checkClientID(id string) error {
 
 func explainCredential(id string, err error) error {
 	if errors.Is(err, campaign.ErrNotFound) {
-		return fmt.Errorf("there is no live credential %s, list the tenant's: %w", id, campaign.ErrNotFound)
+		return missing("there is no live credential " + id + ": list the tenant's")
 	}
 	return err
 }

@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
@@ -26,6 +28,9 @@ type Desk struct {
 	// Stack is the name of the CloudFormation stack, a part of the names of
 	// the parameters that hold the agents' keys.
 	Stack string
+	// DefaultAgent is the agent of a new tenant whose form names none, "" for
+	// none.
+	DefaultAgent string
 	// LocalWebhooks permits webhook endpoints on this machine and over plain
 	// HTTP. It is for a local stack only.
 	LocalWebhooks bool
@@ -72,6 +77,13 @@ type pauseStore interface {
 	Resume(ctx context.Context, subject string) error
 }
 
+// missing says what does not exist and what to do; it is campaign.ErrNotFound.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+func (m missing) Unwrap() error { return campaign.ErrNotFound }
+
 const maxName = 200
 
 func checkName(what, name string) error {
@@ -80,6 +92,8 @@ func checkName(what, name string) error {
 		return fmt.Errorf("the %s's name is blank: give it one", what)
 	case !utf8.ValidString(name):
 		return fmt.Errorf("the %s's name is not valid UTF-8", what)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the %s's name holds a control character: leave it out", what)
 	case utf8.RuneCountInString(name) > maxName:
 		return fmt.Errorf("the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
 	}
@@ -93,7 +107,7 @@ func (d *Desk) requireTenant(ctx context.Context, id string) error {
 	}
 	_, err := d.Store.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return fmt.Errorf("tenant %s does not exist, create it first: %w", id, err)
+		return missing("tenant " + id + " does not exist: create it first")
 	}
 	return err
 }

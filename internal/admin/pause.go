@@ -56,7 +56,7 @@ func (d *Desk) requireAgent(ctx context.Context, id string) error {
 	}
 	_, err := d.Store.Agent(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return fmt.Errorf("agent %s does not exist: %w", id, err)
+		return missing("agent " + id + " does not exist: list the agents")
 	}
 	return err
 }

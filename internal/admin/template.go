@@ -70,7 +70,7 @@ func (d *Desk) identify(ctx context.Context, t *campaign.Template) error {
 	}
 	current, err := d.Store.Template(ctx, t.ID)
 	if errors.Is(err, campaign.ErrNotFound) || (err == nil && current.Tenant != t.Tenant) {
-		return fmt.Errorf("tenant %s has no template %s: leave out the id to make a new one: %w", t.Tenant, t.ID, campaign.ErrNotFound)
+		return missing("tenant " + t.Tenant + " has no template " + t.ID + ": leave out the id to make a new one")
 	}
 	if t.Name == "" {
 		t.Name = current.Name

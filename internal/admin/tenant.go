@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/pem"
@@ -51,11 +52,12 @@ type SavedAgent struct {
 	TokenMade bool
 }
 
-// TenantForm describes a tenant as an operator enters it. Where the agent has an
-// ID alone (and KeepRate) it must exist and stays as it is.
+// TenantForm describes a tenant as an operator enters it. A tenant that exists
+// keeps what the form leaves empty. An agent with an ID alone (and KeepRate) must
+// exist and stays as it is.
 type TenantForm struct {
 	ID    string
-	Name  string
+	Name  string // a new tenant without a name is called as its ID
 	Agent AgentForm
 }
 
@@ -66,25 +68,31 @@ type SavedTenant struct {
 	Agent   SavedAgent
 }
 
-// SaveTenant creates a tenant and, where it is new or described anew, its agent.
-// A tenant that exists is changed to what the form says.
+// SaveTenant creates a tenant, or changes of one that exists what the form gives,
+// and its agent in the same way.
 func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
 	if !tenantID.MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
 	}
+	old, err := d.Store.Tenant(ctx, form.ID)
+	created := errors.Is(err, campaign.ErrNotFound)
+	if err != nil && !created {
+		return SavedTenant{}, err
+	}
+	form.Name = cmp.Or(form.Name, old.Name, form.ID)
 	if err := checkName("tenant", form.Name); err != nil {
 		return SavedTenant{}, err
 	}
-	_, err := d.Store.Tenant(ctx, form.ID)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	form.Agent.ID = cmp.Or(form.Agent.ID, old.AgentID, d.DefaultAgent)
+	if form.Agent.ID == "" {
+		return SavedTenant{}, errors.New("a new tenant needs an agent to send through: give its id")
+	}
+	agent, err := d.SaveAgent(ctx, form.Agent)
+	if err != nil {
 		return SavedTenant{}, err
 	}
-	saved := SavedTenant{Created: err != nil}
-	if saved.Agent, err = d.SaveAgent(ctx, form.Agent); err != nil {
-		return SavedTenant{}, err
-	}
-	saved.Tenant = campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: form.Agent.ID}
-	return saved, d.Store.SaveTenant(ctx, saved.Tenant)
+	t := campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}
+	return SavedTenant{Tenant: t, Created: created, Agent: agent}, d.Store.SaveTenant(ctx, t)
 }
 
 // SaveAgent creates an agent, or changes of one that exists what the form gives.

@@ -1,0 +1,230 @@
+package admin_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// bench is a desk over the stack's tables, with a tenant of its own.
+type bench struct {
+	*admin.Desk
+	store  *dynamo.Store
+	keys   ssmparam.Reader
+	tenant string
+	agent  string
+}
+
+func newBench(t *testing.T) bench {
+	t.Helper()
+	env := stackenv.Load(t)
+	clock := func() time.Time { return now }
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	}
+	client := ssm.NewFromConfig(env.AWS())
+	b := bench{
+		Desk: &admin.Desk{
+			Store: store, Keys: ssmparam.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
+		},
+		store: store, keys: ssmparam.Reader{Client: client}, tenant: randomID(), agent: randomID(),
+	}
+	_, err := b.SaveTenant(t.Context(), admin.TenantForm{
+		ID: b.tenant, Name: "Tenant", Agent: admin.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "token", Rate: 5},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func randomID() string { return strings.ToLower(rand.Text()) }
+
+// keyDocument returns a service account's key document with a key of its own.
+func keyDocument(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "a@example.iam.gserviceaccount.com",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+		"token_uri":   "https://oauth2.googleapis.com/token",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// refused checks that an error says what it should and nothing of a secret.
+func refused(t *testing.T, err error, says string, secrets ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("it was accepted, want an error that says %q", says)
+	}
+	if !strings.Contains(err.Error(), says) {
+		t.Errorf("error %q, want it to say %q", err, says)
+	}
+	for _, secret := range append(secrets, "\n") {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("error %q repeats %q", err, secret)
+		}
+	}
+}
+
+func TestSaveTenantKeepsTheKeyInAParameter(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	document := keyDocument(t)
+	id := randomID()
+	saved, err := b.SaveTenant(ctx, admin.TenantForm{ID: id, Name: "Ação", Agent: admin.AgentForm{ID: id + "_agent", KeyDocument: document, Rate: 9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !saved.Created || !saved.Agent.Created || !saved.Agent.TokenMade || len(saved.Agent.WebhookToken) != 43 {
+		t.Errorf("saved %+v, want a new tenant and agent with a token of 43 characters", saved)
+	}
+	agent, err := b.store.Agent(ctx, id+"_agent")
+	want := campaign.Agent{
+		ID: id + "_agent", KeyParameter: "/campaign-dispatch/desk-test/agents/" + id + "_agent", Rate: 9, WebhookToken: saved.Agent.WebhookToken,
+	}
+	if err != nil || agent != want {
+		t.Errorf("agent %+v, %v; want %+v", agent, err, want)
+	}
+	kept, err := b.keys.KeyDocument(ctx, agent.KeyParameter)
+	if err != nil || !bytes.Equal(kept, document) {
+		t.Errorf("the parameter holds %d bytes, %v; want the document", len(kept), err)
+	}
+}
+
+func TestSaveTenantChangesWhatTheFormGives(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	b.DefaultAgent = "never-used"
+	other := randomID()
+	for name, test := range map[string]struct {
+		form   admin.TenantForm
+		tenant campaign.Tenant
+		rate   int
+		token  string
+	}{
+		"nothing":     {admin.TenantForm{Agent: admin.AgentForm{Rate: admin.KeepRate}}, campaign.Tenant{Name: "Tenant", AgentID: b.agent}, 5, "token"},
+		"agent by id": {admin.TenantForm{Agent: admin.AgentForm{ID: b.agent, Rate: admin.KeepRate}}, campaign.Tenant{Name: "Tenant", AgentID: b.agent}, 5, "token"},
+	} {
+		test.form.ID, test.tenant.ID = b.tenant, b.tenant
+		saved, err := b.SaveTenant(ctx, test.form)
+		if err != nil || saved.Created || saved.Tenant != test.tenant {
+			t.Errorf("%s: %+v, %v; want %+v", name, saved, err, test.tenant)
+		}
+	}
+	saved, err := b.SaveTenant(ctx, admin.TenantForm{
+		ID: b.tenant, Name: "Outro", Agent: admin.AgentForm{ID: other, KeyDocument: keyDocument(t), Rate: 0, WebhookToken: "w"},
+	})
+	if err != nil || saved.Tenant != (campaign.Tenant{ID: b.tenant, Name: "Outro", AgentID: other}) {
+		t.Errorf("another agent: %+v, %v", saved, err)
+	}
+	agent, err := b.SaveAgent(ctx, admin.AgentForm{ID: other, Rate: 3})
+	if err != nil || agent.Rate != 3 || agent.WebhookToken != "w" || agent.KeyParameter == "" {
+		t.Errorf("a new rate: %+v, %v", agent, err)
+	}
+}
+
+func TestSaveTenantTakesTheDefaultAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.DefaultAgent = b.agent
+	id := randomID()
+	saved, err := b.SaveTenant(t.Context(), admin.TenantForm{ID: id, Agent: admin.AgentForm{Rate: admin.KeepRate}})
+	want := campaign.Tenant{ID: id, Name: id, AgentID: b.agent}
+	if err != nil || saved.Tenant != want || saved.Agent.Rate != 5 {
+		t.Errorf("got %+v, %v; want %+v", saved, err, want)
+	}
+}
+
+func TestSaveTenantRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := keyDocument(t)
+	edit := func(name, value string) []byte {
+		var document map[string]string
+		if err := json.Unmarshal(good, &document); err != nil {
+			t.Fatal(err)
+		}
+		document[name] = value
+		edited, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return edited
+	}
+	for name, test := range map[string]struct {
+		form admin.TenantForm
+		says string
+	}{
+		"no id":            {admin.TenantForm{}, "tenant id"},
+		"id with #":        {admin.TenantForm{ID: "a#b"}, "lower-case"},
+		"id upper case":    {admin.TenantForm{ID: "Acme"}, "lower-case"},
+		"long id":          {admin.TenantForm{ID: strings.Repeat("a", 1000)}, "…"},
+		"blank name":       {admin.TenantForm{ID: randomID(), Name: " \t"}, "blank"},
+		"long name":        {admin.TenantForm{ID: randomID(), Name: strings.Repeat("ç", 201)}, "201 characters"},
+		"name with NUL":    {admin.TenantForm{ID: randomID(), Name: "a\x00b"}, "control character"},
+		"name not UTF-8":   {admin.TenantForm{ID: randomID(), Name: "a\xff"}, "UTF-8"},
+		"no agent":         {admin.TenantForm{ID: randomID()}, "needs an agent"},
+		"agent id":         {admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: "../x"}}, "agent id"},
+		"rate":             {admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: "a", Rate: -2}}, "rate -2"},
+		"agent not known":  {admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: randomID()}}, "key file"},
+		"key no JSON":      {withKey([]byte("PRIVATE")), "not JSON"},
+		"key null":         {withKey([]byte("null")), "service_account"},
+		"key of a user":    {withKey(edit("type", "authorized_user")), "service_account"},
+		"key without PEM":  {withKey(edit("private_key", "SECRETSECRET")), "PEM"},
+		"key without uri":  {withKey(edit("token_uri", "")), "token_uri"},
+		"key without mail": {withKey(edit("client_email", "")), "client_email"},
+		"key too long":     {withKey(edit("x", strings.Repeat("x", 9000))), "bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := b.SaveTenant(t.Context(), test.form)
+			refused(t, err, test.says, "SECRETSECRET")
+			if _, err := b.store.Tenant(t.Context(), test.form.ID); test.form.ID != "" && !errors.Is(err, campaign.ErrNotFound) {
+				t.Errorf("the tenant was written: %v", err)
+			}
+		})
+	}
+}
+
+func withKey(document []byte) admin.TenantForm {
+	return admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: randomID(), KeyDocument: document}}
+}
+
+func TestSaveAgentNeedsTheStacksName(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Stack = ""
+	_, err := b.SaveAgent(t.Context(), admin.AgentForm{ID: randomID(), KeyDocument: keyDocument(t)})
+	refused(t, err, "STACK_NAME")
+}

@@ -1,0 +1,112 @@
+package admin_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestCreateEndpoint(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://hooks.example.com:8443/rcs?x=1", []string{"message.sent", "message.failed", "message.sent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(made.Secret, "whsec_"))
+	if err != nil || len(secret) != 32 {
+		t.Errorf("the secret holds %d bytes, %v; want 32", len(secret), err)
+	}
+	want := campaign.Endpoint{
+		ID: made.ID, Tenant: b.tenant, URL: "https://hooks.example.com:8443/rcs?x=1", Secret: made.Secret, Kinds: []string{"message.failed", "message.sent"},
+	}
+	kept, err := b.store.Endpoints(ctx, b.tenant)
+	if diff := cmp.Diff([]campaign.Endpoint{want}, kept); diff != "" || err != nil {
+		t.Errorf("endpoints %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestEndpointAddresses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for address, says := range map[string]string{
+		"https://example.com":                      "",
+		"https://93.184.216.34/hook":               "",
+		"https://[2606:2800:220:1::1]/hook":        "",
+		"https://1e100.net/":                       "",
+		"":                                         "not an address",
+		"example.com/hook":                         "not an address",
+		"https:///hook":                            "not an address",
+		"https://exa mple.com":                     "not an address",
+		"http://example.com":                       "https://",
+		"ftp://example.com":                        "https://",
+		"https://SECRET:SECRET@example.com":        "user name",
+		"https://example.com/#SECRET":              "#fragment",
+		"https://example.com/" + long:              "characters",
+		"https://localhost/SECRET":                 "public",
+		"https://LOCALHOST./":                      "public",
+		"https://api.localhost/":                   "public",
+		"https://intranet/":                        "public",
+		"https://db.internal/":                     "public",
+		"https://printer.local/":                   "public",
+		"https://127.0.0.1/":                       "public",
+		"https://10.1.2.3/":                        "public",
+		"https://172.16.0.1/":                      "public",
+		"https://192.168.0.1/":                     "public",
+		"https://169.254.169.254/latest/meta-data": "public",
+		"https://100.64.0.1/":                      "public",
+		"https://0.0.0.0/":                         "public",
+		"https://255.255.255.255/":                 "public",
+		"https://224.0.0.1/":                       "public",
+		"https://2130706433/":                      "public",
+		"https://0x7f000001/":                      "public",
+		"https://0177.0.0.1/":                      "public",
+		"https://127.1/":                           "public",
+		"https://[::1]/":                           "public",
+		"https://[::]/":                            "public",
+		"https://[::ffff:127.0.0.1]/":              "public",
+		"https://[::ffff:a9fe:a9fe]/":              "public",
+		"https://[fe80::1%25eth0]/":                "public",
+		"https://[fd00:ec2::254]/":                 "public",
+		"https://[64:ff9b::7f00:1]/":               "public",
+		"https://[2002:7f00:1::]/":                 "public",
+	} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			_, err := b.CreateEndpoint(t.Context(), b.tenant, address, nil)
+			if says == "" {
+				if err != nil {
+					t.Errorf("refused: %v", err)
+				}
+				return
+			}
+			refused(t, err, says, "SECRET")
+		})
+	}
+}
+
+var long = strings.Repeat("a", 2000)
+
+func TestLocalEndpoints(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.LocalWebhooks = true
+	if _, err := b.CreateEndpoint(t.Context(), b.tenant, "http://127.0.0.1:3002/hook", nil); err != nil {
+		t.Error(err)
+	}
+	_, err := b.CreateEndpoint(t.Context(), b.tenant, "ftp://127.0.0.1/", nil)
+	refused(t, err, "https://")
+}
+
+func TestCreateEndpointRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.CreateEndpoint(t.Context(), b.tenant, "https://example.com", []string{"message.sent", "delivered"})
+	refused(t, err, `no kind "delivered"`)
+	_, err = b.CreateEndpoint(t.Context(), randomID(), "https://example.com", nil)
+	refused(t, err, "does not exist")
+}

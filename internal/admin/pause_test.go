@@ -1,0 +1,88 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+)
+
+func TestPauseStopsTheChannel(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	tenant, agent := admin.Subject{Tenant: b.tenant}, admin.Subject{Agent: b.agent}
+	for _, step := range []struct {
+		what string
+		act  func() error
+		want string
+	}{
+		{"pause tenant", func() error { return b.Pause(ctx, tenant) }, "tenant"},
+		{"pause agent too", func() error { return b.Pause(ctx, agent) }, "tenant"},
+		{"resume tenant", func() error { return b.Resume(ctx, tenant) }, "agent"},
+		{"resume agent", func() error { return b.Resume(ctx, agent) }, ""},
+		{"resume again", func() error { return b.Resume(ctx, agent) }, ""},
+	} {
+		if err := step.act(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		channel, err := b.store.Channel(ctx, b.tenant)
+		if err != nil || channel.Pause != step.want {
+			t.Errorf("after %s: pause %q, %v; want %q", step.what, channel.Pause, err, step.want)
+		}
+	}
+}
+
+// switches is a store that notes what is paused: on the stack that all tests
+// share a pause for everybody would stop the others.
+type switches struct {
+	admin.Store
+	noted []string
+}
+
+func (s *switches) Pause(_ context.Context, subject string) error {
+	s.noted = append(s.noted, "pause "+subject)
+	return nil
+}
+
+func (s *switches) Resume(_ context.Context, subject string) error {
+	s.noted = append(s.noted, "resume "+subject)
+	return nil
+}
+
+func TestPauseForEverybody(t *testing.T) {
+	t.Parallel()
+	store := &switches{}
+	desk := admin.Desk{Store: store}
+	everybody := admin.Subject{All: true}
+	if err := errors.Join(desk.Pause(t.Context(), everybody), desk.Resume(t.Context(), everybody)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"pause all", "resume all"}, store.noted); diff != "" {
+		t.Errorf("switches (-want +got):\n%s", diff)
+	}
+}
+
+func TestPauseRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, test := range map[string]struct {
+		subject admin.Subject
+		says    string
+	}{
+		"nobody":           {admin.Subject{}, "exactly one"},
+		"two":              {admin.Subject{All: true, Tenant: b.tenant}, "exactly one"},
+		"tenant and agent": {admin.Subject{Agent: b.agent, Tenant: b.tenant}, "exactly one"},
+		"unknown tenant":   {admin.Subject{Tenant: randomID()}, "does not exist"},
+		"unknown agent":    {admin.Subject{Agent: randomID()}, "does not exist"},
+		"no agent id":      {admin.Subject{Agent: "#"}, "agent id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused(t, b.Pause(t.Context(), test.subject), test.says)
+			refused(t, b.Resume(t.Context(), test.subject), test.says)
+		})
+	}
+}

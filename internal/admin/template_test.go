@@ -1,0 +1,126 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestSaveTemplateMakesVersions(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	first, err := b.SaveTemplate(ctx, admin.TemplateForm{Tenant: b.tenant, Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Errorf("first version (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"nome", "pedido"}, first.Variables()); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+	card := []byte(`{"title":"{{nome}}","description":"d","mediaUrl":"https://e.example/{{nome}}.png","suggestions":["Sim","Não"]}`)
+	if _, err := b.SaveTemplate(ctx, admin.TemplateForm{Tenant: b.tenant, ID: strings.ToUpper(first.ID), Card: card}); err != nil {
+		t.Fatal(err)
+	}
+	current, err := b.store.Template(ctx, first.ID)
+	want.Version, want.Text = 2, ""
+	want.Card = &campaign.Card{Title: "{{nome}}", Description: "d", MediaURL: "https://e.example/{{nome}}.png", Suggestions: []string{"Sim", "Não"}}
+	if diff := cmp.Diff(want, current); diff != "" || err != nil {
+		t.Errorf("second version %v (-want +got):\n%s", err, diff)
+	}
+	old, err := b.store.TemplateVersion(ctx, first.ID, 1)
+	if diff := cmp.Diff(first, old); diff != "" || err != nil {
+		t.Errorf("the first version changed: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestSaveTemplateAtTheLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, form := range map[string]admin.TemplateForm{
+		"text":         {Text: strings.Repeat("ç", 3072) + "{{a_long_variable}}"},
+		"one variable": {Text: "{{corpo}}"},
+		"title":        {Card: []byte(`{"title":"` + strings.Repeat("😀", 200) + `"}`)},
+		"description":  {Card: []byte(`{"description":"` + strings.Repeat("é", 2000) + `"}`)},
+		"suggestions":  {Card: []byte(`{"title":"t","suggestions":["1234567890123456789012345","b","c","d"]}`)},
+		"media":        {Card: []byte(`{"mediaUrl":"{{foto}}"}`)},
+	} {
+		form.Tenant = b.tenant
+		if _, err := b.SaveTemplate(t.Context(), form); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSaveTemplateRefuses(t *testing.T) {
+	t.Parallel()
+	b, other := newBench(t), newBench(t)
+	theirs, err := other.SaveTemplate(t.Context(), admin.TemplateForm{Tenant: other.tenant, Text: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		form admin.TemplateForm
+		says string
+	}{
+		"nothing":               {admin.TemplateForm{}, "blank"},
+		"blank":                 {admin.TemplateForm{Text: " \n"}, "blank"},
+		"long text":             {admin.TemplateForm{Text: strings.Repeat("x", 3073)}, "3073 characters"},
+		"text not UTF-8":        {admin.TemplateForm{Text: "a\xff"}, "UTF-8"},
+		"text with NUL":         {admin.TemplateForm{Text: "a\x00"}, "NUL"},
+		"open variable":         {admin.TemplateForm{Text: "Olá {{nome"}, "{{"},
+		"variable with a space": {admin.TemplateForm{Text: "Olá {{nome completo}}"}, "{{"},
+		"variable without name": {admin.TemplateForm{Text: "Olá {{}}"}, "{{"},
+		"text and card":         {admin.TemplateForm{Text: "a", Card: []byte(`{"title":"t"}`)}, "a text or a card"},
+		"card not JSON":         {admin.TemplateForm{Card: []byte(`{"title":`)}, "card"},
+		"card null":             {admin.TemplateForm{Card: []byte(`null`)}, "null"},
+		"card of numbers":       {admin.TemplateForm{Card: []byte(`{"title":5}`)}, "title"},
+		"card, unknown member":  {admin.TemplateForm{Card: []byte(`{"titel":"t"}`)}, "titel"},
+		"card, two objects":     {admin.TemplateForm{Card: []byte(`{"title":"t"}{"title":"t"}`)}, "more than one"},
+		"card not UTF-8":        {admin.TemplateForm{Card: []byte("{\"title\":\"\xff\"}")}, "UTF-8"},
+		"card empty":            {admin.TemplateForm{Card: []byte(`{}`)}, "blank"},
+		"card, long title":      {admin.TemplateForm{Card: []byte(`{"title":"` + strings.Repeat("t", 201) + `"}`)}, "title has 201"},
+		"card, long text":       {admin.TemplateForm{Card: []byte(`{"description":"` + strings.Repeat("t", 2001) + `"}`)}, "description has 2001"},
+		"card, plain media":     {admin.TemplateForm{Card: []byte(`{"mediaUrl":"http://e.example/a.png"}`)}, "https://"},
+		"card, suggestions":     {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":["a","b","c","d","e"]}`)}, "5 suggestions"},
+		"card, suggestion":      {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":["` + strings.Repeat("a", 26) + `"]}`)}, "suggestion 1 has 26"},
+		"card, no suggestion":   {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":[" "]}`)}, "suggestion 1 is blank"},
+		"tenant not known":      {admin.TemplateForm{Tenant: randomID(), Text: "a"}, "does not exist"},
+		"tenant not an id":      {admin.TemplateForm{Tenant: "A#", Text: "a"}, "tenant id"},
+		"id not a UUID":         {admin.TemplateForm{ID: "{x}", Text: "a"}, "UUID"},
+		"id not known":          {admin.TemplateForm{ID: "6f1f8a52-3c0b-4d7e-9b59-ffffffffffff", Text: "a"}, "has no template"},
+		"id of another tenant":  {admin.TemplateForm{ID: theirs.ID, Text: "a"}, "has no template"},
+		"blank name":            {admin.TemplateForm{Name: " ", Text: "a"}, "blank"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if test.form.Tenant == "" {
+				test.form.Tenant = b.tenant
+			}
+			_, err := b.SaveTemplate(t.Context(), test.form)
+			refused(t, err, test.says)
+		})
+	}
+	t.Cleanup(func() {
+		if current, err := other.store.Template(context.Background(), theirs.ID); err != nil || current.Version != 1 {
+			t.Errorf("the other tenant's template is %+v, %v", current, err)
+		}
+	})
+}
+
+func TestWhatDoesNotExistIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.SaveTemplate(t.Context(), admin.TemplateForm{Tenant: randomID(), Text: "a"})
+	if !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("got %v, want campaign.ErrNotFound", err)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// answer is what a command did.
+type answer struct {
+	Lines []string // for a person; tabs line up columns
+	Next  string   // a next step
+	Data  any      // for scripts, as JSON
+}
+
+func (a answer) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(a.Data)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range a.Lines {
+		fmt.Fprintln(table, printable(line))
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if a.Next == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nnext: %s\n", a.Next)
+	return err
+}
+
+// printable replaces the characters by which a stored name could command the
+// terminal.
+func printable(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, line)
+}

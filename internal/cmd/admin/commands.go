@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/admin"
+)
+
+func commands() []command {
+	return []command{
+		{name: "tenant", summary: "create or change a tenant, and its agent", prepare: tenantCommand},
+		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
+		{name: "template", summary: "make a template, or a new version of one", prepare: templateCommand},
+		{name: "credential", summary: "make an API credential of a tenant", prepare: credentialCommand},
+		{name: "rotate", summary: "give a credential a new secret", prepare: rotateCommand},
+		{name: "revoke", summary: "end a credential at once and for good", prepare: revokeCommand},
+		{name: "endpoint", summary: "register a tenant's address for webhooks", prepare: endpointCommand},
+		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
+		{name: "resume", summary: "end a pause", prepare: resumeCommand},
+		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
+		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
+	}
+}
+
+func tenantCommand(flags *flag.FlagSet) action {
+	id := flags.String("id", "", "`ID` of the tenant, new or existing (required)")
+	name := flags.String("name", "", "`NAME` of the tenant (default: its id)")
+	agent := agentFlags(flags, "agent-id", "`ID` of the agent it sends through (a new tenant needs one; default on the local stack: its demo agent)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--id", *id); err != nil {
+			return answer{}, err
+		}
+		form, err := agent()
+		if err != nil {
+			return answer{}, err
+		}
+		saved, err := s.desk.SaveTenant(ctx, admin.TenantForm{ID: *id, Name: *name, Agent: form})
+		if err != nil {
+			return answer{}, err
+		}
+		data := map[string]any{"id": saved.ID, "name": saved.Name, "created": saved.Created, "agent": agentData(saved.Agent)}
+		lines := append([]string{fmt.Sprintf("tenant %s (%s) %s", saved.ID, saved.Name, verb(saved.Created))}, agentLines(saved.Agent)...)
+		return answer{Lines: lines, Data: data, Next: s.next("template --tenant " + saved.ID + " --text 'Olá {{nome}}!'")}, nil
+	}
+}
+
+func agentCommand(flags *flag.FlagSet) action {
+	agent := agentFlags(flags, "id", "`ID` of the agent at the provider, new or existing (required)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		form, err := agent()
+		if err != nil {
+			return answer{}, err
+		}
+		if err := required("--id", form.ID); err != nil {
+			return answer{}, err
+		}
+		saved, err := s.desk.SaveAgent(ctx, form)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{Lines: agentLines(saved), Data: agentData(saved), Next: s.next("list")}, nil
+	}
+}
+
+// agentFlags declares the flags that describe an agent.
+func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (admin.AgentForm, error) {
+	id := flags.String(idFlag, "", idUsage)
+	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (a new agent needs one)")
+	token := flags.String("webhook-token", "", "client `TOKEN` that signs the provider's webhooks (default for a new agent: a random one)")
+	rate := flags.Int("rate", admin.KeepRate, "`N` messages a second at most, 0 for no limit, -1 leaves it as it is")
+	return func() (admin.AgentForm, error) {
+		form := admin.AgentForm{ID: *id, WebhookToken: *token, Rate: *rate}
+		var err error
+		form.KeyDocument, err = readFile("--key-file", *keyFile)
+		return form, err
+	}
+}
+
+func agentLines(a admin.SavedAgent) []string {
+	limit := "no limit of its own"
+	if a.Rate > 0 {
+		limit = fmt.Sprintf("%d messages a second at most", a.Rate)
+	}
+	lines := []string{fmt.Sprintf("agent %s %s: %s, key in %s", a.ID, verb(a.Created), limit, a.KeyParameter)}
+	if a.TokenMade {
+		lines = append(lines, "webhook token of the agent, for the provider's console: "+a.WebhookToken)
+	}
+	return lines
+}
+
+func agentData(a admin.SavedAgent) map[string]any {
+	data := map[string]any{"id": a.ID, "rate": a.Rate, "keyParameter": a.KeyParameter, "created": a.Created}
+	if a.TokenMade {
+		data["webhookToken"] = a.WebhookToken
+	}
+	return data
+}
+
+func templateCommand(flags *flag.FlagSet) action {
+	form := admin.TemplateForm{}
+	flags.StringVar(&form.Tenant, "tenant", "", "`ID` of the tenant (required)")
+	flags.StringVar(&form.ID, "id", "", "`UUID` of the template of which this is a new version (default: a new template)")
+	flags.StringVar(&form.Name, "name", "", "`NAME` of the template, for lists")
+	flags.StringVar(&form.Text, "text", "", "the message's `TEXT`, with {{variable}} where values go")
+	card := flags.String("card", "", "`FILE` with a card instead: JSON with title, description, mediaUrl, suggestions")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", form.Tenant); err != nil {
+			return answer{}, err
+		}
+		if form.Text != "" && *card != "" {
+			return answer{}, usageError{errors.New("give --text or --card, not both")}
+		}
+		var err error
+		if form.Card, err = readFile("--card", *card); err != nil {
+			return answer{}, err
+		}
+		t, err := s.desk.SaveTemplate(ctx, form)
+		if err != nil {
+			return answer{}, err
+		}
+		variables := "none"
+		if names := t.Variables(); len(names) > 0 {
+			variables = strings.Join(names, ", ")
+		}
+		return answer{
+			Lines: []string{fmt.Sprintf("template %s (%s), version %d", t.ID, t.Name, t.Version), "variables: " + variables},
+			Data: map[string]any{
+				"id": t.ID, "tenant": t.Tenant, "name": t.Name, "version": t.Version, "variables": append([]string{}, t.Variables()...),
+			},
+			Next: "dispatch with \"templateId\": \"" + t.ID + "\"; a credential for it: " + s.next("credential --tenant "+t.Tenant),
+		}, nil
+	}
+}
+
+func credentialCommand(flags *flag.FlagSet) action {
+	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	name := flags.String("name", "default", "`NAME` that tells what uses the credential")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", *tenant); err != nil {
+			return answer{}, err
+		}
+		c, err := s.desk.CreateCredential(ctx, *tenant, *name)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{
+				fmt.Sprintf("credential %q of tenant %s", c.Name, c.Tenant),
+				"client_id:\t" + c.ClientID,
+				"client_secret:\t" + c.Secret + "\t(shown this once: keep it now)",
+			},
+			Data: map[string]any{
+				"clientId": c.ClientID, "clientSecret": c.Secret, "tenant": c.Tenant, "name": c.Name, "scope": c.Scope,
+			},
+			Next: tokenCall(s.env("BASE_URL")),
+		}, nil
+	}
+}
+
+func tokenCall(base string) string {
+	if base == "" {
+		base = "$BASE_URL"
+	}
+	return "get a token: curl " + base + `/api/v1/oauth/token -H 'Content-Type: application/json' ` +
+		`-d '{"grant_type":"client_credentials","client_id":"...","client_secret":"..."}'`
+}
+
+func rotateCommand(flags *flag.FlagSet) action {
+	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
+	keep := flags.Duration("keep", 24*time.Hour, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--client-id", *id); err != nil {
+			return answer{}, err
+		}
+		r, err := s.desk.RotateCredential(ctx, *id, *keep)
+		if err != nil {
+			return answer{}, err
+		}
+		until := r.PreviousUntil.UTC().Format(time.RFC3339)
+		return answer{
+			Lines: []string{
+				"client_id:\t" + r.ClientID,
+				"client_secret:\t" + r.Secret + "\t(shown this once: keep it now)",
+				"the previous secret is accepted until " + until,
+			},
+			Data: map[string]any{"clientId": r.ClientID, "clientSecret": r.Secret, "previousUntil": until},
+			Next: "give the client its new secret before " + until,
+		}, nil
+	}
+}
+
+func revokeCommand(flags *flag.FlagSet) action {
+	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--client-id", *id); err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.RevokeCredential(ctx, *id); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"credential " + *id + " is revoked: its secrets and tokens are refused from now on"},
+			Data:  map[string]any{"clientId": *id, "revoked": true},
+			Next:  s.next("credential --tenant TENANT") + " makes another",
+		}, nil
+	}
+}
+
+func endpointCommand(flags *flag.FlagSet) action {
+	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", *tenant); err != nil {
+			return answer{}, err
+		}
+		if err := required("--url", *url); err != nil {
+			return answer{}, err
+		}
+		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, split(*kinds))
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{
+				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
+				"secret:\t" + e.Secret + "\t(shown this once: keep it now)",
+			},
+			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
+			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
+		}, nil
+	}
+}
+
+func kindNames(kinds []string) string {
+	if len(kinds) == 0 {
+		return "all kinds of events"
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// split returns the names of a list with commas.
+func split(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func verb(created bool) string {
+	if created {
+		return "created"
+	}
+	return "saved"
+}
+
+func required(name, value string) error {
+	if value == "" {
+		return usageError{errors.New(name + " is missing")}
+	}
+	return nil
+}
+
+// largestFile is more than any file that a command reads may hold.
+const largestFile = 1 << 20
+
+// readFile reads the file that a flag names, "-" for the standard input, and
+// returns nothing where the flag is not given.
+func readFile(name, path string) (content []byte, err error) {
+	file := os.Stdin
+	switch path {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		if file, err = os.Open(path); err != nil { //nolint:gosec // the operator's own file
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		defer func() { _ = file.Close() }()
+	}
+	content, err = io.ReadAll(io.LimitReader(file, largestFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case len(content) == 0:
+		return nil, fmt.Errorf("%s: %s is empty", name, path)
+	case len(content) > largestFile:
+		return nil, fmt.Errorf("%s: %s has more than %d bytes", name, path, largestFile)
+	}
+	return content, nil
+}

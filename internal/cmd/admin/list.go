@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func listCommand(flags *flag.FlagSet) action {
+	tenant := flags.String("tenant", "", "`ID` of the tenant whose templates, credentials and endpoints are shown")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if *tenant == "" {
+			return s.listAll(ctx)
+		}
+		return s.listTenant(ctx, *tenant)
+	}
+}
+
+// listAll shows what there is: tenants, agents and pauses.
+func (s *stack) listAll(ctx context.Context) (answer, error) {
+	tenants, err := s.store.Tenants(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	agents, err := s.store.Agents(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	pauses, err := s.store.Pauses(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	var t, a, p section
+	for _, tenant := range tenants {
+		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
+	}
+	for _, agent := range agents {
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}})
+	}
+	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
+		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
+	}
+	next := s.next("list --tenant ID") + " shows what a tenant has"
+	if len(tenants) == 0 {
+		next = s.next("tenant --id acme --name Acme --agent-id AGENT --key-file key.json")
+	}
+	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
+}
+
+// listTenant shows what a tenant has.
+func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
+	tenant, err := s.store.Tenant(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	templates, err := s.store.Templates(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	credentials, err := s.store.Credentials(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	endpoints, err := s.store.Endpoints(ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	var tenants, t, c, e section
+	tenants.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
+	for _, template := range templates {
+		t.add(row{{"id", template.ID}, {"name", template.Name}, {"version", template.Version}})
+	}
+	for _, credential := range credentials {
+		c.add(row{
+			{"clientId", credential.ClientID},
+			{"name", credential.Name},
+			{"created", instant(credential.CreatedAt)},
+			{"status", s.status(credential)},
+		})
+	}
+	for _, endpoint := range endpoints {
+		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}})
+	}
+	next := s.next("credential --tenant "+id) + " makes a credential"
+	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil
+}
+
+func (s *stack) status(c campaign.Credential) string {
+	switch {
+	case c.Revoked():
+		return "revoked " + instant(c.RevokedAt)
+	case s.desk.Now().Before(c.PreviousUntil):
+		return "live, previous secret until " + instant(c.PreviousUntil)
+	}
+	return "live"
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// row is what is shown of one thing.
+type row []struct {
+	name  string
+	value any
+}
+
+// section is the things of one kind.
+type section []row
+
+type named struct {
+	name string
+	section
+}
+
+func (s *section) add(r row) { *s = append(*s, r) }
+
+// sections makes an answer of the things of several kinds.
+func sections(next string, kinds ...named) answer {
+	data := map[string]any{}
+	a := answer{Next: next, Data: data}
+	for i, kind := range kinds {
+		if i > 0 {
+			a.Lines = append(a.Lines, "")
+		}
+		a.Lines = append(a.Lines, fmt.Sprintf("%s: %d", kind.name, len(kind.section)))
+		objects := make([]map[string]any, 0, len(kind.section))
+		for _, r := range kind.section {
+			object, cells := map[string]any{}, []string{""}
+			for _, cell := range r {
+				object[cell.name] = cell.value
+				cells = append(cells, fmt.Sprint(cell.value))
+			}
+			objects = append(objects, object)
+			a.Lines = append(a.Lines, strings.Join(cells, "\t"))
+		}
+		data[kind.name] = objects
+	}
+	return a
+}

@@ -1,0 +1,135 @@
+// Command admin is the operator's tool until a dashboard does its work: tenants,
+// agents, templates, credentials, webhook endpoints, the switches that pause
+// sending, and dead letters. Run it without arguments to see its commands.
+//
+// It finds the stack in the environment (AUTH_TABLE, CAMPAIGNS_TABLE and so on),
+// else in .local/stack.env, or on AWS by --stack NAME. It exits with 0, with 1
+// when it failed, and with 2 when it was not called as it should be; a failure is
+// one line on stderr.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// timeLimit ends a command that waits in vain. Redriving has no limit.
+const timeLimit = time.Minute
+
+// command is one of the tool's commands.
+type command struct {
+	name, summary string
+	// prepare declares the command's flags and returns what carries it out once
+	// they are parsed.
+	prepare func(*flag.FlagSet) action
+	endless bool // no time limit
+}
+
+// action carries a command out on a stack.
+type action func(ctx context.Context, s *stack) (answer, error)
+
+// usageError is a call that is not as it should be.
+type usageError struct{ error }
+
+func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+		overview(stdout)
+		if len(args) == 0 {
+			return exitUsage
+		}
+		return 0
+	}
+	cmd, ok := find(args[0])
+	if !ok {
+		fmt.Fprintf(stderr, "admin: there is no command %q: run it without arguments to see the commands\n", args[0])
+		return exitUsage
+	}
+	err := cmd.execute(ctx, args[1:], env, stdout, stderr)
+	_, usage := errors.AsType[usageError](err)
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case usage:
+		fmt.Fprintf(stderr, "admin %s: %s (`admin %s -h` shows its flags)\n", cmd.name, oneLine(err), cmd.name)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "admin %s: %s\n", cmd.name, oneLine(err)+advice(err))
+	return exitFailed
+}
+
+func (c command) execute(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("admin "+c.name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	asJSON := flags.Bool("json", false, "print the result as JSON, for scripts")
+	stackName := flags.String("stack", "", "`NAME` of the CloudFormation stack on AWS (default: the local stack)")
+	act := c.prepare(flags)
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		c.help(flags, stdout)
+		return err
+	case err != nil:
+		return usageError{err}
+	case flags.NArg() > 0:
+		return usageError{fmt.Errorf("unexpected %q: everything is given by flags", flags.Arg(0))}
+	}
+	if !c.endless {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeLimit)
+		defer cancel()
+	}
+	s, err := open(ctx, env, *stackName)
+	if err != nil {
+		return err
+	}
+	s.progress = stderr
+	result, err := act(ctx, s)
+	if err != nil {
+		return err
+	}
+	return result.print(stdout, *asJSON)
+}
+
+func (c command) help(flags *flag.FlagSet, w io.Writer) {
+	fmt.Fprintf(w, "admin %s: %s\n", c.name, c.summary)
+	flags.SetOutput(w)
+	flags.PrintDefaults()
+}
+
+func overview(w io.Writer) {
+	fmt.Fprint(w, "admin COMMAND [flags]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, "\nEvery command takes -h, --json, and --stack NAME for a stack on AWS (default: the local one).\n")
+}
+
+func find(name string) (command, bool) {
+	for _, c := range commands() {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return command{}, false
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

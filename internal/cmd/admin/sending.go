@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+
+	"campaign-dispatch/internal/admin"
+)
+
+func pauseCommand(flags *flag.FlagSet) action {
+	subject := subjectFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		name, err := subjectName(*subject)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.Pause(ctx, *subject); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"sending is paused for " + name + ": what is accepted meanwhile waits"},
+			Data:  map[string]any{"paused": true, "subject": name},
+			Next:  s.next("resume "+subjectFlag(*subject)) + " ends it",
+		}, nil
+	}
+}
+
+func resumeCommand(flags *flag.FlagSet) action {
+	subject := subjectFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		name, err := subjectName(*subject)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.Resume(ctx, *subject); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"sending is not paused for " + name + " any more"},
+			Data:  map[string]any{"paused": false, "subject": name},
+			Next:  s.next("list") + " shows the pauses that are left",
+		}, nil
+	}
+}
+
+func subjectFlags(flags *flag.FlagSet) *admin.Subject {
+	s := &admin.Subject{}
+	flags.BoolVar(&s.All, "all", false, "everybody's sending")
+	flags.StringVar(&s.Tenant, "tenant", "", "the sending of the tenant with this `ID`")
+	flags.StringVar(&s.Agent, "agent", "", "the sending through the agent with this `ID`")
+	return s
+}
+
+func subjectName(s admin.Subject) (string, error) {
+	switch {
+	case s == admin.Subject{All: true}:
+		return "all", nil
+	case s.Tenant != "" && s == admin.Subject{Tenant: s.Tenant}:
+		return "tenant " + s.Tenant, nil
+	case s.Agent != "" && s == admin.Subject{Agent: s.Agent}:
+		return "agent " + s.Agent, nil
+	}
+	return "", usageError{errors.New("give exactly one of --all, --tenant and --agent")}
+}
+
+func subjectFlag(s admin.Subject) string {
+	switch {
+	case s.All:
+		return "--all"
+	case s.Tenant != "":
+		return "--tenant " + s.Tenant
+	}
+	return "--agent " + s.Agent
+}
+
+func redriveCommand(flags *flag.FlagSet) action {
+	only := flags.String("queue", "", "`NAME` of the queue whose dead letters go back: release or send (default: both)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		queues := []string{"release", "send"}
+		switch *only {
+		case "":
+		case "release", "send":
+			queues = []string{*only}
+		default:
+			return answer{}, usageError{fmt.Errorf("there is no queue %q: it is release or send", *only)}
+		}
+		result := answer{Next: s.next("list") + " shows whether sending is paused"}
+		counts := map[string]int{}
+		for _, queue := range queues {
+			moved, err := s.redrive(ctx, queue)
+			if err != nil {
+				return answer{}, fmt.Errorf("%s queue, after %d dead letters: %w", queue, moved, err)
+			}
+			counts[queue] = moved
+			result.Lines = append(result.Lines, fmt.Sprintf("%s queue: %d dead letters put back", queue, moved))
+		}
+		result.Data = map[string]any{"moved": counts}
+		return result, nil
+	}
+}
+
+// everyMoved is how many letters are moved between two lines of progress.
+const everyMoved = 100
+
+func (s *stack) redrive(ctx context.Context, queue string) (int, error) {
+	prefix := strings.ToUpper(queue)
+	dead, live := s.env(prefix+"_DEAD_LETTERS_URL"), s.env(prefix+"_QUEUE_URL")
+	if dead == "" || live == "" {
+		return 0, fmt.Errorf("the stack does not say where it is: set %s_QUEUE_URL and %s_DEAD_LETTERS_URL", prefix, prefix)
+	}
+	shown := 0
+	return s.mover.Move(ctx, dead, live, func(moved int) {
+		if moved-shown >= everyMoved {
+			shown = moved
+			fmt.Fprintf(s.progress, "%s queue: %d so far\n", queue, moved)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/smithy-go"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/redrive"
+	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// localStack is the file that tells where the local stack is.
+const localStack = ".local/stack.env"
+
+// stack is the stack that a command works on.
+type stack struct {
+	desk  admin.Desk
+	store *dynamo.Store
+	mover redrive.Mover
+	// env looks up the stack's addresses, by their names in stack.env.
+	env      func(string) string
+	name     string // as --stack gave it, "" for the local stack
+	progress io.Writer
+}
+
+// open finds the stack: the one named on AWS, else that of the environment,
+// else the local one.
+func open(ctx context.Context, env func(string) string, name string) (*stack, error) {
+	if name == "" && env("AUTH_TABLE") == "" {
+		file, err := stackenv.Read(localStack)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.New("no local stack is running here: start it with `make up`, or name one on AWS with --stack NAME")
+		}
+		if err != nil {
+			return nil, err
+		}
+		env = func(key string) string { return file[key] }
+	}
+	config, err := awsConfig(env)
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		if env, err = outputs(ctx, config, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range []string{"AUTH_TABLE", "CAMPAIGNS_TABLE"} {
+		if env(key) == "" {
+			return nil, fmt.Errorf("the stack has no %s: is it one of this service, and wholly deployed?", key)
+		}
+	}
+	return newStack(config, env, name), nil
+}
+
+func newStack(config aws.Config, env func(string) string, name string) *stack {
+	clock := time.Now //nolint:forbidigo // the program's own clock, handed to all that needs one
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(config), Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"), Now: clock,
+	}
+	return &stack{
+		desk: admin.Desk{
+			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
+			Stack: env("STACK_NAME"), DefaultAgent: env("DEMO_AGENT_ID"), LocalWebhooks: env("LOCAL_WEBHOOKS") == "1",
+		},
+		store: store, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+	}
+}
+
+// next returns the command line of a next step on the same stack.
+func (s *stack) next(arguments string) string {
+	if s.name != "" {
+		arguments += " --stack " + s.name
+	}
+	return "go run ./internal/cmd/admin " + arguments
+}
+
+// awsConfig takes the region and the credentials from the environment.
+func awsConfig(env func(string) string) (aws.Config, error) {
+	region := cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
+	if region == "" {
+		return aws.Config{}, errors.New("the AWS region is not known: set AWS_REGION")
+	}
+	id, secret := env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY")
+	if id == "" || secret == "" {
+		return aws.Config{}, errors.New("there are no AWS credentials in the environment: run " + exportCredentials)
+	}
+	config := aws.Config{
+		Region:      region,
+		Credentials: credentials.NewStaticCredentialsProvider(id, secret, env("AWS_SESSION_TOKEN")),
+	}
+	if url := env("AWS_ENDPOINT_URL"); url != "" {
+		config.BaseEndpoint = &url
+	}
+	return config, nil
+}
+
+// outputs looks up the addresses of a stack on AWS in what its deployment put
+// out, under the names that they have in stack.env.
+func outputs(ctx context.Context, config aws.Config, name string) (func(string) string, error) {
+	out, err := cloudformation.NewFromConfig(config).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "ValidationError" {
+		return nil, fmt.Errorf("there is no stack %s in %s: check the name and AWS_REGION", name, config.Region)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up stack %s: %w", name, err)
+	}
+	found := map[string]string{}
+	for _, s := range out.Stacks {
+		for _, o := range s.Outputs {
+			found[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+		}
+	}
+	names := map[string]string{
+		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
+		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
+		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
+	}
+	return func(key string) string {
+		if key == "STACK_NAME" {
+			return name
+		}
+		return found[names[key]]
+	}, nil
+}
+
+const exportCredentials = "`eval \"$(aws configure export-credentials --format env)\"`"
+
+// advice says what to do about the failures of AWS that an operator meets.
+func advice(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return " (no answer in time)"
+	}
+	if _, ok := errors.AsType[*aws.RequestCanceledError](err); ok || errors.Is(err, context.Canceled) {
+		return " (interrupted)"
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		if _, ok := errors.AsType[*smithy.OperationError](err); ok {
+			return " (no connection: `make status` tells whether the local stack runs)"
+		}
+		return ""
+	}
+	switch api.ErrorCode() {
+	case "ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId":
+		return " (renew the AWS credentials: " + exportCredentials + ")"
+	case "AccessDenied", "AccessDeniedException":
+		return " (these AWS credentials lack the permission)"
+	case "ResourceNotFoundException":
+		return " (the stack is gone: `make up` starts a local one, --stack names one on AWS)"
+	}
+	return ""
+}
