@@ -85,7 +85,8 @@ func interval(rate int) time.Duration {
 	if rate <= 0 {
 		return 0
 	}
-	return (time.Second / time.Duration(rate)).Truncate(time.Microsecond)
+	micros := (1_000_000 + rate - 1) / rate // rounded up, lest the rate be exceeded
+	return time.Duration(micros) * time.Microsecond
 }
 
 // Channel is how a tenant's messages reach the provider at present.

@@ -1,0 +1,111 @@
+package campaign_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestLease(t *testing.T) {
+	t.Parallel()
+	busy := campaign.Pace{Every: 10 * time.Millisecond, Next: noon.Add(3 * time.Second)}
+	tests := map[string]struct {
+		pace    campaign.Pace
+		n, rate int
+		turn    campaign.Turn
+		next    time.Time
+	}{
+		"the first turn begins at once": {campaign.Pace{}, 5, 100,
+			campaign.Turn{Start: noon, Every: 10 * time.Millisecond}, noon.Add(50 * time.Millisecond)},
+		"the next one follows it": {busy, 100, 100,
+			campaign.Turn{Start: noon.Add(3 * time.Second), Every: 10 * time.Millisecond}, noon.Add(4 * time.Second)},
+		"after a while nobody has to wait": {campaign.Pace{Every: time.Millisecond, Next: noon.Add(-time.Second)}, 1, 1000,
+			campaign.Turn{Start: noon, Every: time.Millisecond}, noon.Add(time.Millisecond)},
+		"a slowed agent stays slow": {campaign.Pace{Every: time.Second}, 2, 100,
+			campaign.Turn{Start: noon, Every: time.Second}, noon.Add(2 * time.Second)},
+		"a lowered rate counts at once": {campaign.Pace{Every: time.Millisecond}, 2, 2,
+			campaign.Turn{Start: noon, Every: 500 * time.Millisecond}, noon.Add(time.Second)},
+		"a slowed agent without a rate": {campaign.Pace{Every: time.Millisecond}, 3, 0,
+			campaign.Turn{Start: noon, Every: time.Millisecond}, noon.Add(3 * time.Millisecond)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			turn, left := tt.pace.Lease(noon, tt.n, tt.rate)
+			want := campaign.Pace{Every: tt.turn.Every, Next: tt.next}
+			if turn != tt.turn || left != want {
+				t.Errorf("Lease:\n%s%s", cmp.Diff(tt.turn, turn), cmp.Diff(want, left))
+			}
+		})
+	}
+}
+
+// Whatever is leased, throttled and eased in whatever order: no turn begins
+// before the one before it is over, and no message comes sooner after another
+// than the agent's rate allows.
+func TestTurnsNeverOverlap(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
+		now, free, pace := noon, noon, campaign.Pace{}
+		for range rapid.IntRange(1, 50).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "ms")) * time.Millisecond)
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				pace = pace.Slow(now, time.Millisecond)
+			case 1:
+				pace = pace.Ease(rapid.IntRange(0, 20).Draw(t, "frames"), rate)
+			default:
+				n := rapid.IntRange(1, 500).Draw(t, "n")
+				turn, left := pace.Lease(now, n, rate)
+				if turn.Start.Before(free) || turn.Start.Before(now) {
+					t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", turn.Start, now, free)
+				}
+				if turn.Every*time.Duration(rate) < time.Second {
+					t.Fatalf("one message every %v is more than %d a second", turn.Every, rate)
+				}
+				free, pace = turn.At(n), left
+			}
+		}
+	})
+}
+
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	p := campaign.Pace{}.Slow(noon, 10*time.Millisecond)
+	if want := 20 * time.Millisecond; p.Every != want {
+		t.Errorf("an agent that had one message every 10ms has one every %v, want %v", p.Every, want)
+	}
+	if again := p.Slow(noon.Add(999*time.Millisecond), time.Millisecond); again != p {
+		t.Errorf("within a second it was halved twice: %v", again)
+	}
+	for i := range 20 {
+		p = p.Slow(noon.Add(time.Duration(i+1)*time.Second), 0)
+	}
+	if p.Every != time.Second {
+		t.Errorf("the slowest pace is one message every %v, want 1s", p.Every)
+	}
+}
+
+func TestEase(t *testing.T) {
+	t.Parallel()
+	slow := campaign.Pace{Every: 100 * time.Millisecond, Next: noon}
+	if got := slow.Ease(1, 100).Every; got < 96*time.Millisecond || got > 98*time.Millisecond {
+		t.Errorf("one frame eased 100ms to %v, want some three per cent", got)
+	}
+	if got := slow.Ease(500, 100).Every; got != 10*time.Millisecond {
+		t.Errorf("it was eased to %v, want the agent's own 10ms", got)
+	}
+	if got := slow.Ease(500, 0); got != (campaign.Pace{}) {
+		t.Errorf("an agent without a rate was eased to %v, want no pace", got)
+	}
+	if got := (campaign.Pace{}).Ease(1, 0); got != (campaign.Pace{}) {
+		t.Errorf("an agent without a pace was eased to %v", got)
+	}
+}
