@@ -1,0 +1,193 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const samples = "../../events/"
+
+// Each document in events/ is an event of the function it is named after. They
+// are one story: a client gets a token, dispatches a campaign and reads the
+// API's description; the campaign's tasks, which the queues have carried
+// already, arrive once more; and sweep finds nothing amiss.
+func TestEverySampleEventDrivesItsFunction(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	id := newUUID()
+	fill := map[string]string{
+		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
+		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],
+		"CAMPAIGN_ID": id, "BATCH_ID": campaign.BatchID(""),
+	}
+	invoke := func(function string) []byte {
+		t.Helper()
+		return c.invoke(function, sample(t, function, fill))
+	}
+
+	var token struct {
+		AccessToken string `json:"access_token"`
+	}
+	httpAnswer(t, invoke("token"), http.StatusOK, &token)
+	fill["ACCESS_TOKEN"] = token.AccessToken
+
+	var dispatched struct {
+		CampaignID         string
+		Status             string
+		Accepted, Rejected int
+	}
+	httpAnswer(t, invoke("dispatch"), http.StatusAccepted, &dispatched)
+	if want := (struct {
+		CampaignID         string
+		Status             string
+		Accepted, Rejected int
+	}{id, "sending", 2, 1}); dispatched != want {
+		t.Errorf("dispatch answered %+v, want %+v", dispatched, want)
+	}
+
+	var description struct{ OpenAPI string }
+	httpAnswer(t, invoke("campaigns"), http.StatusOK, &description)
+	if !strings.HasPrefix(description.OpenAPI, "3.1") {
+		t.Errorf("campaigns described the API by OpenAPI %q, want 3.1", description.OpenAPI)
+	}
+
+	want := map[string]int{
+		"+5511900000011": 1,
+		"+5511900000012": 1,
+	}
+	sent := func() bool { return cmp.Equal(c.sentWith(id), want) }
+	c.eventually(30*time.Second, "sent to both numbers", sent)
+	for _, function := range []string{"release", "send"} {
+		if got := compact(t, invoke(function)); got != `{"batchItemFailures":[]}` {
+			t.Errorf("%s answered %s, want an empty list of failures", function, got)
+		}
+	}
+	if got := compact(t, invoke("sweep")); got != "null" {
+		t.Errorf("sweep answered %s, want null", got)
+	}
+	if diff := cmp.Diff(want, c.sentWith(id)); diff != "" {
+		t.Errorf("tasks that came again sent again (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryFunctionHasItsSampleEvent(t *testing.T) {
+	t.Parallel()
+	names := func(pattern string, name func(path string) string) []string {
+		t.Helper()
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		for _, path := range paths {
+			if n := name(path); !strings.HasPrefix(n, "demo-") {
+				found[n] = true
+			}
+		}
+		return slices.Sorted(maps.Keys(found))
+	}
+	functions := names("../../functions/*/main.go", func(path string) string { return filepath.Base(filepath.Dir(path)) })
+	events := names(samples+"*.json", func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") })
+	if diff := cmp.Diff(functions, events); diff != "" {
+		t.Errorf("functions and events differ (-functions +events):\n%s", diff)
+	}
+	if len(events) == 0 {
+		t.Error("there are no sample events")
+	}
+}
+
+// sample returns a document of events/ with its ${NAME} filled in. None may be
+// left.
+func sample(t *testing.T, name string, fill map[string]string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(samples + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := os.Expand(string(text), func(placeholder string) string {
+		if placeholder == "default" { // the name of the API's stage, $default
+			return "$default"
+		}
+		value, ok := fill[placeholder]
+		if !ok {
+			t.Fatalf("%s.json: nothing to put in the place of ${%s}", name, placeholder)
+		}
+		return value
+	})
+	return []byte(filled)
+}
+
+// invoke calls a deployed function with an event and returns what it answered.
+func (c *client) invoke(function string, event []byte) []byte {
+	c.t.Helper()
+	key := strings.ToUpper(function) + "_FUNCTION"
+	if c.env[key] == "" {
+		c.t.Fatalf("the stack's addresses have no %s", key)
+	}
+	out, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String(c.env[key]), Payload: event,
+	})
+	if err != nil {
+		c.t.Fatalf("invoke %s: %v", function, err)
+	}
+	if out.FunctionError != nil {
+		c.t.Fatalf("%s failed: %s", function, out.Payload)
+	}
+	return out.Payload
+}
+
+func compact(t *testing.T, document []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, document); err != nil {
+		t.Fatalf("%s is no JSON: %v", document, err)
+	}
+	return b.String()
+}
+
+// httpAnswer reads the JSON body of an HTTP function's answer.
+func httpAnswer(t *testing.T, payload []byte, status int, body any) {
+	t.Helper()
+	var answer struct {
+		StatusCode int
+		Body       string
+	}
+	if err := json.Unmarshal(payload, &answer); err != nil {
+		t.Fatalf("the answer is no JSON: %v", err)
+	}
+	if answer.StatusCode != status {
+		t.Fatalf("the answer is %d %s, want %d", answer.StatusCode, answer.Body, status)
+	}
+	if err := json.Unmarshal([]byte(answer.Body), body); err != nil {
+		t.Fatalf("the answer's body is no JSON: %v", err)
+	}
+}
+
+// sentWith counts the messages at the provider whose text holds a word, by
+// phone.
+func (c *client) sentWith(word string) map[string]int {
+	c.t.Helper()
+	var all []delivered
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	count := map[string]int{}
+	for _, m := range all {
+		if strings.Contains(m.Text, word) {
+			count[m.Phone]++
+		}
+	}
+	return count
+}
