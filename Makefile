@@ -61,6 +61,42 @@ bin/gotestsum: Makefile
 	@GOBIN='$(CURDIR)/bin' go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 	@touch $@
 
+# What an operator does, on the local stack or with ENV=staging or production on
+# AWS. Each takes the variables that its line names, and says what is missing.
+ADMIN = go run ./internal/cmd/admin
+ON_STACK = $(if $(filter production,$(ENV)),--stack campaign-dispatch,$(if $(ENV),--stack campaign-dispatch-$(ENV)))
+# $(call flag,--name,VARIABLE) is nothing where the variable is not given.
+flag = $(if $(value $2),$1 '$(subst ','\'',$(value $2))')
+need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
+# Some shells have a NAME of their own.
+ifneq ($(origin NAME),command line)
+NAME :=
+endif
+
+.PHONY: tenant agent template credential rotate revoke endpoint pause resume redrive list
+tenant: ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
+	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
+agent: ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
+	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
+template: ## make a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=file.json, NAME=; TEMPLATE=uuid for a new version
+	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
+credential: ## make an API credential: TENANT=id NAME=
+	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
+rotate: ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h
+	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
+revoke: ## end a credential at once: CLIENT_ID=rcs_…
+	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
+endpoint: ## register an address for webhooks: TENANT=id URL= KINDS=
+	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)
+pause: ## stop sending: ALL=1, TENANT=id or AGENT=id
+	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
+resume: ## go on sending: ALL=1, TENANT=id or AGENT=id
+	@$(ADMIN) resume $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
+redrive: ## put dead letters back on their queues: QUEUE=release or send
+	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
+list: ## show tenants, agents and pauses; with TENANT=id what a tenant has
+	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
+
 .PHONY: bench
 bench: ## the measured figures, as a table and in .local/bench.json
 	@go run ./localstack/bench

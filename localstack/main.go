@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,9 +24,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		stop()
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "localstack: "+oneLine(err))
 		os.Exit(1)
 	}
@@ -42,7 +43,7 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	defer stack.Log.Clear()
 	// The background process is this program with the same flags.
-	daemon := append(arguments[:len(arguments)-1:len(arguments)-1], "daemon")
+	daemon := slices.Concat(arguments[:len(arguments)-1], []string{"daemon"})
 	switch command {
 	case "up":
 		return up(ctx, stack, daemon, "")

@@ -81,10 +81,11 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 // template chooses the seeded template that the messages have the variables
 // for, where the file names none.
 func (d Demo) template(c Campaign) string {
-	switch vars := c.Messages[0].Vars; {
+	_, hasVariables := c.Messages[0].Vars["nome"]
+	switch {
 	case c.TemplateID != "":
 		return c.TemplateID
-	case vars["nome"] != "" || vars["pedido"] != "":
+	case hasVariables:
 		return d.Env["TEMPLATE_ID"]
 	default:
 		return d.Env["TEMPLATE_ID_PLAIN"]

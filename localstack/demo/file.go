@@ -24,9 +24,9 @@ type Campaign struct {
 
 // Message is one message of a campaign.
 type Message struct {
-	Phone string            `json:"phone"`
-	UID   string            `json:"uid"`
-	Vars  map[string]string `json:"vars,omitempty"`
+	Phone string         `json:"phone"`
+	UID   string         `json:"uid"`
+	Vars  map[string]any `json:"vars,omitempty"`
 }
 
 // ReadFile reads a campaign. A .csv file has a line of column names, phone and
@@ -41,7 +41,7 @@ func ReadFile(path string) (Campaign, error) {
 	var c Campaign
 	switch filepath.Ext(path) {
 	case ".json":
-		err = json.Unmarshal(text, &c)
+		err = readJSON(text, &c)
 	case ".csv":
 		c.Messages, err = readCSV(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) // spreadsheets write a mark
 	default:
@@ -57,6 +57,12 @@ func ReadFile(path string) (Campaign, error) {
 		c.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 	return c, nil
+}
+
+func readJSON(text []byte, c *Campaign) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // a number goes on as it was written
+	return decoder.Decode(c)
 }
 
 func readCSV(text []byte) ([]Message, error) {
@@ -94,7 +100,7 @@ func messageOf(columns, row []string) Message {
 			m.UID = row[i]
 		default:
 			if m.Vars == nil {
-				m.Vars = map[string]string{}
+				m.Vars = map[string]any{}
 			}
 			m.Vars[column] = row[i]
 		}

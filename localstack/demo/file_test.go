@@ -10,7 +10,7 @@ import (
 
 func TestReadFile(t *testing.T) {
 	t.Parallel()
-	ana := Message{Phone: "+5511987654321", UID: "1", Vars: map[string]string{"nome": "Ana, a 1ª", "pedido": "7"}}
+	ana := Message{Phone: "+5511987654321", UID: "1", Vars: map[string]any{"nome": "Ana, a 1ª", "pedido": "7"}}
 	tests := map[string]struct {
 		name, text string
 		want       Campaign
@@ -18,7 +18,7 @@ func TestReadFile(t *testing.T) {
 		"CSV": {
 			"natal.csv", "phone,uid,nome,pedido\n+5511987654321,1,\"Ana, a 1ª\",7\n11987654322,2,,\n",
 			Campaign{Name: "natal", Messages: []Message{
-				ana, {Phone: "11987654322", UID: "2", Vars: map[string]string{"nome": "", "pedido": ""}},
+				ana, {Phone: "11987654322", UID: "2", Vars: map[string]any{"nome": "", "pedido": ""}},
 			}},
 		},
 		"CSV of a spreadsheet": {

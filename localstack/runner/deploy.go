@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -71,9 +72,7 @@ func (s Stack) parameters() []cfn.Parameter {
 		"BaseUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),
 	}
-	for name, value := range s.Parameters {
-		values[name] = value
-	}
+	maps.Copy(values, s.Parameters)
 	parameters := make([]cfn.Parameter, 0, len(values))
 	for name, value := range values {
 		parameters = append(parameters, cfn.Parameter{ParameterKey: aws.String(name), ParameterValue: aws.String(value)})

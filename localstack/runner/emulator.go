@@ -88,7 +88,7 @@ func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("start the emulator: %w", ctx.Err())
-		case <-ended:
+		case <-ended: //nolint:errcheck // its last words tell more
 			return fmt.Errorf("the emulator ended: %s", s.lastWords())
 		case <-time.After(tick):
 		}

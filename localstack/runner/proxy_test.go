@@ -40,7 +40,7 @@ func TestProxySaysWhoCalls(t *testing.T) {
 	if err := writeFile(s.state(apiIDFile), "abc"); err != nil {
 		t.Fatal(err)
 	}
-	call := httptest.NewRequest(http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41", strings.NewReader("body"))
+	call := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41", strings.NewReader("body"))
 	call.RemoteAddr = "192.0.2.7:1234"
 	call.Header.Set("X-Forwarded-For", "203.0.113.9")
 	answer := httptest.NewRecorder()
@@ -55,7 +55,7 @@ func TestProxyWaitsForTheDeployment(t *testing.T) {
 	t.Parallel()
 	s := behind(t, func(http.ResponseWriter, *http.Request) { t.Error("the emulator was called") })
 	answer := httptest.NewRecorder()
-	s.proxy().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	s.proxy().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 	if answer.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d, want 503", answer.Code)
 	}

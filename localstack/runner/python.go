@@ -39,8 +39,8 @@ func (s Stack) python(ctx context.Context) error {
 	if err := s.install(ctx, step, strings.Count(string(wanted), "==")); err != nil {
 		return err
 	}
-	if err := os.WriteFile(stamp, []byte(digest), 0o600); err != nil {
-		return fmt.Errorf("note what was installed: %w", err)
+	if err := writeFile(stamp, digest); err != nil {
+		return err
 	}
 	step.Done("installed into %s", s.venv())
 	return nil

@@ -53,7 +53,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	named := stackenv.Env{
 		"TENANT": tenant, "OTHER_TENANT": otherTenant,
 		"TEMPLATE_ID": templateID, "TEMPLATE_ID_PLAIN": plainID, "OTHER_TEMPLATE_ID": otherPlainID,
-		"WEBHOOK_SECRET": s.WebhookSecret,
+		"WEBHOOK_SECRET": s.WebhookSecret, "DEMO_AGENT_ID": agentOf(tenant),
 	}
 	for id, name := range map[string]string{tenant: "Loja Demo", otherTenant: "Outra Loja"} {
 		if err := s.tenant(ctx, id, name); err != nil {
@@ -83,7 +83,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 
 // tenant writes a tenant and an agent of its own.
 func (s Seeder) tenant(ctx context.Context, id, name string) error {
-	agent := id + "-agent"
+	agent := agentOf(id)
 	document, err := s.KeyDocument(agent)
 	if err != nil {
 		return fmt.Errorf("make the key document of agent %s: %w", agent, err)
@@ -93,6 +93,8 @@ func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	})
 	return err
 }
+
+func agentOf(tenant string) string { return tenant + "-agent" }
 
 func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	for prefix, owner := range map[string]string{"": tenant, "REVOKED_": tenant, "OTHER_": otherTenant} {

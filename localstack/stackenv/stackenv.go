@@ -21,15 +21,15 @@ type Env map[string]string
 // Load returns the stack that the environment variable STACK_ENV names, and
 // fails the test where there is none: a test that needs the stack is never
 // skipped.
-func Load(t testing.TB) Env {
-	t.Helper()
+func Load(tb testing.TB) Env {
+	tb.Helper()
 	path := os.Getenv(Variable)
 	if path == "" {
-		t.Fatal("this test needs the local stack: run `make test`, or set STACK_ENV to the stack.env of a running stack")
+		tb.Fatal("this test needs the local stack: run `make test`, or set STACK_ENV to the stack.env of a running stack")
 	}
 	env, err := Read(path)
 	if err != nil {
-		t.Fatalf("read the stack's addresses: %v", err)
+		tb.Fatalf("read the stack's addresses: %v", err)
 	}
 	return env
 }
