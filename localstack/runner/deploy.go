@@ -189,7 +189,7 @@ func reason(err error) error {
 func writeFile(path, content string) error {
 	// Whoever reads it sees the old content or the new one.
 	temporary := path + "." + strconv.Itoa(os.Getpid())
-	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil { //nolint:gosec // the path is the developer's own
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := os.Rename(temporary, path); err != nil {
