@@ -1,0 +1,129 @@
+// Package stacktemplate_test holds template.yaml against the code that it
+// deploys.
+package stacktemplate_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+const root = "../../"
+
+// A variable that a function reads and the template does not set is a fault
+// that only a deployment shows; one that it sets for nobody is a leftover.
+func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
+	t.Parallel()
+	reads := regexp.MustCompile(`(?:os\.Getenv|awsconf\.[A-Z]\w*)\("([A-Z_]+)"`)
+	for name, function := range functions(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, err := os.ReadFile(filepath.Join(root, "functions", name, "main.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := map[string]bool{}
+			for _, match := range reads.FindAllStringSubmatch(string(source), -1) {
+				read[match[1]] = true
+			}
+			set := slices.Sorted(maps.Keys(function.Properties.Environment.Variables))
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
+				t.Errorf("main.go and template.yaml differ (-read +set):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryFunctionIsInTheTemplate(t *testing.T) {
+	t.Parallel()
+	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, path := range mains {
+		want = append(want, filepath.Base(filepath.Dir(path)))
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(functions(t)))); diff != "" {
+		t.Errorf("functions/ and template.yaml differ (-folders +template):\n%s", diff)
+	}
+}
+
+// SQS shows a message again after the visibility timeout. Six times the
+// function's own timeout leaves its poller time to retry when throttled.
+func TestQueuesHideMessagesLongEnough(t *testing.T) {
+	t.Parallel()
+	all := resources(t)
+	checked := 0
+	for name, function := range functions(t) {
+		for _, event := range function.Properties.Events {
+			if event.Type != "SQS" {
+				continue
+			}
+			queue, _, _ := strings.Cut(event.Properties.Queue, ".")
+			visible, timeout := all[queue].Properties.VisibilityTimeout, function.Properties.Timeout
+			if timeout == 0 || visible < 6*timeout {
+				t.Errorf("%s: %s hides a message for %d s, the function takes up to %d s", name, queue, visible, timeout)
+			}
+			checked++
+		}
+	}
+	if checked == 0 {
+		t.Error("no function takes its work from a queue")
+	}
+}
+
+type resource struct {
+	Type       string `yaml:"Type"`
+	Properties struct {
+		CodeURI           string `yaml:"CodeUri"`
+		Timeout           int    `yaml:"Timeout"`
+		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
+		Environment       struct {
+			Variables map[string]yaml.Node `yaml:"Variables"`
+		} `yaml:"Environment"`
+		Events map[string]struct {
+			Type       string `yaml:"Type"`
+			Properties struct {
+				Queue string `yaml:"Queue"`
+			} `yaml:"Properties"`
+		} `yaml:"Events"`
+	} `yaml:"Properties"`
+}
+
+func resources(t *testing.T) map[string]resource {
+	t.Helper()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]resource `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		t.Fatalf("read template.yaml: %v", err)
+	}
+	return template.Resources
+}
+
+// functions returns the template's functions by the names of their folders.
+func functions(t *testing.T) map[string]resource {
+	t.Helper()
+	found := map[string]resource{}
+	for _, r := range resources(t) {
+		if r.Type == "AWS::Serverless::Function" {
+			found[filepath.Base(r.Properties.CodeURI)] = r
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("template.yaml has no functions")
+	}
+	return found
+}
