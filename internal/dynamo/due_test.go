@@ -1,0 +1,148 @@
+package dynamo_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+)
+
+func newBatch(tenant string, state campaign.BatchState, due, check time.Time) campaign.Batch {
+	return campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: newKey().MessageID(0)}, BatchID: campaign.BatchID(rand.Text())},
+		Key:      newKey(), Offsets: []int{0}, AcceptedAt: later, Due: due, NextCheck: check, State: state,
+	}
+}
+
+func accept(t *testing.T, store *dynamo.Store, b campaign.Batch) {
+	t.Helper()
+	err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMovesOfABatch(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	states := []campaign.BatchState{
+		campaign.BatchPending, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent, campaign.BatchCancelled,
+	}
+	next := later.Add(time.Hour)
+	moves := map[string]struct {
+		move func(b campaign.Batch) (bool, error)
+		from []campaign.BatchState
+		to   campaign.BatchState // "" for no change
+		next time.Time
+	}{
+		"StartRelease": {
+			func(b campaign.Batch) (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, later, next) },
+			[]campaign.BatchState{campaign.BatchPending}, campaign.BatchReleasing, next,
+		},
+		"StartRelease too early": {
+			func(b campaign.Batch) (bool, error) {
+				return store.StartRelease(t.Context(), b.BatchRef, later.Add(-time.Millisecond), next)
+			},
+			nil, "", time.Time{},
+		},
+		"EndRelease": {
+			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
+			[]campaign.BatchState{campaign.BatchReleasing}, campaign.BatchSending, next,
+		},
+		"FinishBatch": {
+			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef) },
+			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending}, campaign.BatchSent, time.Time{},
+		},
+		"MoveCheck": {
+			func(b campaign.Batch) (bool, error) { return store.MoveCheck(t.Context(), b, next) }, states, "", next,
+		},
+		"MoveCheck of another": {
+			func(b campaign.Batch) (bool, error) {
+				b.NextCheck = b.NextCheck.Add(time.Second)
+				return store.MoveCheck(t.Context(), b, next)
+			},
+			nil, "", time.Time{},
+		},
+	}
+	for name, m := range moves {
+		for _, state := range states {
+			t.Run(fmt.Sprint(name, " of ", state), func(t *testing.T) {
+				t.Parallel()
+				b := newBatch("tenant-"+rand.Text(), state, later, later)
+				accept(t, store, b)
+				moved, err := m.move(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, wantMoved := b, false
+				for _, from := range m.from {
+					if from == state {
+						wantMoved, want.NextCheck = true, m.next
+						if m.to != "" {
+							want.State = m.to
+						}
+					}
+				}
+				got, err := store.Batch(t.Context(), b.BatchRef)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" || moved != wantMoved {
+					t.Errorf("moved %v, want %v; the batch (-want +got):\n%s", moved, wantMoved, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestBatchThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	b := newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)
+	if _, err := store.Batch(t.Context(), b.BatchRef); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("error %v, want not found", err)
+	}
+	for name, move := range map[string]func() (bool, error){
+		"StartRelease": func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, later, later) },
+		"MoveCheck":    func() (bool, error) { return store.MoveCheck(t.Context(), b, later) },
+	} {
+		if moved, err := move(); moved || err != nil {
+			t.Errorf("%s: moved %v, error %v", name, moved, err)
+		}
+	}
+}
+
+func TestDue(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	tenant := "tenant#" + rand.Text() // a tenant's id may hold what separates keys
+	want := map[campaign.BatchRef]bool{}
+	for i := range 40 {
+		b := newBatch(tenant, campaign.BatchSending, later, later.Add(time.Duration(i-20)*time.Millisecond))
+		accept(t, store, b)
+		if i <= 20 {
+			want[b.BatchRef] = true
+		}
+	}
+	got := map[campaign.BatchRef]bool{}
+	for shard := range dynamo.DueShards {
+		for ref, err := range store.Due(t.Context(), shard, later) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ref.Tenant == tenant { // the table has other batches too
+				got[ref] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("what is due (-want +got):\n%s", diff)
+	}
+}
