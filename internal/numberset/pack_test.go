@@ -107,6 +107,7 @@ func TestPackedSizeOfExtremes(t *testing.T) {
 func TestUnpackRefusesCorruptBytes(t *testing.T) {
 	t.Parallel()
 	packed := mobiles(rand.New(rand.NewPCG(1, 1)), 100).Pack()
+	largest := append([]byte{0xff}, binary.AppendUvarint(nil, math.MaxUint64>>7)...)
 	tests := []struct {
 		name   string
 		packed []byte
@@ -118,10 +119,11 @@ func TestUnpackRefusesCorruptBytes(t *testing.T) {
 		{"no numbers", []byte{1, 1}},
 		{"something behind", append(slices.Clone(packed), 0)},
 		{"endless count", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
-		{"count without bytes", binary.AppendUvarint([]byte{1}, math.MaxUint64)},
+		{"count without bytes", binary.AppendUvarint([]byte{1}, 1<<50)},
 		{"rest cut off", []byte{1, 1, 0x80}},
-		{"number over 64 bits", []byte{1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}},
-		{"sum over 64 bits", append(numberset.Set{0, math.MaxUint64}.Pack()[:2], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0)},
+		{"rest over 64 bits", append([]byte{1, 1, 0xff}, binary.AppendUvarint(nil, 1<<57)...)},
+		{"sum over 64 bits", append([]byte{1, 2, 5}, largest...)},
+		{"number behind the largest", append(append([]byte{1, 2}, largest...), 0)},
 	}
 	for i := range packed {
 		if s, err := numberset.Unpack(packed[:i]); err == nil {
