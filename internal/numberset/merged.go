@@ -3,13 +3,15 @@ package numberset
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 )
 
-// Merged is the union of many sets as one sorted array. The zero value is the
-// empty union. It is not safe for concurrent use.
+// Merged is the union of many sets, as sorted arrays: one large, and one small
+// that holds what came last, so that a new set moves only the few numbers of
+// the small one. The zero value is the empty union. It is not safe for
+// concurrent use.
 type Merged struct {
-	numbers Set
+	large, recent Set    // a number may be in both
+	filter        filter // of both
 }
 
 // Add takes the numbers of packed sets in, all of them or, when one is
@@ -30,32 +32,48 @@ func (m *Merged) Add(packed ...[]byte) error {
 	return nil
 }
 
-// Insert takes the numbers of one set in. It moves every larger number once, in
-// place.
+// Insert takes the numbers of one set in.
 func (m *Merged) Insert(s Set) {
-	if len(m.numbers) == 0 {
-		m.numbers = append(m.numbers, s...)
-		return
+	insert(&m.recent, s)
+	if !m.filter.add(s) {
+		m.filter = newFilter(m.large, m.recent)
 	}
-	fresh, places := m.missing(s)
-	end := len(m.numbers)
-	m.numbers = slices.Grow(m.numbers, len(fresh))[:end+len(fresh)]
-	for i, n := range slices.Backward(fresh) {
-		at := places[i]
-		copy(m.numbers[at+i+1:], m.numbers[at:end])
-		m.numbers[at+i] = n
-		end = at
+	if len(m.recent) > max(minRecent, len(m.large)/recentShare) {
+		insert(&m.large, m.recent)
+		m.recent = m.recent[:0]
 	}
 }
 
-// missing returns the numbers of s that are not in the union, and where in it
-// each belongs.
-func (m *Merged) missing(s Set) (fresh Set, places []int) {
+// The small array is poured into the large one when it has more numbers than
+// minRecent and than one in recentShare of the large one's.
+const (
+	minRecent   = 1 << 12
+	recentShare = 16
+)
+
+// insert takes the numbers of s into t. It moves every larger number once, in
+// place.
+func insert(t *Set, s Set) {
+	fresh, places := missing(*t, s)
+	end := len(*t)
+	grown := slices.Grow(*t, len(fresh))[:end+len(fresh)]
+	for i := len(fresh) - 1; i >= 0; i-- {
+		at := places[i]
+		copy(grown[at+i+1:], grown[at:end])
+		grown[at+i] = fresh[i]
+		end = at
+	}
+	*t = grown
+}
+
+// missing returns the numbers of s that are not in t, and where in it each
+// belongs.
+func missing(t, s Set) (fresh Set, places []int) {
 	fresh, places = make(Set, 0, len(s)), make([]int, 0, len(s))
 	at := 0
 	for _, n := range s {
-		at += gallop(m.numbers[at:], n)
-		if at == len(m.numbers) || m.numbers[at] != n {
+		at += gallop(t[at:], n)
+		if at == len(t) || t[at] != n {
 			fresh, places = append(fresh, n), append(places, at)
 		}
 	}
@@ -64,22 +82,31 @@ func (m *Merged) missing(s Set) (fresh Set, places []int) {
 
 // Intersect returns the numbers of s that are in the union, nil when none is.
 func (m *Merged) Intersect(s Set) Set {
-	var common Set
-	rest := m.numbers
+	likely := make(Set, 0, len(s)/bitsPerNumber)
 	for _, n := range s {
-		rest = rest[gallop(rest, n):]
-		if len(rest) > 0 && rest[0] == n {
+		if m.filter.mayHold(n) {
+			likely = append(likely, n)
+		}
+	}
+	common := append(intersect(m.large, likely), intersect(m.recent, likely)...)
+	slices.Sort(common)
+	return slices.Compact(common)
+}
+
+func intersect(t, s Set) (common Set) {
+	for _, n := range s {
+		t = t[gallop(t, n):]
+		if len(t) > 0 && t[0] == n {
 			common = append(common, n)
 		}
 	}
 	return common
 }
 
-// Len returns how many numbers there are.
-func (m *Merged) Len() int { return len(m.numbers) }
-
 // Bytes returns how much memory the numbers take, room to grow included.
-func (m *Merged) Bytes() int { return cap(m.numbers) * int(unsafe.Sizeof(m.numbers[0])) }
+func (m *Merged) Bytes() int {
+	return 8 * (cap(m.large) + cap(m.recent) + cap(m.filter.bits))
+}
 
 // gallop returns the index of the first number that is not below n. It takes
 // steps of doubling length, so near numbers are found at once.

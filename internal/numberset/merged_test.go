@@ -67,8 +67,8 @@ func compare(t *rapid.T, merged *numberset.Merged, model map[uint64]bool, query 
 	if diff := cmp.Diff(all, merged.Intersect(all)); diff != "" && len(all) > 0 {
 		t.Fatalf("everything (-want +got):\n%s", diff)
 	}
-	if merged.Len() != len(model) || merged.Bytes() < 8*len(model) {
-		t.Fatalf("%d numbers in %d bytes, want %d numbers", merged.Len(), merged.Bytes(), len(model))
+	if merged.Bytes() < 8*len(model) {
+		t.Fatalf("%d numbers in %d bytes", len(model), merged.Bytes())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAddTakesNothingOfCorruptSets(t *testing.T) {
 	if err := merged.Add(good.Pack(), []byte("bad")); err == nil {
 		t.Error("adding a corrupt set is no error")
 	}
-	if got := merged.Intersect(good); got != nil || merged.Len() != 0 {
+	if got := merged.Intersect(good); got != nil {
 		t.Errorf("%v was taken from sets of which one is corrupt", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestMergedIsCompact(t *testing.T) {
 	for range batches {
 		merged.Insert(mobiles(r, perBatch))
 	}
-	if got, most := merged.Bytes(), merged.Len()*11; got > most {
-		t.Errorf("%d bytes for %d numbers, want %d at most", got, merged.Len(), most)
+	if got, most := merged.Bytes(), batches*perBatch*11; got > most {
+		t.Errorf("%d bytes for %d numbers, want %d at most", got, batches*perBatch, most)
 	}
 }

@@ -237,8 +237,11 @@ func batch500Figures(key benchKey, random *mathrand.Rand) ([]figure, error) {
 	first := newInstant()
 	first.forget = true
 	late, fresh := handler(grown, key), handler(first, key)
-	next := 0
-	p := compare(func() { mustAccept(late, calls[next]); next++ }, func() { mustAccept(fresh, calls[0]) }, perRound, perRound)
+	each := func(h lambda.Handler) func() {
+		next := 0
+		return func() { mustAccept(h, calls[next]); next++ }
+	}
+	p := compare(each(late), each(fresh), perRound, perRound)
 	return []figure{
 		compared("the 500th batch, warm", p, 1.5, "CPU with 1,000,000 earlier numbers and more, against a campaign's first batch"),
 		measured("the 500th batch, cold: read", float64(bytes)/(earlier*campaign.MaxMessages), "bytes/number", 4,
