@@ -19,7 +19,7 @@ TESTFLAGS ?=
 GOTESTSUM_VERSION := v1.13.0
 
 STACK      = bin/localstack --port $(PORT) --aws-port $(AWS_PORT) --rcs-port $(RCS_PORT) --sink-port $(SINK_PORT)
-TEST_STACK = bin/localstack --dir .local/test --name campaign-dispatch-test \
+TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-test \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
 	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
 

@@ -37,18 +37,20 @@ func oneLine(err error) string {
 }
 
 func run(ctx context.Context, arguments []string) error {
-	stack, campaign, command, err := parse(arguments)
+	o, err := parse(arguments)
 	if err != nil {
 		return err
 	}
+	stack := o.stack
 	defer stack.Log.Clear()
 	// The background process is this program with the same flags.
 	daemon := slices.Concat(arguments[:len(arguments)-1], []string{"daemon"})
-	switch command {
+	switch o.command {
 	case "up":
-		return up(ctx, stack, daemon, "")
+		o.campaign = ""
+		return up(ctx, o, daemon)
 	case "run":
-		return up(ctx, stack, daemon, campaign)
+		return up(ctx, o, daemon)
 	case "down":
 		return stack.Down()
 	case "logs":
@@ -58,23 +60,25 @@ func run(ctx context.Context, arguments []string) error {
 	case "daemon":
 		return stack.Serve(ctx)
 	default:
-		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", command)
+		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", o.command)
 	}
 }
 
 // up brings the stack up, and sends a campaign through it if one is given.
-func up(ctx context.Context, stack runner.Stack, daemon []string, campaign string) error {
-	env, err := stack.Up(ctx, daemon)
+func up(ctx context.Context, o options, daemon []string) error {
+	env, err := o.stack.Up(ctx, daemon)
 	if err != nil {
 		return err
 	}
-	if campaign != "" {
-		sent := demo.Demo{Env: env, File: campaign, Now: stack.Now, Log: stack.Log}
+	if o.campaign != "" {
+		sent := demo.Demo{Env: env, File: o.campaign, Now: o.stack.Now, Log: o.stack.Log}
 		if err := sent.Run(ctx); err != nil {
 			return err
 		}
 	}
-	summary(stack, env)
+	if !o.brief {
+		summary(o.stack, env)
+	}
 	return nil
 }
 
@@ -87,9 +91,18 @@ func status(stack runner.Stack) error {
 	return nil
 }
 
+// options are what the command line says.
+type options struct {
+	stack    runner.Stack
+	command  string
+	campaign string // file that run dispatches
+	brief    bool
+}
+
 // parse reads the flags and the command that follows them.
-func parse(arguments []string) (stack runner.Stack, campaign, command string, err error) {
-	stack = runner.Stack{Now: time.Now, Log: progress.New(os.Stdout, time.Now), Parameters: map[string]string{}}
+func parse(arguments []string) (options, error) {
+	o := options{stack: runner.Stack{Now: time.Now, Log: progress.New(os.Stdout, time.Now), Parameters: map[string]string{}}}
+	stack := &o.stack
 	flags := flag.NewFlagSet("localstack", flag.ContinueOnError)
 	flags.StringVar(&stack.Dir, "dir", ".local", "where the stack keeps its state")
 	flags.StringVar(&stack.Tools, "tools", ".local", "where downloaded tools and built functions are kept")
@@ -98,7 +111,8 @@ func parse(arguments []string) (stack runner.Stack, campaign, command string, er
 	flags.IntVar(&stack.Ports.AWS, "aws-port", 4566, "port of the emulator of AWS")
 	flags.IntVar(&stack.Ports.RCS, "rcs-port", 3001, "port of the provider simulator")
 	flags.IntVar(&stack.Ports.Sink, "sink-port", 3002, "port of the webhook sink")
-	flags.StringVar(&campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
+	flags.BoolVar(&o.brief, "brief", false, "leave out where everything is and what to try next")
+	flags.StringVar(&o.campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
 	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
@@ -108,12 +122,13 @@ func parse(arguments []string) (stack runner.Stack, campaign, command string, er
 		return nil
 	})
 	if err := flags.Parse(arguments); err != nil {
-		return stack, "", "", err //nolint:wrapcheck // it says all
+		return o, err
 	}
 	if flags.NArg() != 1 {
-		return stack, "", "", errors.New("give one command: up, run, down, logs or status")
+		return o, errors.New("give one command: up, run, down, logs or status")
 	}
-	return stack, campaign, flags.Arg(0), nil
+	o.command = flags.Arg(0)
+	return o, nil
 }
 
 // summary tells where everything is, and what to try next.

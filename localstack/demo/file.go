@@ -84,7 +84,7 @@ func readCSV(text []byte) ([]Message, error) {
 			return messages, nil
 		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the line
+			return nil, err
 		}
 		messages = append(messages, messageOf(columns, row))
 	}

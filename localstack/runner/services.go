@@ -61,7 +61,7 @@ func (s Stack) sink() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sink.New(secret, s.Now) //nolint:wrapcheck // it says all
+	return sink.New(secret, s.Now)
 }
 
 func (s Stack) webhookSecret() (string, error) {
