@@ -182,3 +182,19 @@ func TestAddressesWithoutAGateway(t *testing.T) {
 		t.Errorf("base over TLS %s", got)
 	}
 }
+
+func TestExactDoesNotRedirect(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	h := gateway.Exact(mux, http.NotFoundHandler())
+	for path, status := range map[string]int{
+		"/": 200, "/a/b": 200, "/a%2Fb": 200, "//": 404, "/a//b": 404, "/a/../b": 404, "/a/": 404, "/./a": 404,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+path, http.NoBody))
+		if w.Code != status {
+			t.Errorf("%s: %d, want %d", path, w.Code, status)
+		}
+	}
+}
