@@ -17,6 +17,7 @@ PACKAGES  ?= ./...
 TESTFLAGS ?=
 
 GOTESTSUM_VERSION := v1.13.0
+GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 
 STACK      = bin/localstack --port $(PORT) --aws-port $(AWS_PORT) --rcs-port $(RCS_PORT) --sink-port $(SINK_PORT)
 TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-test \
@@ -51,15 +52,15 @@ bin/localstack:
 	@go build -o $@ ./localstack
 
 .PHONY: test
-test: bin/localstack bin/gotestsum ## all tests, on a stack of their own (PACKAGES=./internal/phone for some)
+test: bin/localstack $(GOTESTSUM) ## all tests, on a stack of their own (PACKAGES=./internal/phone for some)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/test/stack.env' bin/gotestsum --format pkgname -- -timeout 15m $(TESTFLAGS) $(PACKAGES)
+	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname -- -timeout 15m $(TESTFLAGS) $(PACKAGES)
 
-bin/gotestsum: Makefile
+$(GOTESTSUM):
 	@echo "installing gotestsum $(GOTESTSUM_VERSION)"
 	@GOBIN='$(CURDIR)/bin' go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
-	@touch $@
+	@mv bin/gotestsum $@
 
 # What an operator does, on the local stack or with ENV=staging or production on
 # AWS. Each takes the variables that its line names, and says what is missing.

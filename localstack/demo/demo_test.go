@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/progress"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// demoEnv is the stack with a credential of the test's own: the seeded one may
+// get only so many tokens a minute.
+func demoEnv(t *testing.T) stackenv.Env {
+	t.Helper()
+	env := maps.Clone(stackenv.Load(t))
+	secret := rand.Text()
+	sum := sha256.Sum256([]byte(secret))
+	c := campaign.Credential{
+		ClientID: "rcs_" + rand.Text(), Tenant: env["TENANT"], Name: "demo", SecretHash: sum[:],
+		Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
+	}
+	if err := newWatcher(env, time.Now).store.SaveCredential(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	env["CLIENT_ID"], env["CLIENT_SECRET"] = c.ClientID, secret
+	return env
+}
+
+func TestRunFollowsACampaignToItsEnd(t *testing.T) {
+	t.Parallel()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, "a.csv", strings.Join([]string{
+		"phone,uid,nome,pedido",
+		"+5511987650001,1,Ana,BR-1",
+		"11987650002,2,Bia,BR-2",
+		"+5511900000001,3,Cid,BR-3", // never reached
+		"12345,4,Davi,BR-4",
+	}, "\n"))
+	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
+	if err := d.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`rejected "12345"`, "3 accepted, 1 rejected", "the provider accepted 2 messages, 1 failed", "failed: 1 × ",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is missing in what it wrote:\n%s", want, text)
+		}
+	}
+}
