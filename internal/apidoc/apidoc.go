@@ -44,7 +44,7 @@ func (s *Service) ServeDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	_, err = w.Write(body)
+	_, err = w.Write(body) //nolint:gosec // it is JSON, and not HTML
 	return err
 }
 

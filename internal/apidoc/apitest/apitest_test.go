@@ -66,6 +66,7 @@ func run(t *testing.T, e exchange) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = res.Body.Close() }()
 	if body, err := io.ReadAll(res.Body); err != nil || string(body) != e.answer {
 		t.Errorf("the answer's body came out different: %v", err)
 	}
