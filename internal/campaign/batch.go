@@ -6,6 +6,7 @@ package campaign
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -73,7 +74,7 @@ func (k BatchKey) MessageID(index int) string {
 	u[7] = k[6]
 	u[8] = 0x80
 	copy(u[9:12], k[7:10])
-	u[14], u[15] = byte(index>>8), byte(index)
+	binary.BigEndian.PutUint16(u[14:], uint16(index)) //nolint:gosec // an index is below MaxMessages
 	h := hex.EncodeToString(u[:])
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -21,18 +21,41 @@ func TestLease(t *testing.T) {
 		turn    campaign.Turn
 		next    time.Time
 	}{
-		"the first turn begins at once": {campaign.Pace{}, 5, 100,
-			campaign.Turn{Start: noon, Every: 10 * time.Millisecond}, noon.Add(50 * time.Millisecond)},
-		"the next one follows it": {busy, 100, 100,
-			campaign.Turn{Start: noon.Add(3 * time.Second), Every: 10 * time.Millisecond}, noon.Add(4 * time.Second)},
-		"after a while nobody has to wait": {campaign.Pace{Every: time.Millisecond, Next: noon.Add(-time.Second)}, 1, 1000,
-			campaign.Turn{Start: noon, Every: time.Millisecond}, noon.Add(time.Millisecond)},
-		"a slowed agent stays slow": {campaign.Pace{Every: time.Second}, 2, 100,
-			campaign.Turn{Start: noon, Every: time.Second}, noon.Add(2 * time.Second)},
-		"a lowered rate counts at once": {campaign.Pace{Every: time.Millisecond}, 2, 2,
-			campaign.Turn{Start: noon, Every: 500 * time.Millisecond}, noon.Add(time.Second)},
-		"a slowed agent without a rate": {campaign.Pace{Every: time.Millisecond}, 3, 0,
-			campaign.Turn{Start: noon, Every: time.Millisecond}, noon.Add(3 * time.Millisecond)},
+		"the first turn begins at once": {
+			campaign.Pace{},
+			5, 100,
+			campaign.Turn{Start: noon, Every: 10 * time.Millisecond},
+			noon.Add(50 * time.Millisecond),
+		},
+		"the next one follows it": {
+			busy, 100, 100,
+			campaign.Turn{Start: noon.Add(3 * time.Second), Every: 10 * time.Millisecond},
+			noon.Add(4 * time.Second),
+		},
+		"after a while nobody has to wait": {
+			campaign.Pace{Every: time.Millisecond, Next: noon.Add(-time.Second)},
+			1, 1000,
+			campaign.Turn{Start: noon, Every: time.Millisecond},
+			noon.Add(time.Millisecond),
+		},
+		"a slowed agent stays slow": {
+			campaign.Pace{Every: time.Second},
+			2, 100,
+			campaign.Turn{Start: noon, Every: time.Second},
+			noon.Add(2 * time.Second),
+		},
+		"a lowered rate counts at once": {
+			campaign.Pace{Every: time.Millisecond},
+			2, 2,
+			campaign.Turn{Start: noon, Every: 500 * time.Millisecond},
+			noon.Add(time.Second),
+		},
+		"a slowed agent without a rate": {
+			campaign.Pace{Every: time.Millisecond},
+			3, 0,
+			campaign.Turn{Start: noon, Every: time.Millisecond},
+			noon.Add(3 * time.Millisecond),
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -237,7 +238,7 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 
 // repeat answers a call whose idempotency key has an answer already.
 func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {
-	if string(a.BodyHash) != string(c.bodyHash[:]) {
+	if !bytes.Equal(a.BodyHash, c.bodyHash[:]) {
 		return nil, &gateway.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
 			Detail: "this Idempotency-Key was used with another body: use a new key for a new call",

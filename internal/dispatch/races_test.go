@@ -3,8 +3,8 @@ package dispatch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -81,8 +81,8 @@ func TestRacingCallsHaveOneWinner(t *testing.T) {
 			return fields{"campaignId": id, "name": "n", "batch": "b", "messages": messages(11987654321+i, 1)}
 		}, []string{"batch_already_used"}},
 		"batches that share one number": {true, func(id string, i int) fields {
-			return fields{"campaignId": id, "name": "n", "batch": fmt.Sprint(i),
-				"messages": append(messages(11987654321, 1), messages(21987654321+i, 1)...)}
+			shared := append(messages(11987654321, 1), messages(21987654321+i, 1)...)
+			return fields{"campaignId": id, "name": "n", "batch": strconv.Itoa(i), "messages": shared}
 		}, []string{"number_already_dispatched"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestRacingCallsWithDisjointNumbersAreAllAccepted(t *testing.T) {
 			}
 			bodies := make([]string, racers)
 			for i := range bodies {
-				bodies[i] = b.body(fields{"campaignId": id, "name": "n", "batch": fmt.Sprint(i), "messages": messages(11987650000+100*i, 100)})
+				bodies[i] = b.body(fields{"campaignId": id, "name": "n", "batch": strconv.Itoa(i), "messages": messages(11987650000+100*i, 100)})
 			}
 			for i, r := range race(b, bodies) {
 				if r.status != http.StatusAccepted {

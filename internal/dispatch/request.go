@@ -274,12 +274,10 @@ func blank(b []byte) bool {
 
 func (r *reader) vars(i int) (part [2]int, err error) {
 	part = [2]int{len(r.req.vars), len(r.req.vars)}
-	switch r.scan.Peek() {
-	case jsonscan.Object:
-	case jsonscan.Null:
+	if kind := r.scan.Peek(); kind == jsonscan.Null {
 		_, err = r.scan.Raw()
 		return part, err
-	default:
+	} else if kind != jsonscan.Object {
 		return part, r.wrongType(messagePointer(i, "vars"), "must be an object")
 	}
 	err = r.object(func(name []byte) (err error) {

@@ -2,8 +2,9 @@ package dispatch_test
 
 import (
 	"encoding/csv"
-	"fmt"
+	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,7 +197,7 @@ func TestANumberOfAnyEarlierBatchIsRefused(t *testing.T) {
 	b.post(b.body(call)).accepted(t)
 	b.post(b.body(merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)}))).accepted(t)
 	for phone, status := range map[int]int{21987654321: 409, 11987654322: 409, 31987654321: 202} {
-		got := b.post(b.body(merge(call, fields{"batch": fmt.Sprint(phone), "messages": messages(phone, 1)})))
+		got := b.post(b.body(merge(call, fields{"batch": strconv.Itoa(phone), "messages": messages(phone, 1)})))
 		if got.status != status {
 			t.Errorf("%d: answered %d %s, want %d", phone, got.status, got.body, status)
 		}
@@ -208,13 +209,8 @@ func TestANumberOfAnyEarlierBatchIsRefused(t *testing.T) {
 }
 
 func merge(base, changes fields) fields {
-	all := fields{}
-	for name, value := range base {
-		all[name] = value
-	}
-	for name, value := range changes {
-		all[name] = value
-	}
+	all := maps.Clone(base)
+	maps.Copy(all, changes)
 	return all
 }
 
@@ -279,8 +275,13 @@ func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
 		cells = append(cells, row[:3])
 	}
 	want := [][]string{
-		{"line", "phone", "uid"}, {"2", "+1", "'=1+1"}, {"3", "'=cmd()", "'=1+1"}, {"4", "'-1", "'=1+1"},
-		{"5", "'@x", "'=1+1"}, {"6", "'\tx", "'=1+1"}, {"7", "'+a", "'=1+1"},
+		{"line", "phone", "uid"},
+		{"2", "+1", "'=1+1"},
+		{"3", "'=cmd()", "'=1+1"},
+		{"4", "'-1", "'=1+1"},
+		{"5", "'@x", "'=1+1"},
+		{"6", "'\tx", "'=1+1"},
+		{"7", "'+a", "'=1+1"},
 	}
 	if diff := cmp.Diff(want, cells); diff != "" {
 		t.Errorf("error file (-want +got):\n%s", diff)
@@ -379,7 +380,8 @@ func TestAnotherTemplateAndScheduleBelongToTheirBatch(t *testing.T) {
 	b := newBench(t)
 	id := newUUID()
 	b.post(b.body(fields{"campaignId": id, "name": "n"})).accepted(t)
-	b.post(b.body(fields{"campaignId": id, "name": "n", "batch": "2", "templateId": b.template, "schedule": "2026-11-22T10:00:00Z",
+	b.post(b.body(fields{
+		"campaignId": id, "name": "n", "batch": "2", "templateId": b.template, "schedule": "2026-11-22T10:00:00Z",
 		"messages": []fields{{"phone": "21987654321", "uid": "u", "vars": fields{"nome": "A", "pedido": 1}}},
 	})).accepted(t)
 	first, second := b.handoffs.batches[0], b.handoffs.batches[1]

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -184,7 +185,7 @@ func encode(t *testing.T, v any) string {
 func messages(first, n int) []fields {
 	all := make([]fields, n)
 	for i := range all {
-		all[i] = fields{"phone": fmt.Sprint(first + i), "uid": fmt.Sprintf("u%d", i)}
+		all[i] = fields{"phone": strconv.Itoa(first + i), "uid": fmt.Sprintf("u%d", i)}
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func newFilter(sets ...Set) filter {
 	for _, s := range sets {
 		held += len(s)
 	}
-	words := 1 << bits.Len(uint(2*held*bitsPerNumber/64)) //nolint:gosec // a length is not negative
+	words := 1 << bits.Len(uint(2*held*bitsPerNumber/64))
 	f := filter{bits: make([]uint64, words)}
 	for _, s := range sets {
 		f.add(s)
@@ -51,6 +51,6 @@ func newFilter(sets ...Set) filter {
 
 // place spreads the numbers over the bits by Fibonacci hashing.
 func (f *filter) place(n uint64) (word int, bit uint64) {
-	h := n * 0x9e3779b97f4a7c15 >> (64 - 6 - bits.TrailingZeros(uint(len(f.bits)))) //nolint:gosec // a length is not negative
-	return int(h >> 6), 1 << (h & 63)                                               //nolint:gosec // below the length of bits
+	h := n * 0x9e3779b97f4a7c15 >> (64 - 6 - bits.TrailingZeros(uint(len(f.bits))))
+	return int(h >> 6), 1 << (h & 63)
 }

@@ -34,13 +34,18 @@ func (m *Merged) Add(packed ...[]byte) error {
 
 // Insert takes the numbers of one set in.
 func (m *Merged) Insert(s Set) {
-	insert(&m.recent, s)
-	if !m.filter.add(s) {
-		m.filter = newFilter(m.large, m.recent)
+	limit := max(minRecent, len(m.large)/recentShare)
+	if len(s) > limit {
+		insert(&m.large, s)
+	} else {
+		insert(&m.recent, s)
 	}
-	if len(m.recent) > max(minRecent, len(m.large)/recentShare) {
+	if len(m.recent) > limit {
 		insert(&m.large, m.recent)
 		m.recent = m.recent[:0]
+	}
+	if !m.filter.add(s) {
+		m.filter = newFilter(m.large, m.recent)
 	}
 }
 
@@ -57,10 +62,10 @@ func insert(t *Set, s Set) {
 	fresh, places := missing(*t, s)
 	end := len(*t)
 	grown := slices.Grow(*t, len(fresh))[:end+len(fresh)]
-	for i := len(fresh) - 1; i >= 0; i-- {
+	for i, n := range slices.Backward(fresh) {
 		at := places[i]
 		copy(grown[at+i+1:], grown[at:end])
-		grown[at+i] = fresh[i]
+		grown[at+i] = n
 		end = at
 	}
 	*t = grown

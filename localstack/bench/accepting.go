@@ -11,6 +11,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,10 +28,12 @@ import (
 )
 
 const (
-	baseURL    = "https://api.example.test"
-	tenantID   = "bench"
-	clientID   = "rcs_bench"
-	templateID = "6b0f6a6e-5d0a-4c7c-9a52-0d6f2f5b9a11"
+	baseURL      = "https://api.example.test"
+	tenantID     = "bench"
+	clientID     = "rcs_bench"
+	campaignID   = "0b5c8f2e-31f1-4f3c-8a67-1f0e2d3c4b5a"
+	campaignName = "Natal 2026"
+	templateID   = "6b0f6a6e-5d0a-4c7c-9a52-0d6f2f5b9a11"
 )
 
 // instant is an AWS that answers at once: it keeps what one campaign's calls
@@ -85,11 +88,13 @@ func newBenchKey() (benchKey, error) {
 	return benchKey{private, key}, err
 }
 
-func (k benchKey) token() (string, error) {
+func (k benchKey) token() (string, error) { return k.tokenOf(tenantID) }
+
+func (k benchKey) tokenOf(tenant string) (string, error) {
 	now := time.Now()
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
 		"iss": baseURL, "aud": accesstoken.Audience(baseURL), "sub": clientID, "client_id": clientID, "jti": "1",
-		"scope": campaign.ScopeDispatch, "tenant": tenantID, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"scope": campaign.ScopeDispatch, "tenant": tenant, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	t.Header["kid"], t.Header["typ"] = k.key.ID, "at+jwt"
 	return t.SignedString(k.private)
@@ -145,7 +150,7 @@ func event(token, batch string, numbers []uint64) ([]byte, error) {
 	}
 	var body bytes.Buffer
 	err := json.NewEncoder(&body).Encode(map[string]any{
-		"campaignId": "0b5c8f2e-31f1-4f3c-8a67-1f0e2d3c4b5a", "name": "Natal 2026", "templateId": templateID,
+		"campaignId": campaignID, "name": campaignName, "templateId": templateID,
 		"batch": batch, "messages": messages,
 	})
 	if err != nil {
@@ -199,7 +204,7 @@ func manyCallsFigure(key benchKey, random *mathrand.Rand) (figure, error) {
 	for start := 0; start < calls; start += window {
 		var each []time.Duration
 		for i := start; i < start+window; i++ {
-			call, err := event(token, fmt.Sprint(i), numbers[i:i+1])
+			call, err := event(token, strconv.Itoa(i), numbers[i:i+1])
 			if err != nil {
 				return figure{}, err
 			}
@@ -253,7 +258,7 @@ func batch500Figures(key benchKey, random *mathrand.Rand) ([]figure, error) {
 // how many bytes their sets take.
 func grow(numbers []uint64) (aws *instant, bytes int) {
 	aws = newInstant()
-	aws.name = "Natal 2026"
+	aws.name = campaignName
 	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
 		packed := numberset.New(part).Pack()
 		bytes += len(packed)
@@ -265,7 +270,7 @@ func grow(numbers []uint64) (aws *instant, bytes int) {
 // batches returns full calls of the numbers, each a batch of its own.
 func batches(token string, first int, numbers []uint64) (calls [][]byte, err error) {
 	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
-		call, err := event(token, fmt.Sprint(first+len(calls)), part)
+		call, err := event(token, strconv.Itoa(first+len(calls)), part)
 		if err != nil {
 			return nil, err
 		}

@@ -47,6 +47,7 @@ func parts() []part {
 		{"large", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
 			return batch500Figures(key, random)
 		}},
+		{"cost", costFigures},
 		{"start", func(ctx context.Context, _ benchKey, _ *mathrand.Rand) ([]figure, error) { return startFigures(ctx) }},
 	}
 }

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+//go:embed prices.json
+var priceList []byte
+
+// units are what AWS bills. The names are those of the price list.
+type units struct {
+	Writes        float64 `json:"dynamoDBWriteUnits"`
+	Reads         float64 `json:"dynamoDBReadUnits"`
+	SQSRequests   float64 `json:"sqsRequests"`
+	Puts          float64 `json:"s3Puts"`
+	Gets          float64 `json:"s3Gets"`
+	Invocations   float64 `json:"lambdaRequests"`
+	GBSeconds     float64 `json:"lambdaGBSeconds"`
+	APICalls      float64 `json:"apiCalls"`
+	Schedules     float64 `json:"schedules"`
+	KMSSignatures float64 `json:"kmsSignatures"`
+}
+
+func (u *units) add(calls []meteredCall) {
+	for _, c := range calls {
+		u.Writes += c.writes
+		u.Reads += c.reads
+		u.SQSRequests += c.sqsRequests
+		u.Puts += c.puts
+		u.Gets += c.gets
+		u.Schedules += c.schedules
+		u.KMSSignatures += c.kmsSignature
+	}
+}
+
+// dollars prices the units.
+func (u units) dollars(p units) float64 {
+	return u.Writes*p.Writes + u.Reads*p.Reads + u.SQSRequests*p.SQSRequests + u.Puts*p.Puts + u.Gets*p.Gets +
+		u.Invocations*p.Invocations + u.GBSeconds*p.GBSeconds + u.APICalls*p.APICalls + u.Schedules*p.Schedules +
+		u.KMSSignatures*p.KMSSignatures
+}
+
+// What cannot be seen on this machine is assumed.
+const (
+	awsRoundTrip      = 8 * time.Millisecond   // one AWS call within a region
+	providerRoundTrip = 150 * time.Millisecond // one message to the provider
+	sendConcurrency   = 64
+	framesPerSend     = 5 // frames that one call of send gets
+
+	dispatchGB = 1.0
+	releaseGB  = 0.25
+	sendGB     = 0.5
+
+	apiChunk = 512 << 10
+	million  = 1_000_000
+)
+
+// plant is the service in one process, on the stack's tables and bucket, with
+// metered clients and queues of its own that no function reads.
+type plant struct {
+	meter    *meter
+	dispatch lambda.Handler
+	release  release.Releaser
+	send     *send.Sender
+	releases *tee
+	frames   *tee
+	token    string
+	template string
+}
+
+// tee puts messages on a queue and keeps them for the next stage.
+type tee struct {
+	queue  *queue.Queue
+	bodies [][]byte
+}
+
+func (t *tee) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
+	t.bodies = append(t.bodies, body)
+	return t.queue.Send(ctx, group, body, delay)
+}
+
+func (t *tee) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	t.bodies = append(t.bodies, bodies...)
+	return t.queue.SendAll(ctx, group, bodies)
+}
+
+// take returns the tasks that were put on the queue.
+func take[T any](t *tee) (tasks []T, err error) {
+	for _, body := range t.bodies {
+		var task T
+		if err := json.Unmarshal(body, &task); err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, task)
+	}
+	t.bodies = nil
+	return tasks, nil
+}
+
+var errNoStack = errors.New("no stack: run `make bench`, or set " + stackenv.Variable)
+
+func newPlant(ctx context.Context, key benchKey) (*plant, error) {
+	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoStack, err)
+	}
+	m := &meter{}
+	cfg := env.AWS()
+	m.attach(&cfg)
+	p := &plant{meter: m}
+	if p.releases, err = newTee(ctx, cfg, "bench-releases"); err != nil {
+		return nil, err
+	}
+	if p.frames, err = newTee(ctx, cfg, "bench-frames"); err != nil {
+		return nil, err
+	}
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	p.dispatch = dispatchOn(store, blobs, p.releases, key)
+	p.release = release.Releaser{Store: store, Frames: p.frames, Releases: p.releases, SweepAfter: time.Hour, Now: time.Now}
+	p.send = &send.Sender{
+		Batches: store, Directory: store, Paces: store, Blobs: blobs, Recorder: outcome.Recorder{Store: store}, Queue: p.frames,
+		Provider: &rcs.Client{
+			URL: env["RCS_URL"], Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
+		},
+		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+	}
+	return p, p.seed(ctx, store, env["TENANT"], key)
+}
+
+func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
+	client := sqs.NewFromConfig(cfg)
+	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(name)})
+	if err != nil {
+		return nil, fmt.Errorf("create queue %s: %w", name, err)
+	}
+	return &tee{queue: &queue.Queue{Client: client, URL: aws.ToString(out.QueueUrl)}}, nil
+}
+
+func dispatchOn(store *dynamo.Store, blobs *blob.Store, releases *tee, key benchKey) lambda.Handler {
+	service := &dispatch.Service{
+		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
+		Handoff: handoff.Releaser{Queue: releases}, Earlier: &dispatch.Earlier{Limit: 128 << 20},
+		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
+	return gateway.Lambda(mux)
+}
+
+// seed makes a credential and a template of the stack's demo tenant, which has
+// an agent.
+func (p *plant) seed(ctx context.Context, store *dynamo.Store, tenant string, key benchKey) (err error) {
+	if p.token, err = key.tokenOf(tenant); err != nil {
+		return err
+	}
+	err = store.SaveCredential(ctx, campaign.Credential{
+		ClientID: clientID, Tenant: tenant, Name: "bench", SecretHash: make([]byte, 32), Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	p.template = newUUID()
+	template := newInstant().template
+	template.ID, template.Tenant, template.Name = p.template, tenant, "bench"
+	_, err = store.PutTemplate(ctx, template)
+	return err
+}
+
+// cost is what was seen of one batch of 2,000 messages on its way.
+type cost struct {
+	handOff  units // up to the hand-off
+	provider units // from there to the provider's acceptance
+	chain    int   // AWS calls of the dispatch call that waited for one another
+}
+
+// batch dispatches one full batch and sends it.
+func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
+	p.meter.take()
+	started := cpuTime()
+	mustAccept(p.dispatch, call)
+	cpu := cpuTime() - started
+	calls := p.meter.take()
+	c.chain = depth(calls)
+	c.handOff.add(calls)
+	c.handOff.APICalls = float64((len(call) + apiChunk - 1) / apiChunk)
+	c.handOff.Invocations = 1
+	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*awsRoundTrip).Seconds()
+	if err := p.deliver(ctx, &c.provider); err != nil {
+		return c, err
+	}
+	c.provider.add(p.meter.take())
+	return c, nil
+}
+
+func (p *plant) deliver(ctx context.Context, u *units) error {
+	releases, err := take[campaign.ReleaseTask](p.releases)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.release.Handle(ctx, releases)...); err != nil {
+		return err
+	}
+	u.invoke(releaseGB, 6*awsRoundTrip)
+	frames, err := take[campaign.SendTask](p.frames)
+	if err != nil {
+		return err
+	}
+	for tasks := range slices.Chunk(frames, framesPerSend) {
+		if err := errors.Join(p.send.Handle(ctx, tasks)...); err != nil {
+			return err
+		}
+		waves := (len(tasks)*campaign.FrameSize + sendConcurrency - 1) / sendConcurrency
+		u.invoke(sendGB, time.Duration(waves)*providerRoundTrip+5*awsRoundTrip)
+	}
+	if len(p.frames.bodies) > 0 {
+		return errors.New("the simulator did not take every message: is the stack's behaviour changed?")
+	}
+	return nil
+}
+
+// invoke counts a function call by a queue: a receive and a delete beside it.
+func (u *units) invoke(gigabytes float64, duration time.Duration) {
+	u.Invocations++
+	u.SQSRequests += 2
+	u.GBSeconds += gigabytes * duration.Seconds()
+}
+
+// costBatches is how many full batches of one campaign are metered, after the
+// one that creates it.
+const costBatches = 5
+
+func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
+	var prices units
+	if err := json.Unmarshal(priceList, &prices); err != nil {
+		return nil, fmt.Errorf("read the prices: %w", err)
+	}
+	p, err := newPlant(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := p.calls(mobiles(random, (costBatches+1)*campaign.MaxMessages))
+	if err != nil {
+		return nil, err
+	}
+	var all []cost
+	for _, call := range calls {
+		c, err := p.batch(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return costTable(all[1:], prices), nil
+}
+
+// calls are full calls of one campaign, whose first creates it.
+func (p *plant) calls(numbers []uint64) (calls [][]byte, err error) {
+	id, name := newUUID(), "bench "+rand.Text()
+	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
+		call, err := event(p.token, fmt.Sprintf("batch %d", len(calls)), part)
+		if err != nil {
+			return nil, err
+		}
+		text := strings.NewReplacer(campaignID, id, templateID, p.template, campaignName, name).Replace(string(call))
+		calls = append(calls, []byte(text))
+	}
+	return calls, nil
+}
+
+func costTable(all []cost, prices units) []figure {
+	const perMillion = float64(million) / campaign.MaxMessages
+	var chain int
+	var writes, handOff, provider float64
+	for _, c := range all {
+		chain = max(chain, c.chain)
+		writes = max(writes, c.handOff.Writes)
+		handOff += c.handOff.dollars(prices) / float64(len(all))
+		provider += c.provider.dollars(prices) / float64(len(all))
+	}
+	token := units{KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05}.dollars(prices)
+	handOff = handOff*perMillion + token
+	assumed := fmt.Sprintf("metered calls × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
+		awsRoundTrip, providerRoundTrip)
+	return []figure{
+		measured("AWS round trips of a dispatch call, warm", float64(chain), "in a row", 4, "longest chain of calls that waited for one another"),
+		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests"),
+		measured("1,000,000 messages to the hand-off", handOff, "dollars", 0.02, assumed),
+		measured("1,000,000 messages to the provider", handOff+provider*perMillion, "dollars", 0, assumed),
+	}
+}
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
