@@ -46,16 +46,15 @@ func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
 	return turn, p
 }
 
-// Slow halves the rate because a message was throttled, once a second at most.
-// An agent without a pace had one message every so often.
+// Slow halves the rate because a message was throttled that went at one every so
+// often, once a second at most. What went faster than the pace is by now says
+// nothing against it.
 func (p Pace) Slow(now time.Time, every time.Duration) Pace {
-	if now.Sub(p.SlowedAt) < slowOnce {
+	slower := min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
+	if slower <= p.Every || now.Sub(p.SlowedAt) < slowOnce {
 		return p
 	}
-	if p.Every > 0 {
-		every = p.Every
-	}
-	p.Every = min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
+	p.Every = slower
 	p.SlowedAt = now.Truncate(time.Millisecond)
 	if p.Next.Before(now) {
 		p.Next = p.SlowedAt

@@ -108,8 +108,11 @@ func TestSlow(t *testing.T) {
 	if again := p.Slow(noon.Add(999*time.Millisecond), time.Millisecond); again != p {
 		t.Errorf("within a second it was halved twice: %v", again)
 	}
+	if faster := p.Slow(noon.Add(time.Second), 9*time.Millisecond); faster != p {
+		t.Errorf("what went faster than its pace slowed it to %v", faster)
+	}
 	for i := range 20 {
-		p = p.Slow(noon.Add(time.Duration(i+1)*time.Second), 0)
+		p = p.Slow(noon.Add(time.Duration(i+1)*time.Second), p.Every)
 	}
 	if p.Every != time.Second {
 		t.Errorf("the slowest pace is one message every %v, want 1s", p.Every)

@@ -16,8 +16,8 @@ const (
 	// window is how far away a turn may be for its message to be waited for. To
 	// wait longer costs more than to come back.
 	window = 5 * time.Second
-	// lateness is how late a task may be and still use the turn that it holds:
-	// the turns of others stand in its place.
+	// lateness is how late a task may be and still use the turn that it holds,
+	// from now on: for that long, the turns of others may come at the same time.
 	lateness = 10 * time.Second
 	// leaseTries is how many lost races for an agent's pace are run again.
 	leaseTries = 50
@@ -95,7 +95,7 @@ func (s *Sender) takeTurns(ctx context.Context, r *run) error {
 	}
 	now, n := s.Now(), 0
 	for _, p := range r.parts {
-		if p.task.Turn.Start.Before(now.Add(-lateness)) {
+		if stale(p.task.Turn, now, r.channel.Pace) {
 			p.task.Turn = campaign.Turn{}
 			n += len(p.now)
 		}
@@ -106,12 +106,24 @@ func (s *Sender) takeTurns(ctx context.Context, r *run) error {
 	}
 	for _, p := range r.parts {
 		if p.task.Turn == (campaign.Turn{}) {
-			p.task.Turn = campaign.Turn{Start: turn.Start, Every: turn.Every}
+			p.task.Turn = turn
 			turn.Start = turn.At(len(p.now))
 		}
+		if p.task.Turn.Start.Before(now) {
+			p.task.Turn.Start = now
+		}
 		p.split(p.task.Turn, now.Add(window))
+		if r.every == 0 || p.every < r.every {
+			r.every = p.every
+		}
 	}
 	return nil
+}
+
+// stale tells whether a turn may not be used any more: it is long over, or goes
+// faster than its agent may by now.
+func stale(t campaign.Turn, now time.Time, pace campaign.Pace) bool {
+	return t.Start.Before(now.Add(-lateness)) || t.Every < pace.Every
 }
 
 // split gives the part's messages their turns, and puts aside those after end.

@@ -143,13 +143,17 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 	}
 }
 
-// adaptation is what the run's answers make of a pace.
+// adaptation is what the run's answers make of a pace. An agent that had none
+// was as fast as this run.
 func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
-	now, taken := s.Now(), len(r.changes())
+	now, answers := s.Now(), r.answers()
 	if r.throttled.Load() > 0 {
-		every := now.Sub(r.started) / time.Duration(taken+1)
+		every := r.every
+		if every == 0 {
+			every = now.Sub(r.started) / time.Duration(answers)
+		}
 		return func(p campaign.Pace) campaign.Pace { return p.Slow(now, every) }
 	}
-	frames := (taken + campaign.FrameSize - 1) / campaign.FrameSize
+	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
 	return func(p campaign.Pace) campaign.Pace { return p.Ease(frames, r.channel.Agent.Rate) }
 }

@@ -16,6 +16,7 @@ type run struct {
 	channel   campaign.Channel
 	template  campaign.Template
 	pace      campaign.Pace // of the agent, as last seen
+	every     time.Duration // between two messages of the run, 0 for no limit
 	parts     []*part
 	slots     chan struct{} // one is taken by each message being sent
 	started   time.Time
@@ -74,6 +75,17 @@ func (r *run) changes() []campaign.Change {
 		}
 	}
 	return changes
+}
+
+// answers is the number of messages that the provider was asked to take.
+func (r *run) answers() int {
+	n := 0
+	for _, j := range r.jobs() {
+		if j.settled() || j.code != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // report logs what came of the run in numbers.

@@ -1,0 +1,243 @@
+package send_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/send"
+)
+
+const (
+	sweepAfter   = 10 * time.Minute
+	queueLatency = 100 * time.Millisecond
+)
+
+var errBroken = errors.New("broken")
+
+// rig is all that a sender needs, in memory, for one batch. Within a bubble of
+// testing/synctest its clock runs as fast as it can.
+type rig struct {
+	mu       sync.Mutex
+	batch    campaign.Batch
+	channel  campaign.Channel
+	pace     campaign.Pace
+	outcomes map[int]campaign.Change
+	payload  []byte
+	queued   []queued
+	sends    []sent
+	inFlight int
+	most     int // messages in flight at once
+	channels int // reads of the channel
+
+	// What the test wants to happen, nil for nothing special.
+	provider  func(d campaign.Delivery, calls int) error
+	recordErr error
+	queueErr  error
+	blobErr   error
+	latency   time.Duration
+
+	// functions get what is queued, where there are any.
+	functions *send.Sender
+	running   sync.WaitGroup
+}
+
+type queued struct {
+	task  campaign.SendTask
+	delay time.Duration
+	from  time.Time
+}
+
+type sent struct {
+	id    string
+	phone string
+	text  string
+	ttl   time.Duration
+	at    time.Time
+	err   error
+}
+
+func newRig(messages int) *rig {
+	g := &rig{outcomes: map[int]campaign.Change{}}
+	g.channel = campaign.Channel{Tenant: campaign.Tenant{ID: "t", AgentID: "a"}, Agent: campaign.Agent{ID: "a"}}
+	g.batch = campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
+		Key:      campaign.BatchKey{1, 2, 3}, TemplateID: "template", TemplateVersion: 2, Accepted: messages,
+		State: campaign.BatchSending, NextCheck: time.Now().Add(sweepAfter),
+	}
+	var w payload.Writer
+	for i := range messages {
+		w.Add(5511900000000+uint64(i), nil, [][]byte{[]byte(strconv.Itoa(i))})
+	}
+	g.payload, g.batch.Offsets = w.Finish()
+	return g
+}
+
+func (g *rig) sender() *send.Sender {
+	return &send.Sender{
+		Batches: g, Directory: g, Paces: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, Queue: g,
+		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
+	}
+}
+
+// frame is the task of a frame as release writes it.
+func (g *rig) frame(n int) campaign.SendTask {
+	return campaign.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
+}
+
+func (g *rig) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.batch, nil
+}
+
+func (g *rig) Books(_ context.Context, _ campaign.BatchKey, frames []int) (campaign.Books, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	books := campaign.Books{Frames: map[int]campaign.FrameState{}}
+	for _, f := range frames {
+		books.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
+	}
+	for i, c := range g.outcomes {
+		if state, ok := books.Frames[i/campaign.FrameSize]; ok {
+			state.Outcomes[i] = c.Outcome
+		}
+	}
+	return books, nil
+}
+
+func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !b.NextCheck.Equal(g.batch.NextCheck) {
+		return false, nil
+	}
+	g.batch.NextCheck = next
+	return true, nil
+}
+
+func (g *rig) Channel(context.Context, string) (campaign.Channel, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.channels++
+	channel := g.channel
+	channel.Pace = g.pace
+	return channel, nil
+}
+
+func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
+	return campaign.Template{ID: id, Version: version, Text: "Olá {{nome}}"}, nil
+}
+
+func (g *rig) Pace(context.Context, string) (campaign.Pace, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pace, nil
+}
+
+func (g *rig) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pace != old {
+		return false, nil
+	}
+	g.pace = pace
+	return true, nil
+}
+
+func (g *rig) GetRange(_ context.Context, _ string, from, to int) ([]byte, error) {
+	if g.blobErr != nil && from > 0 {
+		return nil, g.blobErr
+	}
+	return g.payload[from:to], nil
+}
+
+func (g *rig) Record(_ context.Context, _ campaign.Batch, changes []campaign.Change) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.recordErr != nil {
+		return g.recordErr
+	}
+	for _, c := range changes {
+		if _, ok := g.outcomes[c.Index]; !ok {
+			g.outcomes[c.Index] = c
+		}
+	}
+	return nil
+}
+
+func (g *rig) Send(ctx context.Context, _ string, body []byte, delay time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.queueErr != nil {
+		return g.queueErr
+	}
+	var task campaign.SendTask
+	if err := json.Unmarshal(body, &task); err != nil {
+		return err
+	}
+	q := queued{task, delay, time.Now().Add(delay)}
+	if g.functions != nil {
+		g.deliver(context.WithoutCancel(ctx), q)
+		return nil
+	}
+	g.queued = append(g.queued, q)
+	return nil
+}
+
+// deliver gives a task to a function of its own, as soon as it is visible and a
+// little later, and so all tasks that come of it.
+func (g *rig) deliver(ctx context.Context, q queued) {
+	g.running.Go(func() {
+		time.Sleep(time.Until(q.from) + queueLatency)
+		for _, err := range g.functions.Handle(ctx, []campaign.SendTask{q.task}) {
+			if err != nil {
+				panic(err)
+			}
+		}
+	})
+}
+
+// run delivers the tasks and waits until nothing is left to do.
+func (g *rig) run(ctx context.Context, tasks ...campaign.SendTask) {
+	g.functions = g.sender()
+	for _, task := range tasks {
+		g.deliver(ctx, queued{task: task, from: time.Now()})
+	}
+	g.running.Wait()
+}
+
+// accepted returns the messages that the provider took, in order.
+func (g *rig) accepted() []sent {
+	return slices.DeleteFunc(slices.Clone(g.sends), func(s sent) bool { return s.err != nil })
+}
+
+type rigProvider struct{ g *rig }
+
+func (p rigProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.Delivery) error {
+	g := p.g
+	g.mu.Lock()
+	g.inFlight++
+	g.most = max(g.most, g.inFlight)
+	var err error
+	if g.provider != nil {
+		err = g.provider(d, len(g.sends))
+	}
+	g.sends = append(g.sends, sent{d.ID, d.Phone, d.Content.Text, d.TTL, time.Now(), err})
+	g.mu.Unlock()
+	select {
+	case <-time.After(g.latency):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	g.mu.Lock()
+	g.inFlight--
+	g.mu.Unlock()
+	return err
+}

@@ -1,0 +1,396 @@
+package send_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// bubble runs a test whose clock is its own, beside others.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
+}
+
+func TestFrameIsSentAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(103)
+		g.latency = 100 * time.Millisecond
+		began := time.Now()
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1), g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if took := time.Since(began); took != 200*time.Millisecond || g.most != 64 {
+			t.Errorf("it took %v with %d messages at once, want two rounds of 64", took, g.most)
+		}
+		if len(g.sends) != 103 || len(g.outcomes) != 103 || len(g.queued) > 0 {
+			t.Fatalf("%d sent, %d recorded, %d queued", len(g.sends), len(g.outcomes), len(g.queued))
+		}
+		for _, s := range g.sends {
+			key, index, ok := campaign.ParseMessageID(s.id)
+			want := sent{id: g.batch.Key.MessageID(index), phone: fmt.Sprint("+", 5511900000000+index), text: fmt.Sprint("Olá ", index), ttl: campaign.MessageTTL, at: s.at}
+			if !ok || key != g.batch.Key || s != want {
+				t.Errorf("sent %+v, want %+v", s, want)
+			}
+		}
+	})
+}
+
+func TestRecordedMessagesAreSkipped(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(103)
+		for i := range 98 {
+			g.outcomes[i] = campaign.Change{Outcome: campaign.OutcomeSent}
+		}
+		only := g.frame(0)
+		only.Only = []int{3, 99}
+		for range 2 {
+			if errs := g.sender().Handle(t.Context(), []campaign.SendTask{only}); errors.Join(errs...) != nil {
+				t.Fatal(errs)
+			}
+		}
+		if len(g.sends) != 1 || g.sends[0].phone != "+5511900000099" {
+			t.Errorf("sent %+v", g.sends)
+		}
+	})
+}
+
+func TestRateIsKept(t *testing.T) {
+	for _, rate := range []int{1, 7, 50, 1000} {
+		t.Run(fmt.Sprint(rate), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				g := newRig(300)
+				g.channel.Agent.Rate = rate
+				began := time.Now()
+				g.run(t.Context(), g.frame(0), g.frame(1), g.frame(2))
+				if len(g.sends) != 300 || len(g.outcomes) != 300 {
+					t.Fatalf("%d sent, %d recorded", len(g.sends), len(g.outcomes))
+				}
+				gap := time.Second / time.Duration(rate)
+				for i := 1; i < len(g.sends); i++ {
+					if got := g.sends[i].at.Sub(g.sends[i-1].at); got < gap {
+						t.Fatalf("message %d followed after %v, want %v at least", i, got, gap)
+					}
+				}
+				if took, most := g.sends[299].at.Sub(began), 300*gap+time.Second; took > most {
+					t.Errorf("it took %v, want at most %v", took, most)
+				}
+			})
+		})
+	}
+}
+
+func TestFarTurnPutsSweepOff(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(300)
+		g.channel.Agent.Rate = 1
+		g.pace = campaign.Pace{Every: time.Second, Next: time.Now().Add(time.Hour)}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) > 0 || len(g.queued) != 2 || g.queued[0].delay != 15*time.Minute {
+			t.Fatalf("%d sent, queued %+v", len(g.sends), g.queued)
+		}
+		if want := time.Now().Add(time.Hour + 199*time.Second + sweepAfter); !g.batch.NextCheck.Equal(want) {
+			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
+		}
+		if got := g.pace.Next.Sub(time.Now()); got != time.Hour+200*time.Second {
+			t.Errorf("the next turn begins in %v", got)
+		}
+		// It holds its turn: what comes back leases nothing again.
+		again := g.queued
+		g.run(t.Context(), again[0].task, again[1].task)
+		if len(g.sends) != 200 || g.pace.Next.After(time.Now().Add(2*time.Second)) {
+			t.Errorf("%d sent, and the next turn begins in %v", len(g.sends), time.Until(g.pace.Next))
+		}
+	})
+}
+
+func TestLateTaskGetsANewTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(3)
+		g.channel.Agent.Rate = 1
+		g.pace = campaign.Pace{Every: time.Second, Next: time.Now().Add(time.Minute)}
+		late, punctual := g.frame(0), g.frame(0)
+		late.Only, late.Turn = []int{0}, campaign.Turn{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
+		punctual.Only, punctual.Turn = []int{1, 2}, campaign.Turn{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{late, punctual}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) != 2 || len(g.queued) != 1 || g.queued[0].delay != 58*time.Second {
+			t.Errorf("%d sent, queued %+v", len(g.sends), g.queued)
+		}
+	})
+}
+
+// A provider that takes 40 messages a second teaches that to an agent without a
+// rate, although 20 functions send as fast as they can in the beginning.
+func TestThrottledAgentAdapts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(2000)
+		g.latency = 50 * time.Millisecond
+		window := time.Time{}
+		inWindow := 0
+		g.provider = func(campaign.Delivery, int) error {
+			if now := time.Now(); now.Sub(window) >= time.Second {
+				window, inWindow = now, 0
+			}
+			if inWindow++; inWindow > 40 {
+				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+			}
+			return nil
+		}
+		began := time.Now()
+		var frames []campaign.SendTask
+		for f := range 20 {
+			frames = append(frames, g.frame(f))
+		}
+		g.run(t.Context(), frames...)
+		accepted, took := len(g.accepted()), time.Since(began)
+		if accepted != 2000 {
+			t.Fatalf("%d of 2000 sent after %v", accepted, took)
+		}
+		afterwards := 0
+		for _, sent := range g.sends {
+			if sent.err != nil && sent.at.Sub(began) > 200*time.Millisecond {
+				afterwards++
+			}
+		}
+		if afterwards > 1000 {
+			t.Errorf("after its first answers the provider had to throttle %d messages more", afterwards)
+		}
+		if took > 4*time.Minute {
+			t.Errorf("it took %v, five times what the provider needs", took)
+		}
+	})
+}
+
+func TestThrottlingEndsARun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(100)
+		g.latency = time.Millisecond
+		g.provider = func(_ campaign.Delivery, calls int) error {
+			if calls < 5 {
+				return nil
+			}
+			return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: 42 * time.Second}
+		}
+		s := g.sender()
+		s.Concurrency = 1
+		if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) != 15 || len(g.outcomes) != 5 {
+			t.Errorf("%d sent, %d recorded; want an end after 10 throttled ones", len(g.sends), len(g.outcomes))
+		}
+		if len(g.queued) != 1 || len(g.queued[0].task.Only) != 95 || g.queued[0].task.Attempt != 1 || g.queued[0].delay != 42*time.Second {
+			t.Errorf("queued %+v", g.queued)
+		}
+		if g.pace.Every != 2*time.Millisecond || !g.pace.SlowedAt.Equal(time.Now()) {
+			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.pace)
+		}
+	})
+}
+
+func TestCleanFramesEaseThePace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(100)
+		g.channel.Agent.Rate = 1000
+		g.pace = campaign.Pace{Every: 10 * time.Millisecond, Next: time.Now()}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if want := 9708 * time.Microsecond; g.pace.Every != want {
+			t.Errorf("one message every %v, want %v", g.pace.Every, want)
+		}
+	})
+}
+
+func TestEndOfTheCallLeavesTheRest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(100)
+		g.latency = 1500 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		s := g.sender()
+		s.Concurrency = 4
+		if errs := s.Handle(ctx, []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) != 24 || len(g.outcomes) != 24 {
+			t.Errorf("%d sent, %d recorded; want 8 seconds of them", len(g.sends), len(g.outcomes))
+		}
+		if len(g.queued) != 1 || len(g.queued[0].task.Only) != 76 || g.queued[0].task.Attempt != 0 || g.queued[0].delay != 0 {
+			t.Errorf("queued %+v, want 76 messages at once, as if never tried", g.queued)
+		}
+	})
+}
+
+func TestSlowProviderCountsAsNoAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(1)
+		g.latency = time.Hour
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.outcomes) > 0 || len(g.queued) != 1 || g.queued[0].task.Attempt != 1 {
+			t.Errorf("recorded %v, queued %+v", g.outcomes, g.queued)
+		}
+	})
+}
+
+func TestFailuresOfTheProvider(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		err     error
+		attempt int
+		want    campaign.Change // what is recorded, if anything
+		again   int             // the attempt that is queued, 0 for none
+	}{
+		"permanent":     {&campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}, 3, campaign.Change{Outcome: "failed", Code: "unreachable"}, 0},
+		"transient":     {&campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}, 0, campaign.Change{}, 1},
+		"throttled":     {&campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}, 4, campaign.Change{}, 5},
+		"wrapped":       {fmt.Errorf("send: %w", &campaign.Failure{Kind: campaign.Permanent, Code: "x"}), 0, campaign.Change{Outcome: "failed", Code: "x"}, 0},
+		"anything else": {errBroken, 6, campaign.Change{}, 7},
+		"left to sweep": {errBroken, 7, campaign.Change{}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				g := newRig(1)
+				g.provider = func(campaign.Delivery, int) error { return tt.err }
+				task := g.frame(0)
+				task.Attempt = tt.attempt
+				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+					t.Fatal(errs)
+				}
+				if tt.want.Outcome != "" {
+					tt.want.At = time.Now()
+				}
+				if diff := cmp.Diff(tt.want, g.outcomes[0]); diff != "" {
+					t.Errorf("recorded (-want +got):\n%s", diff)
+				}
+				again := 0
+				for _, q := range g.queued {
+					again = q.task.Attempt
+				}
+				if again != tt.again || len(g.queued) > 1 {
+					t.Errorf("queued %+v, want attempt %d", g.queued, tt.again)
+				}
+			})
+		})
+	}
+}
+
+func TestFailuresOfWhatSendingNeeds(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		prepare func(g *rig)
+		want    []error // by frame
+		sent    int
+		queued  int
+	}{
+		"the books":   {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
+		"the queue":   {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
+		"one payload": {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
+		"damage":      {func(g *rig) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, cmpAny}, 100, 0},
+		"nothing":     {func(*rig) {}, []error{nil, nil}, 103, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				g := newRig(103)
+				g.provider = func(d campaign.Delivery, _ int) error {
+					if d.Phone == "+5511900000100" {
+						return errBroken
+					}
+					return nil
+				}
+				tt.prepare(g)
+				errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)})
+				for i, want := range tt.want {
+					if got := errs[i]; !errors.Is(got, want) && (want != cmpAny || got == nil) {
+						t.Errorf("frame %d: error %v, want %v", i, got, want)
+					}
+				}
+				if len(g.sends) != tt.sent || len(g.queued) != tt.queued {
+					t.Errorf("%d sent, want %d; queued %+v, want %d", len(g.sends), tt.sent, g.queued, tt.queued)
+				}
+			})
+		})
+	}
+}
+
+// cmpAny stands for any error.
+var cmpAny = errors.New("any error")
+
+func TestPauseIsNoticedWithinSeconds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(200)
+		s := g.sender()
+		handle := func(frame int) {
+			t.Helper()
+			if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+				t.Fatal(errs)
+			}
+		}
+		handle(0)
+		g.channel.Pause = "tenant"
+		time.Sleep(3 * time.Second)
+		handle(1)
+		handle(1)
+		if len(g.sends) != 100 || g.channels != 2 {
+			t.Errorf("%d messages sent, the channel read %d times", len(g.sends), g.channels)
+		}
+		if want := time.Now().Add(time.Minute); !g.batch.NextCheck.Equal(want) {
+			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
+		}
+	})
+}
+
+func TestStatesInWhichNothingIsSent(t *testing.T) {
+	t.Parallel()
+	for _, state := range []campaign.BatchState{campaign.BatchPending, campaign.BatchSent, campaign.BatchCancelled} {
+		t.Run(string(state), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				g := newRig(1)
+				g.batch.State = state
+				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+					t.Fatal(errs)
+				}
+				if len(g.sends)+len(g.queued)+len(g.outcomes) > 0 {
+					t.Errorf("sent %v, queued %v, recorded %v", g.sends, g.queued, g.outcomes)
+				}
+			})
+		})
+	}
+}
+
+func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newRig(2)
+		g.batch.NotAfter = time.Now().Add(1500 * time.Millisecond)
+		g.latency = time.Second
+		s := g.sender()
+		s.Concurrency = 1
+		g.channel.Agent.Rate = 1
+		g.pace = campaign.Pace{Every: 2 * time.Second, Next: time.Now()}
+		if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) != 1 || g.sends[0].ttl != 1500*time.Millisecond {
+			t.Errorf("sent %+v, want one with the rest of its time", g.sends)
+		}
+		if got := g.outcomes[1]; got.Outcome != campaign.OutcomeExpired || got.Code != "not_after_passed" {
+			t.Errorf("the second message ended as %+v", got)
+		}
+	})
+}
