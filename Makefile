@@ -12,9 +12,10 @@ TEST_RCS_PORT  ?= 13001
 TEST_SINK_PORT ?= 13002
 
 CAMPAIGN ?= events/demo-campaign.csv
-# What `make test` runs, and how.
+# What `make test` runs, and how. The race detector needs a C compiler.
 PACKAGES  ?= ./...
 TESTFLAGS ?=
+RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
 
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
@@ -55,7 +56,7 @@ bin/localstack:
 test: bin/localstack $(GOTESTSUM) ## all tests, on a stack of their own (PACKAGES=./internal/phone for some)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname -- -timeout 15m $(TESTFLAGS) $(PACKAGES)
+	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname -- -timeout 15m $(RACE) $(TESTFLAGS) $(PACKAGES)
 
 $(GOTESTSUM):
 	@echo "installing gotestsum $(GOTESTSUM_VERSION)"

@@ -11,7 +11,7 @@ import (
 func (s Stack) Down() error {
 	step := s.Log.Step("down")
 	ran := s.running() || holder(s.state(emulatorLock)) != 0
-	if err := s.clear(); err != nil {
+	if err := s.forget(); err != nil {
 		return err
 	}
 	if !ran {
@@ -22,8 +22,19 @@ func (s Stack) Down() error {
 	return nil
 }
 
-// clear stops what runs, and removes its state.
+// clear makes room for a new stack.
 func (s Stack) clear() error {
+	if err := s.forget(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.state(), 0o700); err != nil {
+		return fmt.Errorf("make the stack's folder: %w", err)
+	}
+	return nil
+}
+
+// forget stops what runs, and removes its state.
+func (s Stack) forget() error {
 	if err := s.stop(); err != nil {
 		return err
 	}
@@ -31,9 +42,6 @@ func (s Stack) clear() error {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("forget the stack: %w", err)
 		}
-	}
-	if err := os.MkdirAll(s.state(), 0o700); err != nil {
-		return fmt.Errorf("make the stack's folder: %w", err)
 	}
 	return nil
 }
