@@ -44,21 +44,26 @@ func TestMovesOfABatch(t *testing.T) {
 	}{
 		"StartRelease": {
 			func(b campaign.Batch) (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, later, next) },
-			[]campaign.BatchState{campaign.BatchPending}, campaign.BatchReleasing, next,
+			[]campaign.BatchState{campaign.BatchPending},
+			campaign.BatchReleasing, next,
 		},
 		"StartRelease too early": {
 			func(b campaign.Batch) (bool, error) {
 				return store.StartRelease(t.Context(), b.BatchRef, later.Add(-time.Millisecond), next)
 			},
-			nil, "", time.Time{},
+			nil, "",
+			time.Time{},
 		},
 		"EndRelease": {
 			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
-			[]campaign.BatchState{campaign.BatchReleasing}, campaign.BatchSending, next,
+			[]campaign.BatchState{campaign.BatchReleasing},
+			campaign.BatchSending, next,
 		},
 		"FinishBatch": {
 			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef) },
-			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending}, campaign.BatchSent, time.Time{},
+			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending},
+			campaign.BatchSent,
+			time.Time{},
 		},
 		"MoveCheck": {
 			func(b campaign.Batch) (bool, error) { return store.MoveCheck(t.Context(), b, next) }, states, "", next,
@@ -68,7 +73,8 @@ func TestMovesOfABatch(t *testing.T) {
 				b.NextCheck = b.NextCheck.Add(time.Second)
 				return store.MoveCheck(t.Context(), b, next)
 			},
-			nil, "", time.Time{},
+			nil, "",
+			time.Time{},
 		},
 	}
 	for name, m := range moves {

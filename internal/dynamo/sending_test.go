@@ -61,8 +61,10 @@ func TestChannel(t *testing.T) {
 		then func()
 	}{
 		{"unknown tenant", func() error { return nil }, func() {}},
-		{"unknown agent", func() error { return store.SaveTenant(ctx, tenant) },
-			func() { want.Tenant, want.Agent = tenant, campaign.Agent{ID: agent.ID} }},
+		{
+			"unknown agent", func() error { return store.SaveTenant(ctx, tenant) },
+			func() { want.Tenant, want.Agent = tenant, campaign.Agent{ID: agent.ID} },
+		},
 		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
 		{"slow", func() error { _, err := store.SwapPace(ctx, agent.ID, campaign.Pace{}, pace); return err }, func() { want.Pace = pace }},
 		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},

@@ -27,10 +27,18 @@ func TestAnswers(t *testing.T) {
 	}{
 		"no messages": {nil, nil, nil, `{"batchItemFailures":[]}`},
 		"all done":    {[]string{`{"name":"a"}`, `{"name":"b"}`}, nil, []task{{"a"}, {"b"}}, `{"batchItemFailures":[]}`},
-		"one fails": {[]string{`{"name":"a"}`, `{"name":"b"}`, `{"name":"c"}`}, map[string]error{"b": bad}, []task{{"a"}, {"b"}, {"c"}},
-			`{"batchItemFailures":[{"itemIdentifier":"1"}]}`},
-		"what cannot be read fails alone": {[]string{`{`, `{"name":"b"}`, `[]`, `{"name":"d"}`}, map[string]error{"d": bad}, []task{{"b"}, {"d"}},
-			`{"batchItemFailures":[{"itemIdentifier":"0"},{"itemIdentifier":"2"},{"itemIdentifier":"3"}]}`},
+		"one fails": {
+			[]string{`{"name":"a"}`, `{"name":"b"}`, `{"name":"c"}`},
+			map[string]error{"b": bad},
+			[]task{{"a"}, {"b"}, {"c"}},
+			`{"batchItemFailures":[{"itemIdentifier":"1"}]}`,
+		},
+		"what cannot be read fails alone": {
+			[]string{`{`, `{"name":"b"}`, `[]`, `{"name":"d"}`},
+			map[string]error{"d": bad},
+			[]task{{"b"}, {"d"}},
+			`{"batchItemFailures":[{"itemIdentifier":"0"},{"itemIdentifier":"2"},{"itemIdentifier":"3"}]}`,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -80,9 +80,7 @@ func sent(i int) campaign.Change {
 	return campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: time.Unix(int64(i), 0)}
 }
 
-func failed(i int) campaign.Change {
-	return campaign.Change{Index: i, Outcome: campaign.OutcomeFailed, Code: "unreachable"}
-}
+var failed = campaign.Change{Index: 0, Outcome: campaign.OutcomeFailed, Code: "unreachable"}
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
@@ -94,21 +92,51 @@ func TestRecord(t *testing.T) {
 		finished int
 		err      error
 	}{
-		"news": {nil, []campaign.Change{sent(150), failed(0)}, []campaign.Change{sent(150), failed(0)}, []int{0, 1}, 0, nil},
-		"the same again": {func(b *books) { b.write([]campaign.Change{sent(0)}) },
-			[]campaign.Change{sent(0), failed(0)}, []campaign.Change{sent(0)}, []int{0}, 0, nil},
-		"the last of the batch": {func(b *books) { b.write([]campaign.Change{sent(0), sent(1)}) },
-			[]campaign.Change{sent(2)}, []campaign.Change{sent(0), sent(1), sent(2)}, []int{0}, 1, nil},
-		"the last of the batch, again": {func(b *books) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}) },
-			[]campaign.Change{sent(2)}, []campaign.Change{sent(0), sent(1), sent(2)}, []int{0}, 1, nil},
-		"a race is lost to the same news": {func(b *books) { b.lose, b.rival = 3, sent(0) },
-			[]campaign.Change{failed(0), sent(1)}, []campaign.Change{sent(0), sent(1)}, []int{0}, 0, nil},
-		"too many races are lost": {func(b *books) { b.lose, b.rival = 1000, sent(7) },
-			[]campaign.Change{sent(1)}, []campaign.Change{sent(7)}, []int{0}, 0, campaign.ErrLostRace},
+		"news": {nil, []campaign.Change{sent(150), failed}, []campaign.Change{sent(150), failed}, []int{0, 1}, 0, nil},
+		"the same again": {
+			func(b *books) { b.write([]campaign.Change{sent(0)}) },
+			[]campaign.Change{sent(0), failed},
+			[]campaign.Change{sent(0)},
+			[]int{0},
+			0, nil,
+		},
+		"the last of the batch": {
+			func(b *books) { b.write([]campaign.Change{sent(0), sent(1)}) },
+			[]campaign.Change{sent(2)},
+			[]campaign.Change{sent(0), sent(1), sent(2)},
+			[]int{0},
+			1, nil,
+		},
+		"the last of the batch, again": {
+			func(b *books) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}) },
+			[]campaign.Change{sent(2)},
+			[]campaign.Change{sent(0), sent(1), sent(2)},
+			[]int{0},
+			1, nil,
+		},
+		"a race is lost to the same news": {
+			func(b *books) { b.lose, b.rival = 3, sent(0) },
+			[]campaign.Change{failed, sent(1)},
+			[]campaign.Change{sent(0), sent(1)},
+			[]int{0},
+			0, nil,
+		},
+		"too many races are lost": {
+			func(b *books) { b.lose, b.rival = 1000, sent(7) },
+			[]campaign.Change{sent(1)},
+			[]campaign.Change{sent(7)},
+			[]int{0},
+			0, campaign.ErrLostRace,
+		},
 		"the books cannot be read":    {func(b *books) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
 		"the books cannot be written": {func(b *books) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
-		"the batch cannot be finished": {func(b *books) { b.finishErr = errBroken },
-			[]campaign.Change{sent(0), sent(1), sent(2)}, []campaign.Change{sent(0), sent(1), sent(2)}, []int{0}, 1, nil},
+		"the batch cannot be finished": {
+			func(b *books) { b.finishErr = errBroken },
+			[]campaign.Change{sent(0), sent(1), sent(2)},
+			[]campaign.Change{sent(0), sent(1), sent(2)},
+			[]int{0},
+			1, nil,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

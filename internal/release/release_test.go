@@ -95,16 +95,34 @@ func TestRelease(t *testing.T) {
 		"sent already":       {row{batch: campaign.Batch{State: "sent"}}, nil, nil, nil, "sent", time.Time{}, nil},
 		"cancelled":          {row{batch: campaign.Batch{State: "cancelled"}}, nil, nil, nil, "cancelled", time.Time{}, nil},
 		"cancelled just now": {row{batch: campaign.Batch{State: "pending", Due: noon}, cancelled: true}, nil, nil, nil, "cancelled", time.Time{}, nil},
-		"due in a second": {row{batch: campaign.Batch{State: "pending", Due: noon.Add(time.Second)}}, nil,
-			nil, again("2s"), "pending", time.Time{}, nil},
-		"due in 15 minutes": {row{batch: campaign.Batch{State: "pending", Due: noon.Add(15 * time.Minute)}}, nil,
-			nil, again("15m0s"), "pending", time.Time{}, nil},
-		"due much later": {row{batch: campaign.Batch{State: "pending", Due: noon.Add(time.Hour)}}, nil,
-			nil, nil, "pending", time.Time{}, nil},
+		"due in a second": {
+			row{batch: campaign.Batch{State: "pending", Due: noon.Add(time.Second)}},
+			nil,
+			nil, again("2s"), "pending",
+			time.Time{},
+			nil,
+		},
+		"due in 15 minutes": {
+			row{batch: campaign.Batch{State: "pending", Due: noon.Add(15 * time.Minute)}},
+			nil,
+			nil, again("15m0s"), "pending",
+			time.Time{},
+			nil,
+		},
+		"due much later": {
+			row{batch: campaign.Batch{State: "pending", Due: noon.Add(time.Hour)}},
+			nil,
+			nil, nil, "pending",
+			time.Time{},
+			nil,
+		},
 		"no such batch": {row{err: fmt.Errorf("read: %w", campaign.ErrNotFound)}, nil, nil, nil, "", time.Time{}, nil},
 		"broken table":  {row{err: errBroken}, nil, nil, nil, "", time.Time{}, errBroken},
-		"broken queue": {row{batch: campaign.Batch{State: "pending", Due: noon}}, errBroken,
-			frames, nil, "releasing", check, errBroken},
+		"broken queue": {
+			row{batch: campaign.Batch{State: "pending", Due: noon}},
+			errBroken,
+			frames, nil, "releasing", check, errBroken,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

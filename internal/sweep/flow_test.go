@@ -239,7 +239,9 @@ func TestEverythingAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for sender := w.sender(64); w.deliver(w.frames, sender, 2); {
+		sender := w.sender(64)
+		for w.deliver(w.frames, sender, 2) {
+			continue
 		}
 	})
 	w.run(b, time.Hour)

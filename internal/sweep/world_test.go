@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -232,9 +233,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	}
 	byState := map[int]campaign.Outcome{}
 	for _, state := range books.Frames {
-		for i, o := range state.Outcomes {
-			byState[i] = o
-		}
+		maps.Copy(byState, state.Outcomes)
 	}
 	if diff := cmp.Diff(byLog, byState); diff != "" {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
@@ -362,12 +361,6 @@ func (q *tasks) settle(id string, again bool) {
 		return
 	}
 	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
-}
-
-func (q *tasks) len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.held)
 }
 
 // death kills a process at one of its calls to the outside: before the call
