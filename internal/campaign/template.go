@@ -1,9 +1,10 @@
 package campaign
 
 import (
-	"regexp"
+	"iter"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Template is one immutable version of a tenant's message template. Text is
@@ -25,16 +26,14 @@ type Card struct {
 	Suggestions []string `json:"suggestions,omitempty"` // texts of suggested replies
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([\p{L}\p{N}_.-]+)\s*\}\}`)
-
 // Variables returns the names of the variables that the template needs, in the
 // order in which they first appear.
 func (t Template) Variables() []string {
 	var names []string
 	for _, text := range t.texts() {
-		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(names, m[1]) {
-				names = append(names, m[1])
+		for part, variable := range parts(text) {
+			if variable && !slices.Contains(names, part) {
+				names = append(names, part)
 			}
 		}
 	}
@@ -46,16 +45,55 @@ func (t Template) Variables() []string {
 // stays as it is.
 func (t Template) Render(values []string) Template {
 	names := t.Variables()
-	fill := func(text string) string {
-		return placeholder.ReplaceAllStringFunc(text, func(m string) string {
-			i := slices.Index(names, placeholder.FindStringSubmatch(m)[1])
-			if i < 0 || i >= len(values) {
-				return m
+	return t.mapTexts(func(text string) string {
+		var filled strings.Builder
+		for part, variable := range parts(text) {
+			if i := slices.Index(names, part); variable && i < len(values) {
+				part = values[i]
 			}
-			return values[i]
-		})
+			filled.WriteString(part)
+		}
+		return filled.String()
+	})
+}
+
+// parts yields the literal parts of a text and the names of its variables,
+// {{ name }}, in their order; the second value tells which. A name has letters,
+// digits and the characters _ . and -; braces around anything else are literal.
+func parts(text string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for {
+			start, end, name := nextVariable(text)
+			if start > 0 && !yield(text[:start], false) {
+				return
+			}
+			if end == start || !yield(name, true) {
+				return
+			}
+			text = text[end:]
+		}
 	}
-	return t.mapTexts(fill)
+}
+
+// nextVariable returns where the first variable of the text starts and ends and
+// its name; both are the text's length where there is none.
+func nextVariable(text string) (start, end int, name string) {
+	for from := 0; ; from = start + 1 {
+		open := strings.Index(text[from:], "{{")
+		if open < 0 {
+			return len(text), len(text), ""
+		}
+		start = from + open
+		inner, _, closed := strings.Cut(text[start+2:], "}}")
+		name = strings.TrimSpace(inner)
+		if closed && name != "" && strings.IndexFunc(name, notInName) < 0 {
+			return start, start + len("{{") + len(inner) + len("}}"), name
+		}
+	}
+}
+
+func notInName(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r)
 }
 
 func (t Template) texts() []string {

@@ -66,7 +66,7 @@ func TestTokensThatDispatchRefuses(t *testing.T) {
 		status int
 		code   string
 	}{
-		"none":       {"", 401, "invalid_token"},
+		"none":       {"", 401, "missing_token"},
 		"basic":      {"Basic Zm9vOmJhcg==", 401, "missing_token"},
 		"nonsense":   {"Bearer x", 401, "invalid_token"},
 		"edited":     {"Bearer " + parts[0] + "." + parts[1][:len(parts[1])-2] + "AA." + parts[2], 401, "invalid_token"},
