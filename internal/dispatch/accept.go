@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -142,9 +141,9 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put("errors/"+c.staged.errorsKey+".csv", file, "text/csv; charset=utf-8")
 		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsKey + ".csv"
 	}
-	body, err := json.Marshal(answer)
+	body, err := encodeJSON(answer)
 	if err != nil {
-		return fmt.Errorf("write the answer: %w", err)
+		return err
 	}
 	c.staged.answer = body
 	if c.key != "" && len(body) > maxInlineAnswer {

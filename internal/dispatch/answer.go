@@ -3,6 +3,8 @@ package dispatch
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -46,6 +48,19 @@ type dryProblem struct {
 	Detail  string `json:"detail"`
 }
 
+// maxEcho is the number of characters of a rejected phone that an answer
+// repeats: no number is as long, and an answer has to fit into the gateway.
+const maxEcho = 100
+
+// echo returns the phone as it was sent.
+func echo(phone []byte) string {
+	if len(phone) <= maxEcho {
+		return string(phone)
+	}
+	runes := []rune(string(phone))
+	return string(runes[:min(len(runes), maxEcho)])
+}
+
 // newAnswer returns the answer to an accepted call, without an error file.
 func newAnswer(q *request) answer {
 	a := answer{CampaignID: q.campaignID.value, Status: "sending", Feedback: feedback{InvalidPhones: []invalidPhone{}}}
@@ -60,7 +75,7 @@ func newAnswer(q *request) answer {
 		}
 		a.Rejected++
 		a.Feedback.InvalidPhones = append(a.Feedback.InvalidPhones,
-			invalidPhone{string(m.phone), m.rejection.Reason, m.rejection.Code})
+			invalidPhone{echo(m.phone), m.rejection.Reason, m.rejection.Code})
 	}
 	return a
 }
@@ -76,6 +91,18 @@ func newDryAnswer(q *request, wrong violations) dryAnswer {
 	return a
 }
 
+// encodeJSON writes an answer. It leaves < and > as they are: no browser reads
+// it as a page, and they would take six times the room.
+func encodeJSON(v any) ([]byte, error) {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
+}
+
 // errorFile returns the rejected messages as CSV (RFC 4180, UTF-8), one line
 // each, with the position of the message in the call from 1.
 func errorFile(q *request) ([]byte, error) {
@@ -86,7 +113,7 @@ func errorFile(q *request) ([]byte, error) {
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection != nil {
 			rows = append(rows, []string{
-				strconv.Itoa(i + 1), phoneCell(string(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
+				strconv.Itoa(i + 1), phoneCell(echo(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
 			})
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -203,7 +202,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	}
 	wrong := judge(c, snapshot, earlier)
 	if c.dryRun {
-		body, err = json.Marshal(newDryAnswer(c.req, wrong))
+		body, err = encodeJSON(newDryAnswer(c.req, wrong))
 		return body, http.StatusOK, err
 	}
 	if problem := wrong.problem(); problem != nil {

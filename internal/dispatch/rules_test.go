@@ -238,6 +238,20 @@ func TestInvalidPhonesAreRejectedNotTheCall(t *testing.T) {
 	}
 }
 
+func TestAnAnswerStaysSmallWhateverWasSentAsAPhone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bad := make([]fields, 20)
+	for i := range bad {
+		bad[i] = fields{"phone": strings.Repeat("<\u2028", 10_000), "uid": "u"}
+	}
+	got := b.post(b.body(fields{"messages": bad}))
+	got.accepted(t)
+	if want := strings.Repeat("<\u2028", 50); got.Feedback.InvalidPhones[0].Phone != want || len(got.body) > 20_000 {
+		t.Errorf("an answer of %d bytes", len(got.body))
+	}
+}
+
 func TestACallOfInvalidPhonesAloneIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -164,21 +164,21 @@ func event(token, batch string, numbers []uint64) ([]byte, error) {
 }
 
 // mustAccept makes one call and stops the benchmark where it is not accepted.
-func mustAccept(h lambda.Handler, event []byte) {
-	answer, err := h.Invoke(context.Background(), event)
+func mustAccept(ctx context.Context, h lambda.Handler, event []byte) {
+	answer, err := h.Invoke(ctx, event)
 	if err != nil || !strings.Contains(string(answer), `202`) {
 		panic(fmt.Sprintf("the call was not accepted: %v %.300s", err, answer))
 	}
 }
 
-func acceptFigure(key benchKey, random *mathrand.Rand) (figure, error) {
+func acceptFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
 	token, err := key.token()
 	if err != nil {
-		return figure{}, err
+		return nil, err
 	}
 	call, err := event(token, "1", mobiles(random, campaign.MaxMessages))
 	if err != nil {
-		return figure{}, err
+		return nil, err
 	}
 	aws := newInstant()
 	aws.forget = true
@@ -186,17 +186,17 @@ func acceptFigure(key benchKey, random *mathrand.Rand) (figure, error) {
 	plain := &straightforward{
 		key: &key.private.PublicKey, earlier: roaring64.New(), needed: aws.template.Variables(),
 	}
-	p := compare(func() { mustAccept(ours, call) }, func() { mustAccept(plain, call) }, 10, 1)
-	return compared("accepting 2,000 messages", p, 0.08,
-		fmt.Sprintf("CPU of the dispatch function on AWS answers without latency, event of %d kB, against the usual parts", len(call)/1000)), nil
+	p := compare(func() { mustAccept(ctx, ours, call) }, func() { mustAccept(ctx, plain, call) }, 10, 1)
+	return []figure{compared("accepting 2,000 messages", p, 0.08,
+		fmt.Sprintf("CPU of the dispatch function on AWS answers without latency, event of %d kB, against the usual parts", len(call)/1000))}, nil
 }
 
-// manyCallsFigure judges 10,000 calls of one message each in one campaign.
-func manyCallsFigure(key benchKey, random *mathrand.Rand) (figure, error) {
+// manyCallsFigures judges 10,000 calls of one message each in one campaign.
+func manyCallsFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
 	const calls, window = 10_000, 100
 	token, err := key.token()
 	if err != nil {
-		return figure{}, err
+		return nil, err
 	}
 	h := handler(newInstant(), key)
 	var windows []time.Duration
@@ -206,18 +206,18 @@ func manyCallsFigure(key benchKey, random *mathrand.Rand) (figure, error) {
 		for i := start; i < start+window; i++ {
 			call, err := event(token, strconv.Itoa(i), numbers[i:i+1])
 			if err != nil {
-				return figure{}, err
+				return nil, err
 			}
-			each = append(each, spendWall(func() { mustAccept(h, call) }))
+			each = append(each, spendWall(func() { mustAccept(ctx, h, call) }))
 		}
 		windows = append(windows, median(each))
 	}
 	slowest := slices.Max(windows)
-	return figure{
+	return []figure{{
 		Name: "10,000 calls of one message: the slowest", Value: float64(slowest) / 1e6, Unit: "ms",
 		Yardstick: float64(windows[0]) / 1e6, Ratio: float64(slowest) / float64(windows[0]), Limit: 2,
 		Method: "medians of 100 calls, the slowest hundred against the first",
-	}, nil
+	}}, nil
 }
 
 func spendWall(call func()) time.Duration {
@@ -227,7 +227,7 @@ func spendWall(call func()) time.Duration {
 }
 
 // batch500Figures compares the 500th batch of a campaign with a first batch.
-func batch500Figures(key benchKey, random *mathrand.Rand) ([]figure, error) {
+func batch500Figures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
 	token, err := key.token()
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func batch500Figures(key benchKey, random *mathrand.Rand) ([]figure, error) {
 	late, fresh := handler(grown, key), handler(first, key)
 	each := func(h lambda.Handler) func() {
 		next := 0
-		return func() { mustAccept(h, calls[next]); next++ }
+		return func() { mustAccept(ctx, h, calls[next]); next++ }
 	}
 	p := compare(each(late), each(fresh), perRound, perRound)
 	return []figure{

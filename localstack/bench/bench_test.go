@@ -27,6 +27,6 @@ func BenchmarkAccept(b *testing.B) {
 	h := handler(aws, key)
 	b.ReportAllocs()
 	for b.Loop() {
-		mustAccept(h, call)
+		mustAccept(b.Context(), h, call)
 	}
 }

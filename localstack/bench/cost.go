@@ -158,7 +158,10 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
-	return p, p.seed(ctx, store, env["TENANT"], key)
+	if err := p.seed(ctx, store, env["TENANT"], key); err != nil {
+		return nil, fmt.Errorf("seed the bench: %w", err)
+	}
+	return p, nil
 }
 
 func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
@@ -227,7 +230,7 @@ type cost struct {
 func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	p.meter.take()
 	started := cpuTime()
-	mustAccept(p.dispatch, call)
+	mustAccept(ctx, p.dispatch, call)
 	cpu := cpuTime() - started
 	calls := p.meter.take()
 	c.chain = depth(calls)

@@ -29,26 +29,13 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"accept", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-			f, err := acceptFigure(key, random)
-			return []figure{f}, err
-		}},
-		{"phones", func(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
-			return normaliseFigures(random), nil
-		}},
-		{"set", func(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
-			f, err := packedFigure(random)
-			return []figure{f}, err
-		}},
-		{"many", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-			f, err := manyCallsFigure(key, random)
-			return []figure{f}, err
-		}},
-		{"large", func(_ context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-			return batch500Figures(key, random)
-		}},
+		{"accept", acceptFigures},
+		{"phones", normaliseFigures},
+		{"set", packedFigures},
+		{"many", manyCallsFigures},
+		{"large", batch500Figures},
 		{"cost", costFigures},
-		{"start", func(ctx context.Context, _ benchKey, _ *mathrand.Rand) ([]figure, error) { return startFigures(ctx) }},
+		{"start", startFigures},
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	mathrand "math/rand/v2"
 
@@ -12,12 +13,12 @@ import (
 )
 
 // normaliseFigures judges 2,000 valid and 2,000 invalid Brazilian mobiles.
-func normaliseFigures(random *mathrand.Rand) []figure {
+func normaliseFigures(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
 	valid := mobiles(random, campaign.MaxMessages)
 	return []figure{
 		normaliseFigure("normalising 2,000 valid mobiles", texts(valid, "%d"), 0.01),
 		normaliseFigure("normalising 2,000 invalid mobiles", withoutNinth(valid), 0.1),
-	}
+	}, nil
 }
 
 func normaliseFigure(name string, numbers []string, limit float64) figure {
@@ -56,14 +57,14 @@ func withoutNinth(numbers []uint64) []string {
 	return all
 }
 
-func packedFigure(random *mathrand.Rand) (figure, error) {
+func packedFigures(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
 	numbers := numberset.New(mobiles(random, campaign.MaxMessages))
 	roaring, err := roaring64.BitmapOf(numbers...).ToBytes()
 	if err != nil {
-		return figure{}, err
+		return nil, err
 	}
 	perNumber := float64(len(numbers.Pack())) / campaign.MaxMessages
 	f := measured("packed set", perNumber, "bytes/number", 3.3, "2,000 random Brazilian mobiles; the yardstick is roaring64, for information")
 	f.Yardstick = float64(len(roaring)) / campaign.MaxMessages
-	return f, nil
+	return []figure{f}, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -21,7 +22,7 @@ var functionLimits = map[string]float64{
 const startRounds = 15
 
 // startFigures measures every function's cold start as far as it is ours.
-func startFigures(ctx context.Context) ([]figure, error) {
+func startFigures(ctx context.Context, _ benchKey, _ *mathrand.Rand) ([]figure, error) {
 	dir, err := os.MkdirTemp("", "campaign-dispatch-bench")
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func startFigures(ctx context.Context) ([]figure, error) {
 
 func build(ctx context.Context, dir, pkg string) (string, error) {
 	binary := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "lambda.norpc", "-o", binary, pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "lambda.norpc", "-o", binary, pkg) //nolint:gosec // our own packages
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)

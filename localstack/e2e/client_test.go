@@ -118,13 +118,13 @@ func (c *client) token(prefix string) string {
 	return o.value
 }
 
-func (c *client) dispatch(call fields, headers ...string) reply {
+func (c *client) dispatch(call fields) reply {
 	c.t.Helper()
 	body, err := json.Marshal(call)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return c.post(body, headers...)
+	return c.post(body)
 }
 
 func (c *client) post(body []byte, headers ...string) reply {
