@@ -50,6 +50,7 @@ status: bin/localstack ## where everything is
 # go build looks itself what is up to date.
 .PHONY: bin/localstack
 bin/localstack:
+	@test -x $@ || echo "building the local stack's own program: a minute the first time"
 	@go build -o $@ ./localstack
 
 .PHONY: test
