@@ -2,6 +2,7 @@
 package redrive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,49 +15,72 @@ import (
 
 const (
 	perCall = 10 // messages that one SQS call carries at most
-	// hidden is for how many seconds the messages being moved are hidden from
-	// others; those that were not moved come back after it.
-	hidden = 60
 	// wait is how many seconds a receive waits for messages. One that waits asks
-	// all of the queue's servers, so that an empty answer means an empty queue.
+	// all of the queue's servers, so that an empty answer means that none is
+	// visible.
 	wait = 2
+	// standardHidden is long enough for ten letters to be moved.
+	standardHidden = 60
 )
 
 // ErrLeft says that some dead letters could not be moved. They are still dead
 // letters.
-var ErrLeft = errors.New("some dead letters could not be moved, try again in a minute")
+var ErrLeft = errors.New("some dead letters could not be moved: try again in a minute")
 
 // Mover moves messages between queues.
 type Mover struct {
 	Client *sqs.Client
+	// Hidden is for how many seconds the messages being moved are hidden from
+	// others, 0 for a minute. Those that were not moved come back after it.
+	Hidden int32
 }
 
 // Move sends every message of the queue with URL from to the queue with URL to,
 // in its group, and deletes it only then: a message may come twice, none is
 // lost. It returns how many were sent, after an error too, and calls progress
-// with that number after every step.
+// with that number after every step. Letters that somebody else holds, or that
+// were in a reply that got lost, are waited for; where they do not come back the
+// error wraps ErrLeft.
 func (m Mover) Move(ctx context.Context, from, to string, progress func(moved int)) (int, error) {
+	m.Hidden = cmp.Or(m.Hidden, standardHidden)
 	moved := 0
-	for {
+	for waited := int32(0); waited <= m.Hidden+wait; {
 		letters, err := m.receive(ctx, from)
 		if err != nil {
 			return moved, fmt.Errorf("receive dead letters: %w", err)
 		}
 		if len(letters) == 0 {
-			return moved, nil
+			if held, err := m.held(ctx, from); err != nil || !held {
+				return moved, err
+			}
+			waited += wait
+			continue
 		}
 		n, err := m.moveSome(ctx, from, to, letters)
-		moved += n
+		moved, waited = moved+n, 0
 		progress(moved)
 		if err != nil {
 			return moved, err
 		}
 	}
+	return moved, ErrLeft
+}
+
+// held tells whether the queue holds messages that cannot be received now.
+func (m Mover) held(ctx context.Context, from string) (bool, error) {
+	const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &from, AttributeNames: []types.QueueAttributeName{hidden},
+	})
+	if err != nil {
+		return false, fmt.Errorf("count the dead letters that are held: %w", err)
+	}
+	return out.Attributes[string(hidden)] != "0", nil
 }
 
 func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error) {
 	out, err := m.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &from, MaxNumberOfMessages: perCall, VisibilityTimeout: hidden, WaitTimeSeconds: wait,
+		QueueUrl: &from, MaxNumberOfMessages: perCall, VisibilityTimeout: m.Hidden, WaitTimeSeconds: wait,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameMessageGroupId},
 		MessageAttributeNames:       []string{"All"},
 	})
@@ -119,8 +143,12 @@ func (m Mover) remove(ctx context.Context, from string, letters []types.Message)
 	if err != nil {
 		return err
 	}
-	if len(out.Failed) > 0 {
-		return fmt.Errorf("%d of them: %s", len(out.Failed), aws.ToString(out.Failed[0].Code))
+	for _, failed := range out.Failed {
+		// A handle that is no longer valid is of a letter that is gone, or that
+		// is visible again and will be moved again.
+		if code := aws.ToString(failed.Code); code != "ReceiptHandleIsInvalid" {
+			return fmt.Errorf("a letter was not deleted: %s", code)
+		}
 	}
 	return nil
 }

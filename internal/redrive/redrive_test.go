@@ -3,6 +3,7 @@ package redrive_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,42 +13,42 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 func TestMoveBringsEveryLetterBackInItsGroup(t *testing.T) {
 	t.Parallel()
-	client := sqs.NewFromConfig(stackenv.Load(t).AWS())
+	client := newClient(t)
 	dead, live := newQueue(t, client), newQueue(t, client)
 	want := make([]string, 0, 23)
 	for i := range 23 {
 		body, group := fmt.Sprintf(`{"frame":%02d}`, i), fmt.Sprint("tenant-", i%3)
 		want = append(want, group+" "+body)
-		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &dead, MessageBody: &body, MessageGroupId: &group}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, client, dead, body, group)
 	}
 	var steps []int
-	moved, err := redrive.Mover{Client: client}.Move(t.Context(), dead, live, func(n int) { steps = append(steps, n) })
-	if err != nil || moved != 23 {
+	moved, err := redrive.Mover{Client: client, Hidden: 2}.Move(t.Context(), dead, live, func(n int) { steps = append(steps, n) })
+	// The SDK repeats a call whose reply was lost: a letter may come twice.
+	if err != nil || moved < 23 {
 		t.Fatalf("moved %d, %v; want 23", moved, err)
 	}
-	if !slices.IsSorted(steps) || len(steps) == 0 || steps[len(steps)-1] != 23 {
-		t.Errorf("progress %v, want rising numbers up to 23", steps)
+	if !slices.IsSorted(steps) || len(steps) == 0 || steps[len(steps)-1] != moved {
+		t.Errorf("progress %v, want rising numbers up to %d", steps, moved)
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, drain(t, client, live, 23)); diff != "" {
+	if diff := cmp.Diff(want, drain(t, client, live)); diff != "" {
 		t.Errorf("messages of the queue (-want +got):\n%s", diff)
 	}
-	if left := drain(t, client, dead, 0); len(left) > 0 {
+	if left := drain(t, client, dead); len(left) > 0 {
 		t.Errorf("still dead: %v", left)
 	}
 }
 
 func TestMoveOfNothing(t *testing.T) {
 	t.Parallel()
-	client := sqs.NewFromConfig(stackenv.Load(t).AWS())
+	client := newClient(t)
 	moved, err := redrive.Mover{Client: client}.Move(t.Context(), newQueue(t, client), newQueue(t, client), func(int) {
 		t.Error("progress was reported")
 	})
@@ -56,22 +57,63 @@ func TestMoveOfNothing(t *testing.T) {
 	}
 }
 
+func TestMoveWaitsForLettersThatAreHeld(t *testing.T) {
+	t.Parallel()
+	client := newClient(t)
+	dead, live := newQueue(t, client), newQueue(t, client)
+	put(t, client, dead, "held", "")
+	if out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &dead, VisibilityTimeout: 3}); err != nil || len(out.Messages) != 1 {
+		t.Fatalf("received %v, %v", out, err)
+	}
+	if moved, err := (redrive.Mover{Client: client}).Move(t.Context(), dead, live, func(int) {}); moved < 1 || err != nil {
+		t.Errorf("moved %d, %v; want the letter that was held", moved, err)
+	}
+}
+
+func TestMoveSaysWhatItHadToLeave(t *testing.T) {
+	t.Parallel()
+	client := newClient(t)
+	dead, live := newQueue(t, client), newQueue(t, client)
+	put(t, client, dead, "held", "")
+	if out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &dead, VisibilityTimeout: 600}); err != nil || len(out.Messages) != 1 {
+		t.Fatalf("received %v, %v", out, err)
+	}
+	moved, err := redrive.Mover{Client: client, Hidden: 1}.Move(t.Context(), dead, live, func(int) {})
+	if moved != 0 || !errors.Is(err, redrive.ErrLeft) {
+		t.Errorf("moved %d, %v; want ErrLeft", moved, err)
+	}
+}
+
 func TestMoveToAQueueThatIsNotThereKeepsTheLetters(t *testing.T) {
 	t.Parallel()
-	client := sqs.NewFromConfig(stackenv.Load(t).AWS())
+	client := newClient(t)
 	dead := newQueue(t, client)
-	if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &dead, MessageBody: aws.String("{}")}); err != nil {
-		t.Fatal(err)
-	}
-	moved, err := redrive.Mover{Client: client}.Move(t.Context(), dead, dead+"-not-there", func(int) {})
+	put(t, client, dead, "{}", "")
+	moved, err := redrive.Mover{Client: client, Hidden: 1}.Move(t.Context(), dead, dead+"-not-there", func(int) {})
 	if err == nil || moved != 0 {
 		t.Fatalf("moved %d, %v; want an error", moved, err)
 	}
-	out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
-		QueueUrl: &dead, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessagesNotVisible},
-	})
-	if err != nil || out.Attributes["ApproximateNumberOfMessagesNotVisible"] != "1" {
-		t.Errorf("the letter is gone: %v, %v", out, err)
+	live := newQueue(t, client)
+	if moved, err := (redrive.Mover{Client: client}).Move(t.Context(), dead, live, func(int) {}); moved < 1 || err != nil {
+		t.Errorf("moved %d, %v; want the letter that was kept", moved, err)
+	}
+}
+
+func newClient(t *testing.T) *sqs.Client {
+	t.Helper()
+	config := stackenv.Load(t).AWS()
+	config.HTTPClient = awsconf.HTTPClient()
+	return sqs.NewFromConfig(config)
+}
+
+func put(t *testing.T, client *sqs.Client, url, body, group string) {
+	t.Helper()
+	in := &sqs.SendMessageInput{QueueUrl: &url, MessageBody: &body}
+	if group != "" {
+		in.MessageGroupId = &group
+	}
+	if _, err := client.SendMessage(t.Context(), in); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -87,8 +129,8 @@ func newQueue(t *testing.T, client *sqs.Client) string {
 	return *out.QueueUrl
 }
 
-// drain receives until it has as many messages as expected, or none come.
-func drain(t *testing.T, client *sqs.Client, url string, expected int) []string {
+// drain returns the groups and bodies of the queue's messages, each once.
+func drain(t *testing.T, client *sqs.Client, url string) []string {
 	t.Helper()
 	var found []string
 	for {
@@ -102,9 +144,9 @@ func drain(t *testing.T, client *sqs.Client, url string, expected int) []string 
 		for _, m := range out.Messages {
 			found = append(found, m.Attributes["MessageGroupId"]+" "+*m.Body)
 		}
-		if len(out.Messages) == 0 || len(found) > expected {
+		if len(out.Messages) == 0 {
 			slices.Sort(found)
-			return found
+			return slices.Compact(found)
 		}
 	}
 }

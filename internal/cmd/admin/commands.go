@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -141,12 +142,12 @@ func templateCommand(flags *flag.FlagSet) action {
 
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
-	name := flags.String("name", "default", "`NAME` that tells what uses the credential")
+	name := flags.String("name", "", "`NAME` that tells what uses the credential (default: \"default\")")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.desk.CreateCredential(ctx, *tenant, *name)
+		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"))
 		if err != nil {
 			return answer{}, err
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,10 +21,10 @@ import (
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/internal/ssmparam"
-	"campaign-dispatch/localstack/stackenv"
 )
 
 // localStack is the file that tells where the local stack is.
@@ -43,10 +45,7 @@ type stack struct {
 // else the local one.
 func open(ctx context.Context, env func(string) string, name string) (*stack, error) {
 	if name == "" && env("AUTH_TABLE") == "" {
-		file, err := stackenv.Read(localStack)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("no local stack is running here: start it with `make up`, or name one on AWS with --stack NAME")
-		}
+		file, err := readEnv(localStack)
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +68,26 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 	return newStack(config, env, name), nil
 }
 
+// readEnv reads the KEY=value lines of the local stack's file.
+func readEnv(path string) (map[string]string, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // always the same file
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("no local stack is running here: start it with `make up`, or name one on AWS with --stack NAME")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the local stack: %w", err)
+	}
+	env := map[string]string{}
+	for line := range strings.Lines(string(content)) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok && !strings.HasPrefix(key, "#") {
+			env[key] = strings.Trim(value, `'"`)
+		}
+	}
+	return env, nil
+}
+
 func newStack(config aws.Config, env func(string) string, name string) *stack {
-	clock := time.Now //nolint:forbidigo // the program's own clock, handed to all that needs one
+	clock := time.Now
 	store := &dynamo.Store{
 		Client: dynamodb.NewFromConfig(config), Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"), Now: clock,
 	}
@@ -99,11 +116,12 @@ func awsConfig(env func(string) string) (aws.Config, error) {
 	}
 	id, secret := env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
-		return aws.Config{}, errors.New("there are no AWS credentials in the environment: run " + exportCredentials)
+		return aws.Config{}, errors.New("there are no AWS credentials in the environment: run " + exportCommand)
 	}
 	config := aws.Config{
 		Region:      region,
 		Credentials: credentials.NewStaticCredentialsProvider(id, secret, env("AWS_SESSION_TOKEN")),
+		HTTPClient:  awsconf.HTTPClient(),
 	}
 	if url := env("AWS_ENDPOINT_URL"); url != "" {
 		config.BaseEndpoint = &url
@@ -140,7 +158,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	}, nil
 }
 
-const exportCredentials = "`eval \"$(aws configure export-credentials --format env)\"`"
+const exportCommand = "`eval \"$(aws configure export-credentials --format env)\"`"
 
 // advice says what to do about the failures of AWS that an operator meets.
 func advice(err error) string {
@@ -159,7 +177,7 @@ func advice(err error) string {
 	}
 	switch api.ErrorCode() {
 	case "ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException", "InvalidClientTokenId":
-		return " (renew the AWS credentials: " + exportCredentials + ")"
+		return " (renew the AWS credentials: " + exportCommand + ")"
 	case "AccessDenied", "AccessDeniedException":
 		return " (these AWS credentials lack the permission)"
 	case "ResourceNotFoundException":

@@ -1,0 +1,423 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// tool runs the command as a person would.
+type tool struct {
+	t   *testing.T
+	env stackenv.Env
+}
+
+func newTool(t *testing.T) tool {
+	t.Helper()
+	env := stackenv.Load(t)
+	env["STACK_NAME"] = "admin-test"
+	return tool{t, env}
+}
+
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func (c tool) run(args ...string) result {
+	c.t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(c.t.Context(), args, func(key string) string { return c.env[key] }, &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// ok runs the command with --json and returns what it printed.
+func (c tool) ok(args ...string) map[string]any {
+	c.t.Helper()
+	got := c.run(append(args, "--json")...)
+	var data map[string]any
+	if err := json.Unmarshal([]byte(got.stdout), &data); got.code != 0 || err != nil || got.stderr != "" {
+		c.t.Fatalf("%v: exit %d, %q, %q, %v", args, got.code, got.stdout, got.stderr, err)
+	}
+	return data
+}
+
+// tenant makes a tenant and returns its id.
+func (c tool) tenant() string {
+	c.t.Helper()
+	id := strings.ToLower(rand.Text())
+	c.ok("tenant", "--id", id, "--name", "Acme", "--agent-id", id+"_agent", "--key-file", c.file(keyDocument(c.t)), "--webhook-token", "t", "--rate", "30")
+	return id
+}
+
+func (c tool) file(content string) string {
+	c.t.Helper()
+	path := filepath.Join(c.t.TempDir(), "file.json")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
+}
+
+// keyDocument returns a document in the form of a service account's key, with
+// no key in it.
+func keyDocument(t *testing.T) string {
+	t.Helper()
+	document, err := json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "a@example.com", "token_uri": "https://oauth2.googleapis.com/token",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("none")})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(document)
+}
+
+func TestATenantFromNothingToItsCredential(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	template := c.ok("template", "--tenant", id, "--text", "Olá {{nome}}, pedido {{pedido}}")
+	if diff := cmp.Diff([]any{"nome", "pedido"}, template["variables"]); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+	uuid, _ := template["id"].(string)
+	card := c.file(`{"title":"Oi","suggestions":["Sim"]}`)
+	if again := c.ok("template", "--tenant", id, "--id", uuid, "--card", card, "--name", "Oi"); again["version"] != 2.0 {
+		t.Errorf("version %v, want 2", again["version"])
+	}
+	credential := c.ok("credential", "--tenant", id, "--name", "crm")
+	client, _ := credential["clientId"].(string)
+	rotated := c.ok("rotate", "--client-id", client, "--keep", "2h")
+	if rotated["clientSecret"] == credential["clientSecret"] || rotated["clientSecret"] == "" {
+		t.Error("the secret did not change")
+	}
+	endpoint := c.ok("endpoint", "--tenant", id, "--url", "https://example.com/hook", "--kinds", "message.sent, message.failed")
+	c.ok("revoke", "--client-id", client)
+
+	list := c.ok("list", "--tenant", id)
+	credentials, _ := list["credentials"].([]any)
+	shown, _ := credentials[0].(map[string]any)
+	if status, _ := shown["status"].(string); shown["clientId"] != client || !strings.HasPrefix(status, "revoked ") {
+		t.Errorf("credential %v, want %s revoked", shown, client)
+	}
+	want := map[string]any{
+		"tenants":   []any{map[string]any{"id": id, "name": "Acme", "agentId": id + "_agent"}},
+		"templates": []any{map[string]any{"id": uuid, "name": "Oi", "version": 2.0}},
+		"endpoints": []any{map[string]any{"id": endpoint["id"], "url": "https://example.com/hook", "kinds": "message.failed, message.sent"}},
+	}
+	delete(list, "credentials")
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func TestListsAreForPeople(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	c.ok("pause", "--tenant", id)
+	got := c.run("list")
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("exit %d, %q", got.code, got.stderr)
+	}
+	shown := strings.Join(strings.Fields(got.stdout), " ")
+	for _, words := range []string{id + " Acme", id + "_agent 30", "tenant " + id, "next: go run ./internal/cmd/admin list --tenant"} {
+		if !strings.Contains(shown, words) {
+			t.Errorf("the list does not show %q:\n%s", words, got.stdout)
+		}
+	}
+	c.ok("resume", "--tenant", id)
+	if got := c.run("list"); strings.Contains(got.stdout, "tenant "+id) {
+		t.Errorf("the pause is still shown:\n%s", got.stdout)
+	}
+}
+
+func TestATenantOfTheLocalStackNeedsNoAgentOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	c.env["DEMO_AGENT_ID"], c.env["LOCAL_WEBHOOKS"] = c.tenant()+"_agent", "1"
+	id := strings.ToLower(rand.Text())
+	if made := c.ok("tenant", "--id", id); made["name"] != id || made["created"] != true {
+		t.Errorf("made %v", made)
+	}
+	c.ok("endpoint", "--tenant", id, "--url", "http://127.0.0.1:3002/hook")
+}
+
+func TestEveryAnswerHasANextStep(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	client, _ := c.ok("credential", "--tenant", id)["clientId"].(string)
+	for _, args := range [][]string{
+		{"tenant", "--id", id, "--name", "Outro"},
+		{"agent", "--id", id + "_agent", "--rate", "5"},
+		{"template", "--tenant", id, "--text", "Oi"},
+		{"credential", "--tenant", id},
+		{"rotate", "--client-id", client},
+		{"revoke", "--client-id", client},
+		{"endpoint", "--tenant", id, "--url", "https://example.com"},
+		{"pause", "--agent", id + "_agent"},
+		{"resume", "--agent", id + "_agent"},
+		{"list"},
+		{"list", "--tenant", id},
+	} {
+		got := c.run(args...)
+		if got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "\nnext: ") {
+			t.Errorf("%v: exit %d, %q, %q", args, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestSecretsAreShownOnce(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	secret, _ := c.ok("credential", "--tenant", id)["clientSecret"].(string)
+	signing, _ := c.ok("endpoint", "--tenant", id, "--url", "https://example.com")["secret"].(string)
+	shown := c.run("list", "--tenant", id).stdout + c.run("list").stdout + c.run("list", "--tenant", id, "--json").stdout
+	for _, s := range []string{secret, signing} {
+		if s == "" || strings.Contains(shown, s) {
+			t.Errorf("a secret of %d characters is listed", len(s))
+		}
+	}
+}
+
+func TestWrongCallsAndRefusals(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	for _, key := range []string{"RELEASE_DEAD_LETTERS_URL", "DEMO_AGENT_ID", "LOCAL_WEBHOOKS"} {
+		delete(c.env, key)
+	}
+	id := c.tenant()
+	absent := filepath.Join(t.TempDir(), "absent")
+	for name, test := range map[string]struct {
+		args string
+		code int
+		says string
+	}{
+		"no command":        {"tenants", 2, "no command"},
+		"unknown flag":      {"list --all", 2, "-all"},
+		"argument":          {"list acme", 2, `"acme"`},
+		"flag twice empty":  {"tenant --id", 2, "needs an argument"},
+		"rate":              {"tenant --id a --rate many", 2, "rate"},
+		"no id":             {"tenant", 2, "--id is missing"},
+		"agent, no id":      {"agent", 2, "--id is missing"},
+		"no tenant":         {"template --text a", 2, "--tenant is missing"},
+		"text and card":     {"template --tenant a --text b --card c", 2, "not both"},
+		"no client":         {"rotate", 2, "--client-id is missing"},
+		"revoke nothing":    {"revoke", 2, "--client-id is missing"},
+		"no url":            {"endpoint --tenant a", 2, "--url is missing"},
+		"pause nobody":      {"pause", 2, "exactly one"},
+		"pause two":         {"pause --all --tenant a", 2, "exactly one"},
+		"resume nobody":     {"resume --agent=", 2, "exactly one"},
+		"queue":             {"redrive --queue notify", 2, "release or send"},
+		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "keep"},
+		"bad id":            {"tenant --id A_B", 1, "lower-case"},
+		"no agent":          {"tenant --id new-one", 1, "needs an agent"},
+		"unknown agent":     {"tenant --id new-one --agent-id nobody-here", 1, "key file"},
+		"no file":           {"tenant --id new-one --agent-id x --key-file " + absent, 1, "no such file"},
+		"folder":            {"tenant --id new-one --agent-id x --key-file " + t.TempDir(), 1, "is a directory"},
+		"empty file":        {"template --tenant " + id + " --card " + c.file(""), 1, "is empty"},
+		"huge file":         {"template --tenant " + id + " --card " + c.file(strings.Repeat(" ", 2<<20)), 1, "more than"},
+		"no template":       {"template --tenant " + id, 1, "blank"},
+		"unknown tenant":    {"credential --tenant nobody-here", 1, "does not exist"},
+		"list nobody":       {"list --tenant nobody-here", 1, "not found"},
+		"unknown client":    {"revoke --client-id rcs_nobody", 1, "no live credential"},
+		"kind":              {"endpoint --tenant " + id + " --url https://example.com --kinds seen", 1, "no kind"},
+		"plain http":        {"endpoint --tenant " + id + " --url http://example.com", 1, "https://"},
+		"pause unknown":     {"pause --tenant nobody-here", 1, "does not exist"},
+		"stack not on AWS":  {"list --stack nobody-here", 1, "no stack nobody-here"},
+		"no dead letters":   {"redrive", 1, "RELEASE_DEAD_LETTERS_URL"},
+		"template of other": {"template --text a --tenant " + id + " --id 6f1f8a52-3c0b-4d7e-9b59-ffffffffffff", 1, "no template"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tool{t, c.env}.run(strings.Fields(test.args)...)
+			if got.code != test.code || got.stdout != "" {
+				t.Errorf("exit %d with %q on stdout, want %d", got.code, got.stdout, test.code)
+			}
+			if !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("stderr %q, want one line that says %q", got.stderr, test.says)
+			}
+		})
+	}
+}
+
+func TestWhereNoStackIs(t *testing.T) {
+	t.Parallel()
+	given := stackenv.Load(t)
+	for name, test := range map[string]struct {
+		env  stackenv.Env
+		args string
+		says string
+	}{
+		"no stack":       {stackenv.Env{}, "list", "make up"},
+		"no region":      {stackenv.Env{}, "list --stack s", "AWS_REGION"},
+		"no credentials": {stackenv.Env{"AWS_REGION": "us-east-1"}, "list --stack s", "export-credentials"},
+		"half a stack":   {with(given, "CAMPAIGNS_TABLE", ""), "list", "no CAMPAIGNS_TABLE"},
+		"no table":       {with(given, "CAMPAIGNS_TABLE", "gone"), "list", "the stack is gone"},
+		"nobody listens": {with(given, "AWS_ENDPOINT_URL", "http://127.0.0.1:1"), "list", "make status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := tool{t, test.env}.run(strings.Fields(test.args)...)
+			if got.code != 1 || !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("exit %d, %q; want 1 and a line that says %q", got.code, got.stderr, test.says)
+			}
+		})
+	}
+}
+
+func TestTheLocalStacksFileIsRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stack.env")
+	if err := os.WriteFile(path, []byte("# where\nA=b\r\n\nURL='http://x/?a=b'\nno line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readEnv(path)
+	if diff := cmp.Diff(map[string]string{"A": "b", "URL": "http://x/?a=b"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	c := tool{t, nil}
+	if got := c.run(); got.code != 2 || !strings.Contains(got.stdout, "redrive") {
+		t.Errorf("without arguments: %+v", got)
+	}
+	if got := c.run("help"); got.code != 0 || !strings.Contains(got.stdout, "redrive") {
+		t.Errorf("help: %+v", got)
+	}
+	for _, command := range commands() {
+		got := c.run(command.name, "-h")
+		if got.code != 0 || !strings.Contains(got.stdout, "-json") || got.stderr != "" {
+			t.Errorf("%s -h: %+v", command.name, got)
+		}
+	}
+}
+
+func TestInterruptedCommandSaysSo(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"list"}, func(key string) string { return env[key] }, &stdout, &stderr)
+	if code != 1 || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("exit %d, %q", code, stderr.String())
+	}
+}
+
+func TestRedrive(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	config := c.env.AWS()
+	config.HTTPClient = awsconf.HTTPClient()
+	client := sqs.NewFromConfig(config)
+	for _, key := range []string{"RELEASE_QUEUE_URL", "RELEASE_DEAD_LETTERS_URL", "SEND_QUEUE_URL", "SEND_DEAD_LETTERS_URL"} {
+		c.env[key] = newQueue(t, client)
+	}
+	for _, dead := range []string{"RELEASE_DEAD_LETTERS_URL", "SEND_DEAD_LETTERS_URL", "SEND_DEAD_LETTERS_URL"} {
+		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(c.env[dead]), MessageBody: aws.String("{}")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"moved": map[string]any{"release": 1.0}}, c.ok("redrive", "--queue", "release")); diff != "" {
+		t.Errorf("release (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"moved": map[string]any{"release": 0.0, "send": 2.0}}, c.ok("redrive")); diff != "" {
+		t.Errorf("both (-want +got):\n%s", diff)
+	}
+	if got := c.run("redrive", "--queue", "send"); !strings.Contains(got.stdout, "send queue: 0 dead letters put back") {
+		t.Errorf("for a person: %+v", got)
+	}
+}
+
+func newQueue(t *testing.T, client *sqs.Client) string {
+	t.Helper()
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("admin-" + rand.Text())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // the test's own context has ended by then
+		_, _ = client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+	})
+	return *out.QueueUrl
+}
+
+func TestAStackOnAWSIsFoundByItsOutputs(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	name := "admin-test-" + rand.Text()
+	deployOutputs(t, c.env, name)
+	remote := tool{t, with(c.env, "AUTH_TABLE", "never-used")}
+	remote.env["LOCAL_WEBHOOKS"] = "1" // which is for local stacks only
+	if list := remote.ok("list", "--tenant", id, "--stack", name); list["tenants"] == nil {
+		t.Errorf("list %v", list)
+	}
+	got := remote.run("list", "--tenant", id, "--stack", name)
+	if !strings.Contains(got.stdout, "--stack "+name) {
+		t.Errorf("the next step is not for the stack: %q", got.stdout)
+	}
+	got = remote.run("endpoint", "--tenant", id, "--url", "http://127.0.0.1", "--stack", name)
+	if got.code != 1 || !strings.Contains(got.stderr, "https://") {
+		t.Errorf("a local endpoint: %+v", got)
+	}
+}
+
+// deployOutputs makes a stack whose outputs name the tables of the test's stack.
+func deployOutputs(t *testing.T, env stackenv.Env, name string) {
+	t.Helper()
+	template, err := json.Marshal(map[string]any{
+		"Resources": map[string]any{"Topic": map[string]string{"Type": "AWS::SNS::Topic"}},
+		"Outputs": map[string]any{
+			"AuthTableName":      map[string]string{"Value": env["AUTH_TABLE"]},
+			"CampaignsTableName": map[string]string{"Value": env["CAMPAIGNS_TABLE"]},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := cloudformation.NewFromConfig(env.AWS())
+	if _, err = client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: aws.String(string(template))}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // the test's own context has ended by then
+		_, _ = client.DeleteStack(context.Background(), &cloudformation.DeleteStackInput{StackName: &name})
+	})
+	for range 1000 {
+		out, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Stacks[0].StackStatus == types.StackStatusCreateComplete {
+			return
+		}
+	}
+	t.Fatal("the stack of outputs was not made")
+}
+
+func with(env stackenv.Env, key, value string) stackenv.Env {
+	changed := maps.Clone(env)
+	changed[key] = value
+	return changed
+}
