@@ -64,7 +64,7 @@ func packedFigures(_ context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 		return nil, err
 	}
 	perNumber := float64(len(numbers.Pack())) / campaign.MaxMessages
-	f := measured("packed set", perNumber, "bytes/number", 3.3, "2,000 random Brazilian mobiles; the yardstick is roaring64, for information")
-	f.Yardstick = float64(len(roaring)) / campaign.MaxMessages
+	method := fmt.Sprintf("2,000 random Brazilian mobiles; roaring64 takes %.2f", float64(len(roaring))/campaign.MaxMessages)
+	f := measured("packed set", perNumber, "bytes/number", 3.3, method)
 	return []figure{f}, nil
 }
