@@ -22,7 +22,7 @@ func FromEnv() aws.Config {
 		Region: os.Getenv("AWS_REGION"),
 		Credentials: credentials.NewStaticCredentialsProvider(
 			os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
-		HTTPClient: &http.Client{Transport: transport()},
+		HTTPClient: HTTPClient(),
 	}
 	if url := os.Getenv("AWS_ENDPOINT_URL"); url != "" {
 		cfg.BaseEndpoint = aws.String(url)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"campaign-dispatch/internal/awsconf"
 )
 
 // Variable is the environment variable that names the stack's file.
@@ -59,5 +61,6 @@ func (e Env) AWS() aws.Config {
 		BaseEndpoint: aws.String(e["AWS_ENDPOINT_URL"]),
 		Credentials: credentials.NewStaticCredentialsProvider(
 			e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], ""),
+		HTTPClient: awsconf.HTTPClient(),
 	}
 }
