@@ -96,7 +96,7 @@ func (c *client) send(r *http.Request) reply {
 	return got
 }
 
-// tokens are fetched once per client: the token endpoint counts.
+// tokens are fetched once per credential: the token endpoint counts.
 var tokens sync.Map
 
 func (c *client) token(prefix string) string {
@@ -105,7 +105,7 @@ func (c *client) token(prefix string) string {
 		sync.Once
 		value string
 	}
-	entry, _ := tokens.LoadOrStore(prefix, &once{})
+	entry, _ := tokens.LoadOrStore(c.env[prefix+"CLIENT_ID"], &once{})
 	o := entry.(*once)
 	o.Do(func() {
 		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.env[prefix+"CLIENT_ID"]}, "client_secret": {c.env[prefix+"CLIENT_SECRET"]}}

@@ -1,0 +1,306 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"context"
+	"crypto/rand"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/signer"
+)
+
+func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
+	c := newClient(t).ownTenant()
+	c.behave(map[string]any{"latencyMs": 100})
+	all := messages(1000)
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != 1000 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	killed := c.killFunctions() // release has just got its task
+	for range 4 {
+		before := c.accepted(all)
+		c.eventually(time.Minute, "at work again", func() bool {
+			c.sweep()
+			n := c.accepted(all)
+			return n > before || n == len(all)
+		})
+		killed += c.killFunctions() // in the middle of frames
+	}
+	c.behave(map[string]any{})
+
+	c.eventually(time.Minute, "sent by those that were left", func() bool { c.sweep(); return c.sentOnce(all) })
+	c.eventually(time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
+
+	again := 0
+	for _, deliveries := range c.atProvider(all) {
+		if deliveries[0].Attempts > 1 {
+			again++
+		}
+	}
+	if again == 0 {
+		t.Error("no message was tried twice: nothing was killed between sending and recording")
+	}
+	t.Logf("%d processes were killed, %d messages tried again", killed, again)
+}
+
+func TestProviderDownForLongerThanEveryRetry(t *testing.T) { //nolint:paralleltest // the provider is down for all
+	const lastAttempt = 7 // after which a task is not put back
+	c := newClient(t).ownTenant()
+	given, queued := messages(150), messages(150)
+	b := c.acceptAlone(c.call(given))
+	c.release(b, 0)
+	c.behave(map[string]any{"errorRate": 1})
+	call := c.call(queued)
+	if got := c.dispatch(call); got.Accepted != 150 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	for frame := range b.Frames() {
+		c.runTask("send", campaign.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
+	}
+	c.eventually(30*time.Second, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
+	if n := c.accepted(append(queued, given...)); n > 0 {
+		t.Fatalf("%d messages were accepted by a provider that is down", n)
+	}
+
+	c.behave(map[string]any{})
+
+	c.eventually(time.Minute, "sent after the outage", func() bool { c.sweep(); return c.sentOnce(append(queued, given...)) })
+	for _, deliveries := range c.atProvider(given) {
+		if deliveries[0].Attempts < 2 {
+			t.Fatal("a message was not tried during the outage")
+		}
+	}
+}
+
+// Each step of a batch may be the last of the process that does it.
+func TestSweepFindsWhatWasLostOnTheWay(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(c *client, b campaign.Batch){
+		"the hand-off": func(*client, campaign.Batch) {},
+		"the rest of the release": func(c *client, b campaign.Batch) {
+			_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, time.Now(), time.Now())
+			must(c.t, err)
+		},
+		"the frames": func(c *client, b campaign.Batch) { c.release(b, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			all := messages(150)
+			b := c.acceptAlone(c.call(all))
+			lose(c, b)
+			c.eventually(time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
+			c.eventually(time.Minute, "finished", func() bool { return c.finished(b.BatchRef) })
+		})
+	}
+}
+
+func TestTasksThatComeAgainChangeNothing(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	all := messages(150)
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != 150 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	ref := c.ref(call)
+	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
+	before, books := c.batch(ref), c.counts(ref)
+
+	for range 3 {
+		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: ref})
+		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref})
+		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
+	}
+	c.eventually(time.Minute, "taken from the queues", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
+	later := messages(1)
+	if got := c.dispatch(c.call(later)); got.Accepted != 1 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "sent after them", func() bool { return c.sentOnce(later) })
+
+	c.checkTriedOnce(all)
+	if after := c.batch(ref); after.State != before.State || !after.NextCheck.Equal(before.NextCheck) {
+		t.Errorf("the batch is %s until %v, it was %s until %v", after.State, after.NextCheck, before.State, before.NextCheck)
+	}
+	if got := c.counts(ref); got[campaign.OutcomeSent] != 150 || len(got) != len(books) {
+		t.Errorf("the books say %v, they said %v", got, books)
+	}
+}
+
+func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	all := messages(3)
+	call := c.call(all)
+	due := time.Now().Add(5 * time.Second).UTC()
+	call["schedule"] = due.Format(time.RFC3339Nano)
+	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+
+	for range 3 {
+		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)})
+	}
+
+	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+	c.eventually(time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
+	for _, d := range c.atProvider(all) {
+		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due) {
+			t.Errorf("sent at %v (%v), due at %v", at, err, due)
+		}
+	}
+}
+
+// checkTriedOnce fails the test where a message was given to the provider more
+// than once, which it would not notice by itself.
+func (c *client) checkTriedOnce(messages []fields) {
+	c.t.Helper()
+	for _, deliveries := range c.atProvider(messages) {
+		if len(deliveries) != 1 || deliveries[0].Attempts != 1 {
+			c.t.Fatalf("a message came to the provider as %+v, want it once", deliveries)
+		}
+	}
+}
+
+// behave sets how the provider behaves until the end of the test.
+func (c *client) behave(behaviour map[string]any) {
+	c.t.Helper()
+	address := c.env["RCS_URL"] + "/_sim/behaviour"
+	c.control(http.MethodPut, address, behaviour, nil)
+	c.t.Cleanup(func() { c.control(http.MethodPut, address, map[string]any{}, nil) })
+}
+
+// killFunctions kills every process that releases or sends for the stack, and
+// returns how many there were.
+func (c *client) killFunctions() int {
+	c.t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	must(c.t, err)
+	if len(paths) == 0 {
+		c.t.Skip("there is no /proc to find the functions' processes in")
+	}
+	killed := 0
+	for _, path := range paths {
+		environ, err := os.ReadFile(path)
+		if err != nil || !c.isFunction(environ, "RELEASE_FUNCTION", "SEND_FUNCTION") {
+			continue // not ours, or gone
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		must(c.t, err)
+		if process, err := os.FindProcess(pid); err == nil && process.Kill() == nil {
+			killed++
+		}
+	}
+	return killed
+}
+
+// isFunction tells whether a process with that environment is one of the stack's
+// functions.
+func (c *client) isFunction(environ []byte, functions ...string) bool {
+	has := func(variable string) bool {
+		return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+variable+"\x00"))
+	}
+	if !has("AWS_ENDPOINT_URL=" + c.env["AWS_ENDPOINT_URL"]) {
+		return false
+	}
+	for _, f := range functions {
+		if has("AWS_LAMBDA_FUNCTION_NAME=" + c.env[f]) {
+			return true
+		}
+	}
+	return false
+}
+
+// lostHandoff is the hand-off of a process that dies before it.
+type lostHandoff struct{}
+
+var errLost = errors.New("the hand-off is lost")
+
+func (lostHandoff) HandOff(context.Context, campaign.Batch) error { return errLost }
+
+// acceptAlone accepts a call on the stack's tables and bucket, and tells nobody:
+// as a process does that dies after its commit. Its next check is due at once.
+func (c *client) acceptAlone(call fields) campaign.Batch {
+	c.t.Helper()
+	service := &dispatch.Service{
+		Tokens:  &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(c.env.AWS()), c.env["SIGNING_KEY_ID"]), Now: time.Now},
+		Store:   c.store(),
+		Blobs:   c.blobs(),
+		Handoff: lostHandoff{},
+		Earlier: &dispatch.Earlier{Limit: 1 << 20},
+		Now:     time.Now, Random: rand.Reader, BaseURL: c.env["BASE_URL"],
+	}
+	body, err := json.Marshal(call)
+	must(c.t, err)
+	r := httptest.NewRequestWithContext(c.t.Context(), http.MethodPost, dispatchPath, bytes.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+c.token(""))
+	answer := httptest.NewRecorder()
+	gateway.HandlerFunc(service.ServeDispatch).ServeHTTP(answer, r)
+	if answer.Code != http.StatusAccepted {
+		c.t.Fatalf("answered %d %s", answer.Code, answer.Body)
+	}
+	return c.batch(c.ref(call))
+}
+
+// release moves the batch on as if its frames had been queued, and lets sweep
+// look at it after the time.
+func (c *client) release(b campaign.Batch, next time.Duration) {
+	c.t.Helper()
+	at := time.Now().Add(next)
+	_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, time.Now(), at)
+	must(c.t, err)
+	_, err = c.store().EndRelease(c.t.Context(), b.BatchRef, at)
+	must(c.t, err)
+}
+
+// runTask runs a queue's function with a task, and returns when it is done.
+func (c *client) runTask(function string, task any) {
+	c.t.Helper()
+	body, err := json.Marshal(task)
+	must(c.t, err)
+	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: string(body)}}})
+	must(c.t, err)
+	if got := compact(c.t, c.invoke(function, event)); got != `{"batchItemFailures":[]}` {
+		c.t.Fatalf("%s answered %s", function, got)
+	}
+}
+
+// empty tells whether no message of the queue waits to be taken.
+func (c *client) empty(queue string) bool {
+	c.t.Helper()
+	const name = types.QueueAttributeNameApproximateNumberOfMessages
+	out, err := c.sqs().GetQueueAttributes(c.t.Context(), &sqs.GetQueueAttributesInput{
+		QueueUrl: aws.String(c.env[queue]), AttributeNames: []types.QueueAttributeName{name},
+	})
+	must(c.t, err)
+	return out.Attributes[string(name)] == "0"
+}
+
+func (c *client) blobs() *blob.Store {
+	return &blob.Store{
+		Client: s3.NewFromConfig(c.env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: c.env["BUCKET"],
+	}
+}
