@@ -5,7 +5,7 @@ PORT      ?= 3000
 AWS_PORT  ?= 4566
 RCS_PORT  ?= 3001
 SINK_PORT ?= 3002
-# Ports of the stack that `make test` starts beside it.
+# Ports of the stack that `make test` and `make bench` start beside it.
 TEST_PORT      ?= 13000
 TEST_AWS_PORT  ?= 14566
 TEST_RCS_PORT  ?= 13001
@@ -25,6 +25,9 @@ TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-t
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
 	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
 
+BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch-bench \
+	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -33,7 +36,7 @@ help: ## this list
 	@echo
 	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
 	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
-	@echo "    make test: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
+	@echo "    make test, make bench: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
 .PHONY: run up logs down status
 run: bin/localstack ## the whole service on this machine, and a demo campaign through it (CAMPAIGN=file.csv or .json)
@@ -101,7 +104,9 @@ list: ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
 
 .PHONY: bench
-bench: ## the measured figures, as a table and in .local/bench.json
-	@go run ./localstack/bench
+bench: bin/localstack ## the measured figures, as a table and in .local/bench.json (BENCH=cost for one part)
+	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
+	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
+	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
 
 -include localstack/tools/template.mk

@@ -130,7 +130,7 @@ func take[T any](t *tee) (tasks []T, err error) {
 	return tasks, nil
 }
 
-var errNoStack = errors.New("no stack: run `make bench`, or set " + stackenv.Variable)
+var errNoStack = errors.New("this part needs a stack: run `make bench`, or set " + stackenv.Variable + " to a stack.env")
 
 func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
