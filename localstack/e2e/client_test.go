@@ -118,13 +118,13 @@ func (c *client) token(prefix string) string {
 	return o.value
 }
 
-func (c *client) dispatch(call fields) reply {
+func (c *client) dispatch(call fields, headers ...string) reply {
 	c.t.Helper()
 	body, err := json.Marshal(call)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return c.post(body)
+	return c.post(body, headers...)
 }
 
 func (c *client) post(body []byte, headers ...string) reply {

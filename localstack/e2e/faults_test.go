@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,9 +13,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"context"
-	"crypto/rand"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"

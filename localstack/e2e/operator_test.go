@@ -147,9 +147,15 @@ func (c *client) ownTenant() *client {
 	must(c.t, err)
 	credential, err := desk.CreateCredential(ctx, id, "e2e")
 	must(c.t, err)
+	return c.with("TENANT", id, "TEMPLATE_ID", template.ID, "CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
+}
+
+// with returns a client for which some of the stack's values are others.
+func (c *client) with(pairs ...string) *client {
 	env := maps.Clone(c.env)
-	env["TENANT"], env["TEMPLATE_ID"] = id, template.ID
-	env["CLIENT_ID"], env["CLIENT_SECRET"] = credential.ClientID, credential.Secret
+	for i := 0; i < len(pairs); i += 2 {
+		env[pairs[i]] = pairs[i+1]
+	}
 	return &client{c.t, env, c.http}
 }
 

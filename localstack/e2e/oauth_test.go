@@ -1,0 +1,303 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const tokenPath = "/api/v1/oauth/token"
+
+func TestAStandardOAuthClient(t *testing.T) {
+	t.Parallel()
+	for name, style := range map[string]oauth2.AuthStyle{
+		"secret in the header": oauth2.AuthStyleInHeader,
+		"secret in the body":   oauth2.AuthStyleInParams,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t).ownCredential()
+			ctx := context.WithValue(t.Context(), oauth2.HTTPClient, c.http)
+			endpoint := oauth2.Endpoint{TokenURL: c.absolute(tokenPath), AuthStyle: style}
+			grant := clientcredentials.Config{
+				ClientID: c.env["CLIENT_ID"], ClientSecret: c.env["CLIENT_SECRET"], TokenURL: endpoint.TokenURL,
+				AuthStyle: style, Scopes: []string{campaign.ScopeDispatch},
+			}
+			token, err := grant.Token(ctx)
+			must(t, err)
+			if life := time.Until(token.Expiry); token.Type() != "Bearer" || life < 55*time.Minute || life > time.Hour {
+				t.Errorf("a %s token for %v, want a Bearer token for an hour", token.Type(), life)
+			}
+			renewing := oauth2.Config{ClientID: grant.ClientID, ClientSecret: grant.ClientSecret, Endpoint: endpoint}
+			renewed, err := renewing.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
+			must(t, err)
+			if renewed.AccessToken == token.AccessToken || renewed.RefreshToken == token.RefreshToken {
+				t.Error("the refresh brought the same tokens")
+			}
+			for _, issued := range []*oauth2.Token{token, renewed} {
+				if status := c.dryRun(issued.AccessToken); status != http.StatusOK {
+					t.Errorf("dispatch answered its token with %d", status)
+				}
+			}
+		})
+	}
+}
+
+func TestARefreshTokenWorksOnce(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	first := c.grant()
+	second := c.refresh(first.RefreshToken)
+	if second.status != http.StatusOK || second.RefreshToken == "" {
+		t.Fatalf("the first use: answered %d %s", second.status, second.body)
+	}
+	if got := c.refresh(first.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
+		t.Errorf("the second use: answered %d %s", got.status, got.body)
+	}
+	if got := c.refresh(second.RefreshToken); got.status != http.StatusOK {
+		t.Errorf("the token that came of it: answered %d %s", got.status, got.body)
+	}
+}
+
+// A token that is used again long after its rotation has two owners: all that
+// came out of it ends.
+func TestAStolenRefreshTokenEndsItsFamily(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	stolen, kept := c.grant().RefreshToken, rand.Text()+rand.Text()
+	rows, err := c.store().AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: hashOf(stolen)})
+	must(t, err)
+	next := *rows.Token
+	next.Hash = hashOf(kept)
+	must(t, c.store().RotateRefreshToken(t.Context(), *rows.Token, next, time.Now().Add(-2*time.Minute)))
+
+	for _, token := range []string{stolen, kept} {
+		if got := c.refresh(token); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
+			t.Errorf("answered %d %s", got.status, got.body)
+		}
+	}
+}
+
+func TestOneOfTheRacingRefreshesWins(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	token := c.grant().RefreshToken
+	count := countRacing(func() string {
+		got := c.refresh(token)
+		return strconv.Itoa(got.status) + " " + got.Error
+	})
+	// A client has ten requests a minute: the grant was the first of them.
+	if count["200 "] != 1 || count["200 "]+count["401 invalid_grant"]+count["429 too_many_requests"] != racers {
+		t.Errorf("answers %v, want one 200, and 401 or 429 for the others", count)
+	}
+}
+
+func TestTheRateLimitIsExactAndEachClientsOwn(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	count := countRacing(func() string {
+		got := c.grant()
+		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status == http.StatusTooManyRequests && (err != nil || wait < 1 || wait > 60) {
+			t.Errorf("Retry-After %q, want 1 to 60 seconds", got.header.Get("Retry-After"))
+		}
+		return strconv.Itoa(got.status)
+	})
+	if diff := cmp.Diff(map[string]int{"200": 10, "429": racers - 10}, count); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if got := c.ownCredential().grant(); got.status != http.StatusOK {
+		t.Errorf("another client: answered %d %s", got.status, got.body)
+	}
+}
+
+func TestARevokedCredentialEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	granted := c.grant()
+	if status := c.dryRun(granted.AccessToken); status != http.StatusOK {
+		t.Fatalf("before: dispatch answered %d", status)
+	}
+	must(t, c.desk().RevokeCredential(t.Context(), c.env["CLIENT_ID"]))
+	if status := c.dryRun(granted.AccessToken); status != http.StatusUnauthorized {
+		t.Errorf("dispatch answered %d", status)
+	}
+	if got := c.refresh(granted.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
+		t.Errorf("refresh answered %d %s", got.status, got.body)
+	}
+	if got := c.grant(); got.status != http.StatusUnauthorized || got.Error != "invalid_client" {
+		t.Errorf("the grant answered %d %s", got.status, got.body)
+	}
+}
+
+func TestARotatedSecretLeavesTimeToChange(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	rotated, err := c.desk().RotateCredential(t.Context(), c.env["CLIENT_ID"], time.Hour)
+	must(t, err)
+	if got := c.grant(); got.status != http.StatusOK {
+		t.Errorf("with the previous secret: answered %d %s", got.status, got.body)
+	}
+	c.env["CLIENT_SECRET"] = rotated.Secret
+	if got := c.grant(); got.status != http.StatusOK {
+		t.Errorf("with the new secret: answered %d %s", got.status, got.body)
+	}
+	_, err = c.desk().RotateCredential(t.Context(), c.env["CLIENT_ID"], 0)
+	must(t, err)
+	if got := c.grant(); got.status != http.StatusUnauthorized {
+		t.Errorf("with a secret that was not kept: answered %d %s", got.status, got.body)
+	}
+}
+
+func TestAnybodyCanVerifyATokenByThePublishedKeys(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	var document struct {
+		Keys []map[string]string `json:"keys"`
+	}
+	c.get("/.well-known/jwks.json", &document)
+	keys := map[any]*ecdsa.PublicKey{}
+	for _, key := range document.Keys {
+		keys[key["kid"]] = publicKey(t, key)
+	}
+	var claims struct {
+		jwt.RegisteredClaims
+		ClientID string `json:"client_id"`
+		Scope    string `json:"scope"`
+	}
+	token, err := jwt.ParseWithClaims(c.token(""), &claims,
+		func(token *jwt.Token) (any, error) { return keys[token.Header["kid"]], nil },
+		jwt.WithValidMethods([]string{"ES256"}), jwt.WithIssuer(c.env["BASE_URL"]),
+		jwt.WithAudience(c.env["BASE_URL"]+"/api/v1"), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+	must(t, err)
+	if token.Header["typ"] != "at+jwt" || claims.ClientID != c.env["CLIENT_ID"] || claims.Subject != claims.ClientID ||
+		claims.Scope != campaign.ScopeDispatch || claims.ID == "" || claims.ExpiresAt.Sub(claims.IssuedAt.Time) != time.Hour {
+		t.Errorf("header %v, claims %+v", token.Header, claims)
+	}
+}
+
+func TestTheMetadataNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	base := c.env["BASE_URL"]
+	var got map[string]any
+	c.get("/.well-known/oauth-authorization-server", &got)
+	want := map[string]any{
+		"issuer":                                base,
+		"token_endpoint":                        base + tokenPath,
+		"jwks_uri":                              base + "/.well-known/jwks.json",
+		"grant_types_supported":                 []any{"client_credentials", "refresh_token"},
+		"token_endpoint_auth_methods_supported": []any{"client_secret_basic", "client_secret_post"},
+		"scopes_supported":                      []any{campaign.ScopeDispatch},
+		"response_types_supported":              []any{},
+		"service_documentation":                 base + "/api/v1/openapi.json",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+	for _, document := range []string{"jwks_uri", "service_documentation"} {
+		if answer := c.do(http.MethodGet, want[document].(string), nil); answer.status != http.StatusOK {
+			t.Errorf("%s answers %d", document, answer.status)
+		}
+	}
+}
+
+// ownCredential returns a client with a credential of its own.
+func (c *client) ownCredential() *client {
+	c.t.Helper()
+	credential, err := c.desk().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e")
+	must(c.t, err)
+	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
+}
+
+// grant asks for tokens with the client's secret.
+func (c *client) grant() reply {
+	c.t.Helper()
+	return c.askToken(url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {c.env["CLIENT_ID"]}, "client_secret": {c.env["CLIENT_SECRET"]},
+	})
+}
+
+// refresh asks for tokens with a refresh token. It names the client, whose
+// failures are then counted apart from those of other tests.
+func (c *client) refresh(token string) reply {
+	c.t.Helper()
+	return c.askToken(url.Values{"grant_type": {"refresh_token"}, "client_id": {c.env["CLIENT_ID"]}, "refresh_token": {token}})
+}
+
+func (c *client) askToken(form url.Values) reply {
+	c.t.Helper()
+	return c.do(http.MethodPost, tokenPath, []byte(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+// dryRun returns the status of a call that is right but for its token, perhaps.
+func (c *client) dryRun(token string) int {
+	c.t.Helper()
+	body, err := json.Marshal(c.call(messages(1)))
+	must(c.t, err)
+	return c.do(http.MethodPost, dispatchPath+"?dryRun=true", body, "Authorization", "Bearer "+token, "Content-Type", "application/json").status
+}
+
+// get reads a document.
+func (c *client) get(path string, document any) {
+	c.t.Helper()
+	got := c.do(http.MethodGet, path, nil)
+	if got.status != http.StatusOK {
+		c.t.Fatalf("%s answered %d %s", path, got.status, got.body)
+	}
+	must(c.t, json.Unmarshal(got.body, document))
+}
+
+// countRacing calls ask as often as there are racers, at once, and counts what
+// it returns.
+func countRacing(ask func() string) map[string]int {
+	var mu sync.Mutex
+	count := map[string]int{}
+	var running sync.WaitGroup
+	for range racers {
+		running.Go(func() {
+			answer := ask()
+			mu.Lock()
+			defer mu.Unlock()
+			count[answer]++
+		})
+	}
+	running.Wait()
+	return count
+}
+
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+func publicKey(t *testing.T, jwk map[string]string) *ecdsa.PublicKey {
+	t.Helper()
+	if jwk["kty"] != "EC" || jwk["crv"] != "P-256" || jwk["alg"] != "ES256" || jwk["use"] != "sig" {
+		t.Errorf("a key for something else: %v", jwk)
+	}
+	coordinate := func(name string) *big.Int {
+		b, err := base64.RawURLEncoding.DecodeString(jwk[name])
+		must(t, err)
+		return new(big.Int).SetBytes(b)
+	}
+	return &ecdsa.PublicKey{Curve: elliptic.P256(), X: coordinate("x"), Y: coordinate("y")}
+}
