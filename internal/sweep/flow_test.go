@@ -85,7 +85,7 @@ func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
 func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	up := w.clock().Add(5 * time.Hour)
+	up := w.clock().Add(2 * time.Hour)
 	w.provider.refuse = func(campaign.Delivery) error {
 		if w.clock().Before(up) {
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
@@ -94,7 +94,7 @@ func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
 	}
 	b := w.accept(103)
 	w.handOff(b)
-	w.run(b, 8*time.Hour)
+	w.run(b, 4*time.Hour)
 	w.checkSent(b)
 	if len(w.frames.dead) > 0 {
 		t.Errorf("%d tasks became dead letters, for which they were too healthy", len(w.frames.dead))
