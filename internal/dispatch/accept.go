@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -219,20 +218,4 @@ func (s *Service) discard(ctx context.Context, c *call) {
 		}
 	}
 	c.staged = staged{}
-}
-
-// pause waits before a call that lost a race is judged again, longer each time
-// and out of step with the others.
-func pause(ctx context.Context, race int) error {
-	if race == 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(rand.N(min(time.Duration(race)*20*time.Millisecond, 400*time.Millisecond))) //nolint:gosec // spreads load
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

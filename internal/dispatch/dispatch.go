@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/numberset"
@@ -154,7 +155,7 @@ const maxRaces = 40
 // races.
 func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int, err error) {
 	for race := range maxRaces {
-		if err = pause(ctx, race); err != nil {
+		if err = backoff.Wait(ctx, race); err != nil {
 			break
 		}
 		body, status, err = s.attempt(ctx, c)

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -133,19 +134,11 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[strin
 		if wanted = out.UnprocessedKeys; len(wanted) == 0 {
 			break
 		}
-		if err := pause(ctx, attempt+1); err != nil {
+		if err := backoff.Wait(ctx, attempt+1); err != nil {
 			return nil, err
 		}
 	}
 	return rows, nil
-}
-
-// pause waits before a repeated try; the first, 0, does not wait.
-func pause(ctx context.Context, try int) error {
-	if try == 0 {
-		return nil
-	}
-	return backoff(ctx, try-1)
 }
 
 func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -108,7 +109,7 @@ func (s *Store) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoi
 // campaign.ErrNotFound.
 func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	for try := range maxEdits {
-		if err := pause(ctx, try); err != nil {
+		if err := backoff.Wait(ctx, try); err != nil {
 			return t, fmt.Errorf("put template %s: %w", t.ID, err)
 		}
 		current, err := s.Template(ctx, t.ID)

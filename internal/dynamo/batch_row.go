@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -59,7 +60,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 func dueShard(ref campaign.BatchRef) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ref.Tenant + ref.CampaignID + ref.BatchID))
-	return fmt.Sprint(h.Sum32() % DueShards)
+	return strconv.FormatUint(uint64(h.Sum32()%DueShards), 10)
 }
 
 func packOffsets(offsets []int) attribute {

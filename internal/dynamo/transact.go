@@ -6,15 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"campaign-dispatch/internal/backoff"
 )
 
 // The codes of cancellation reasons that callers judge.
@@ -48,7 +48,7 @@ func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem, t
 		if !again {
 			return reasons, t.failure
 		}
-		if waitErr := backoff(ctx, attempt); waitErr != nil {
+		if waitErr := backoff.Wait(ctx, attempt+1); waitErr != nil {
 			return nil, fmt.Errorf("write a transaction: %w: %w", waitErr, err)
 		}
 	}
@@ -130,7 +130,7 @@ func repeat(ctx context.Context, call func() error) error {
 		if err == nil || permanent(err) || attempt == maxRepeats {
 			return err
 		}
-		if waitErr := backoff(ctx, attempt); waitErr != nil {
+		if waitErr := backoff.Wait(ctx, attempt+1); waitErr != nil {
 			return fmt.Errorf("%w: %w", waitErr, err)
 		}
 	}
@@ -169,18 +169,4 @@ func throttled(err error) bool {
 		return true
 	}
 	return false
-}
-
-// backoff waits for a random time that doubles with the attempts, between 10 ms
-// and a second, or until ctx ends, whose error it returns.
-func backoff(ctx context.Context, attempt int) error {
-	limit := min(20*time.Millisecond<<min(attempt, 6), time.Second)
-	wait := time.NewTimer(limit/2 + rand.N(limit/2)) //nolint:gosec // spreads the attempts, hides nothing
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-wait.C:
-		return ctx.Err()
-	}
 }

@@ -9,10 +9,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"time"
 
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -37,7 +36,7 @@ const tries = 40
 // an error some writer may have entered them; to record them again is harmless.
 func (r Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	for try := range tries {
-		if err := pause(ctx, try); err != nil {
+		if err := backoff.Wait(ctx, try); err != nil {
 			return fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
 		head, err := r.enter(ctx, b, changes)
@@ -84,19 +83,4 @@ func framesOf(changes []campaign.Change) []int {
 		frames[c.Index/campaign.FrameSize] = true
 	}
 	return slices.Sorted(maps.Keys(frames))
-}
-
-// pause spreads writers that lost a race, the longer the more races they lost.
-func pause(ctx context.Context, try int) error {
-	if try == 0 {
-		return nil
-	}
-	wait := time.NewTimer(rand.N(10 * time.Millisecond << min(try, 5))) //nolint:gosec // spreads load, guards nothing
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
