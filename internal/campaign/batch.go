@@ -103,7 +103,8 @@ const (
 	BatchPending   BatchState = "pending"   // accepted, waits for its due time or its release
 	BatchReleasing BatchState = "releasing" // its frames are being put on the send queue
 	BatchSending   BatchState = "sending"   // every frame was put on the send queue
-	BatchSent      BatchState = "sent"      // every message was given to the provider or ended as failed or expired
+	BatchSent      BatchState = "sent"      // every message was given to the provider or has ended; some may still be delivered
+	BatchCompleted BatchState = "completed" // nothing more has to come of any message
 	BatchCancelled BatchState = "cancelled"
 )
 

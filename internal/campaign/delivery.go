@@ -42,3 +42,7 @@ type Delivery struct {
 
 // TooLate tells whether nothing of the batch may be sent any more.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
+
+// AnswerGrace is how long after its ttl a message without an answer is given
+// before it ends as expired.
+const AnswerGrace = 2 * time.Hour

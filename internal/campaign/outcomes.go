@@ -3,14 +3,26 @@ package campaign
 import "maps"
 
 // rank orders the outcomes: a message moves only to an outcome of a higher
-// rank. Those of sending share one, so that the first of them stays.
+// rank. Of those that share a rank the first one stays. A delivery is proof:
+// whatever was said before, a message that was delivered was not stopped,
+// revoked, expired or failed.
 func (o Outcome) rank() int {
 	switch o {
-	case OutcomeSent, OutcomeFailed, OutcomeExpired:
+	case OutcomeSent:
 		return 1
+	case OutcomeFailed, OutcomeExpired, OutcomeRevoked, OutcomeStopped:
+		return 2
+	case OutcomeDelivered:
+		return 3
+	case OutcomeRead:
+		return 4
 	}
 	return 0
 }
+
+// Settled tells whether nothing more has to come: a message that was sent may
+// still be delivered, or expire.
+func (o Outcome) Settled() bool { return o.rank() > OutcomeSent.rank() }
 
 // Supersedes tells whether a message whose outcome is old moves on to o. The
 // outcome of a message of which nothing is known is "".
@@ -23,14 +35,18 @@ type Head struct {
 	Counts   map[Outcome]int // messages by the outcome they have now
 }
 
-// Settled returns how many messages have an outcome.
-func (h Head) Settled() int {
+// Known returns how many messages have an outcome.
+func (h Head) Known() int {
 	total := 0
 	for _, n := range h.Counts {
 		total += n
 	}
 	return total
 }
+
+// Settled returns how many messages have an outcome after which nothing has to
+// come.
+func (h Head) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
 
 // FrameState is what the books say of one frame.
 type FrameState struct {
@@ -57,7 +73,7 @@ func (b Books) News(changes []Change) []Change {
 		if !ok {
 			old = b.Outcome(c.Index)
 		}
-		if c.Outcome.Supersedes(old) {
+		if c.Outcome.Supersedes(old) && (old == "" || !c.First) {
 			reached[c.Index] = c.Outcome
 			news = append(news, c)
 		}

@@ -26,11 +26,16 @@ type SendTask struct {
 // Outcome is what became of a message.
 type Outcome string
 
-// The outcomes that sending knows.
+// The outcomes of a message. A message moves from one to another only if that
+// supersedes it.
 const (
-	OutcomeSent    Outcome = "sent"    // the provider accepted it
-	OutcomeFailed  Outcome = "failed"  // the provider refused it for good
-	OutcomeExpired Outcome = "expired" // its time had passed before it was sent
+	OutcomeSent      Outcome = "sent"      // the provider accepted it
+	OutcomeDelivered Outcome = "delivered" // it reached the device
+	OutcomeRead      Outcome = "read"      // it was read
+	OutcomeFailed    Outcome = "failed"    // it was refused for good, or its recipient had opted out
+	OutcomeExpired   Outcome = "expired"   // its time passed before it was sent or delivered
+	OutcomeRevoked   Outcome = "revoked"   // it was taken back from the provider
+	OutcomeStopped   Outcome = "stopped"   // its campaign was cancelled before it was sent
 )
 
 // Change says that a message reached an outcome. Index counts within the batch.
@@ -39,4 +44,52 @@ type Change struct {
 	Outcome Outcome
 	Code    string // why it failed or expired, a stable word
 	At      time.Time
+	// First holds only for a message that has no outcome yet: whoever sends
+	// knows nothing of what became of a message that was sent before.
+	First bool
+}
+
+// ReleaseTask, SendTask, EventTask, NotifyTask and RevokeTask may all arrive
+// more than once.
+
+// EventTask is an event of the provider on the events queue. It holds no number
+// and no text: those of a reply or an opt-out rest in a blob.
+type EventTask struct {
+	Kind      EventKind `json:"kind"`
+	EventID   string    `json:"eventId"`
+	AgentID   string    `json:"agentId"`
+	MessageID string    `json:"messageId,omitempty"` // where the provider tells
+	At        time.Time `json:"at"`
+	Blob      string    `json:"blob,omitempty"` // key of the event's content
+}
+
+// EventKind is what an event of the provider tells.
+type EventKind string
+
+// The kinds of provider events.
+const (
+	EventDelivered    EventKind = "delivered"
+	EventRead         EventKind = "read"
+	EventExpired      EventKind = "expired"       // the ttl passed, the message was revoked
+	EventRevokeFailed EventKind = "revoke_failed" // the ttl passed, the message could not be revoked
+	EventReply        EventKind = "reply"         // a text or a tap
+	EventOptOut       EventKind = "opt_out"       // UNSUBSCRIBE
+	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
+)
+
+// NotifyTask asks for what an endpoint has not had of one page of a batch's log.
+type NotifyTask struct {
+	Key        BatchKey `json:"-"`
+	BatchKey   string   `json:"batchKey"` // Key.String(); empty for a notice that belongs to no batch
+	Ordinal    int      `json:"ordinal,omitempty"`
+	Blob       string   `json:"blob,omitempty"` // of a notice that belongs to no batch
+	Tenant     string   `json:"tenant"`
+	EndpointID string   `json:"endpointId"`
+}
+
+// RevokeTask asks for the messages of one frame that are not delivered to be
+// revoked at the provider.
+type RevokeTask struct {
+	BatchRef
+	Frame int `json:"frame"`
 }

@@ -69,7 +69,7 @@ func (r Recorder) enter(ctx context.Context, b campaign.Batch, changes []campaig
 // finish ends a batch all of whose messages have an outcome. A failure is no
 // failure of recording: sweep finishes what it finds complete.
 func (r Recorder) finish(ctx context.Context, b campaign.Batch, head campaign.Head) {
-	if head.Settled() < b.Accepted {
+	if head.Known() < b.Accepted {
 		return
 	}
 	if _, err := r.Store.FinishBatch(ctx, b.BatchRef); err != nil {
