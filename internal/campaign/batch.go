@@ -125,7 +125,15 @@ type Batch struct {
 	Scheduled       bool      // the call gave a schedule
 	State           BatchState
 	NextCheck       time.Time // when sweep looks at it, zero once nothing is left to do
+	// CancelledAt is when the batch was cancelled, zero for one that was not. A
+	// batch that was being sent by then keeps its state: what the provider does
+	// not have yet ends as stopped.
+	CancelledAt time.Time
 }
+
+// Cancelled tells whether nothing more of the batch may be given to the
+// provider.
+func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }
 
 // Frames returns the number of the batch's frames.
 func (b Batch) Frames() int { return (b.Accepted + FrameSize - 1) / FrameSize }

@@ -25,6 +25,9 @@ func batchRow(b campaign.Batch) Item {
 	row["notAfter"] = millis(b.NotAfter)
 	row["scheduled"] = boolean(b.Scheduled)
 	row["state"] = text(string(b.State))
+	if b.Cancelled() {
+		row["cancelledAt"] = millis(b.CancelledAt)
+	}
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
 		row["nextCheck"] = millis(b.NextCheck)
@@ -54,6 +57,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Scheduled:       getBool(row, "scheduled"),
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
+		CancelledAt:     getMillis(row, "cancelledAt"),
 	}, nil
 }
 
