@@ -48,6 +48,14 @@ type Endpoint struct {
 	URL    string
 	Kinds  []string // event kinds it asks for, empty for all
 	Secret string   // Standard Webhooks signing secret, whsec_ and base64
+	// PreviousSecret signs beside Secret until PreviousUntil, while a receiver
+	// moves from one secret to the next.
+	PreviousSecret string
+	PreviousUntil  time.Time
+	// OffReason is why the endpoint was switched off, "" while it is on: "gone",
+	// "failing" or "operator".
+	OffReason string
+	OffAt     time.Time
 }
 
 // ScopeDispatch permits the dispatch of campaigns.

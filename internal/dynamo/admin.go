@@ -83,26 +83,6 @@ func (s *Store) Agents(ctx context.Context) ([]campaign.Agent, error) {
 	return list(ctx, s, directory, "AGENT#", readAgent)
 }
 
-// SaveEndpoint writes an endpoint, new or changed.
-func (s *Store) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
-	row := endpointKey(e.Tenant, e.ID)
-	row["url"], row["secret"] = text(e.URL), text(e.Secret)
-	row["kinds"] = text(strings.Join(e.Kinds, ","))
-	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(row))
-}
-
-// Endpoints returns a tenant's endpoints in the order of their ids.
-func (s *Store) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	read := func(id string, row Item) campaign.Endpoint {
-		e := campaign.Endpoint{ID: id, Tenant: tenant, URL: getText(row, "url"), Secret: getText(row, "secret")}
-		if kinds := getText(row, "kinds"); kinds != "" {
-			e.Kinds = strings.Split(kinds, ",")
-		}
-		return e
-	}
-	return list(ctx, s, "TEN#"+tenant, "ENDPOINT#", read)
-}
-
 // PutTemplate writes the template as its next version and returns it with that
 // version, counted from 1. A version is never changed: of racing calls each
 // gets its own. Where the template belongs to another tenant the error wraps
