@@ -25,9 +25,19 @@ type Notice struct {
 	EndpointID string
 	Key        BatchKey // zero for a notice that belongs to no batch
 	Ordinal    int      // of the log's page
-	Blob       string   // content of a notice that belongs to no batch, such as a reply
+	Kind       Kind     // of a notice that belongs to no batch: a text may be a reply and an opt-out
+	Blob       string   // key of the Happening of a notice that belongs to no batch
 	Left       []int    // positions within the page that are owed still, empty for all
 	Attempt    int      // posts of what is left that have failed
 	Next       time.Time
 	Dead       bool // the last attempt has failed: it can be resent
+}
+
+// Task is the task that asks for the notice to be posted.
+func (n Notice) Task() NotifyTask {
+	t := NotifyTask{Ordinal: n.Ordinal, Kind: n.Kind, Blob: n.Blob, Tenant: n.Tenant, EndpointID: n.EndpointID}
+	if n.Blob == "" {
+		t.BatchKey = n.Key.String()
+	}
+	return t
 }

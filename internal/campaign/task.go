@@ -60,8 +60,13 @@ type EventTask struct {
 	AgentID   string    `json:"agentId"`
 	MessageID string    `json:"messageId,omitempty"` // where the provider tells
 	At        time.Time `json:"at"`
-	Blob      string    `json:"blob,omitempty"` // key of the event's content
+	Blob      string    `json:"blob,omitempty"` // key of the event's Happening
+	// Receives is how often the task has arrived, this time included.
+	Receives int `json:"-"`
 }
+
+// Received tells the task how often it has arrived.
+func (t *EventTask) Received(times int) { t.Receives = times }
 
 // EventKind is what an event of the provider tells.
 type EventKind string
@@ -79,10 +84,10 @@ const (
 
 // NotifyTask asks for what an endpoint has not had of one page of a batch's log.
 type NotifyTask struct {
-	Key        BatchKey `json:"-"`
-	BatchKey   string   `json:"batchKey"` // Key.String(); empty for a notice that belongs to no batch
+	BatchKey   string   `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
 	Ordinal    int      `json:"ordinal,omitempty"`
-	Blob       string   `json:"blob,omitempty"` // of a notice that belongs to no batch
+	Kind       Kind     `json:"kind,omitempty"` // of a notice that belongs to no batch
+	Blob       string   `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
 	Tenant     string   `json:"tenant"`
 	EndpointID string   `json:"endpointId"`
 }

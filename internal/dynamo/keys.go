@@ -35,7 +35,7 @@ const TTL = "expiresAt"
 // DueIndex is the sparse index of the Campaigns table that holds a batch from
 // its acceptance until every message was given to the provider or failed: hash
 // key "due" (one of DueShards values), range key "nextCheck" (milliseconds
-// since 1970).
+// since 1970). It holds the notices too that endpoints are owed.
 const (
 	DueIndex  = "due"
 	DueShards = 4

@@ -1,0 +1,215 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+var errDamagedNotice = errors.New("damaged notice")
+
+// noticePrefix begins the range key of a notice. The key tells all that a
+// NotifyTask holds, so that the index of what is due suffices to write one:
+// NOTICE#ordinal#tenant#endpoint under a batch, and NOTICE#kind#blob#endpoint
+// under a tenant. No kind, blob key or endpoint id holds a #.
+const noticePrefix = "NOTICE#"
+
+func noticeKey(t campaign.NotifyTask) Item {
+	if t.BatchKey == "" {
+		return Item{"pk": text("X#" + t.Tenant), "sk": text(noticePrefix + string(t.Kind) + "#" + t.Blob + "#" + t.EndpointID)}
+	}
+	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", noticePrefix, t.Ordinal, t.Tenant, t.EndpointID))}
+}
+
+// readNoticeKey reads the key that noticeKey made; ok is false for another row.
+func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
+	rest, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
+	first, rest, hasFirst := strings.Cut(rest, "#")
+	at := strings.LastIndexByte(rest, '#')
+	if !isNotice || !hasFirst || at < 0 {
+		return t, false
+	}
+	t.EndpointID = rest[at+1:]
+	if tenant, ok := strings.CutPrefix(getText(row, "pk"), "X#"); ok {
+		t.Tenant, t.Kind, t.Blob = tenant, campaign.Kind(first), rest[:at]
+		return t, true
+	}
+	key, ofBatch := strings.CutPrefix(getText(row, "pk"), "B#")
+	ordinal, err := strconv.Atoi(first)
+	t.Tenant, t.BatchKey, t.Ordinal = rest[:at], key, ordinal
+	return t, ofBatch && err == nil
+}
+
+func noticeRow(n campaign.Notice) Item {
+	row := noticeKey(n.Task())
+	if n.Attempt > 0 {
+		row["attempt"] = number(n.Attempt)
+	}
+	if len(n.Left) > 0 {
+		row["left"] = packLeft(n.Left)
+	}
+	if n.Dead {
+		row["dead"] = boolean(true)
+		return row
+	}
+	row["due"], row["nextCheck"] = text(noticeShard(row)), millis(n.Next)
+	return row
+}
+
+func noticeShard(key Item) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(getText(key, "pk") + getText(key, "sk")))
+	return strconv.FormatUint(uint64(h.Sum32()%DueShards), 10)
+}
+
+func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) {
+	n = campaign.Notice{
+		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
+		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"),
+	}
+	if t.BatchKey != "" {
+		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
+			return n, fmt.Errorf("read a notice: %w", err)
+		}
+	}
+	n.Left, err = unpackLeft(getBinary(row, "left"))
+	return n, err
+}
+
+// packLeft writes positions in ascending order as their distances.
+func packLeft(left []int) attribute {
+	b, next := make([]byte, 0, len(left)), 0
+	for _, p := range left {
+		b = binary.AppendUvarint(b, uint64(p-next)) //nolint:gosec // positions ascend from 0
+		next = p + 1
+	}
+	return bytesOf(b)
+}
+
+func unpackLeft(b []byte) ([]int, error) {
+	var left []int
+	next := 0
+	for len(b) > 0 {
+		distance, n := binary.Uvarint(b)
+		if n <= 0 || distance > campaign.MaxMessages {
+			return nil, errDamagedNotice
+		}
+		left = append(left, next+int(distance)) //nolint:gosec // checked above
+		next, b = left[len(left)-1]+1, b[n:]
+	}
+	return left, nil
+}
+
+// Notice reads what an endpoint is owed consistently; the error wraps
+// campaign.ErrNotFound where it is owed nothing any more.
+func (s *Store) Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
+	row, err := s.get(ctx, noticeKey(t))
+	if err != nil {
+		return campaign.Notice{}, fmt.Errorf("read a notice to endpoint %s: %w", t.EndpointID, err)
+	}
+	return readNotice(t, row)
+}
+
+// SaveNotice replaces the notice read, where it is still owed what was owed then
+// and was tried as often, by n, and tells whether it was so. A save whose answer
+// was lost may report false although it took place. When the notice is looked at
+// next may have been changed meanwhile. Left must ascend.
+func (s *Store) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+	condition, values := sameNotice(read)
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: noticeRow(n),
+		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
+	})
+	return held(err, "save a notice to endpoint "+n.EndpointID)
+}
+
+// DeleteNotice deletes a notice of which nothing is owed any more.
+func (s *Store) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
+	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: noticeKey(t)}); err != nil {
+		return fmt.Errorf("delete a notice to endpoint %s: %w", t.EndpointID, err)
+	}
+	return nil
+}
+
+// MoveNotice sets when sweep looks at a notice next, where that is still as it
+// was read, and tells whether it was.
+func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: noticeKey(t),
+		UpdateExpression:          aws.String("SET nextCheck = :next"),
+		ConditionExpression:       aws.String("nextCheck = :read"),
+		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
+	})
+	return held(err, "move a notice to endpoint "+t.EndpointID)
+}
+
+// AddNotices writes notices that belong to no batch. One that is there already
+// stays as it is.
+func (s *Store) AddNotices(ctx context.Context, notices []campaign.Notice) error {
+	for _, n := range notices {
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.Campaigns, Item: noticeRow(n), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		})
+		if _, err := held(err, "add a notice to endpoint "+n.EndpointID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameNotice(n campaign.Notice) (string, Item) {
+	condition, values := "attribute_exists(pk)", Item{}
+	if n.Attempt > 0 {
+		condition += " AND attempt = :attempt"
+		values[":attempt"] = number(n.Attempt)
+	} else {
+		condition += " AND attribute_not_exists(attempt)"
+	}
+	if len(n.Left) > 0 {
+		condition += " AND #left = :left"
+		values[":left"] = packLeft(n.Left)
+	} else {
+		condition += " AND attribute_not_exists(#left)"
+	}
+	if len(values) == 0 {
+		return condition, nil
+	}
+	return condition, values
+}
+
+// LogPage reads one page of a batch's log; the error wraps campaign.ErrNotFound
+// where there is none.
+func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
+	row, err := s.get(ctx, outcomeKey(key, logSK(ordinal)))
+	if err != nil {
+		return campaign.LogPage{}, fmt.Errorf("read page %d of the log of batch %s: %w", ordinal, key, err)
+	}
+	changes, err := unpackChanges(getBinary(row, "changes"))
+	if err != nil {
+		return campaign.LogPage{}, fmt.Errorf("read page %d of the log of batch %s: %w", ordinal, key, err)
+	}
+	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
+}
+
+// FindBatch reads the batch whose messages' ids were made of the key; the error
+// wraps campaign.ErrNotFound where none of its messages has an outcome yet.
+func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	head, err := s.get(ctx, outcomeKey(key, headSK))
+	if err != nil {
+		return campaign.Batch{}, fmt.Errorf("find batch %s: %w", key, err)
+	}
+	return s.Batch(ctx, campaign.BatchRef{
+		ID:      campaign.ID{Tenant: getText(head, "tenant"), CampaignID: getText(head, "campaignId")},
+		BatchID: getText(head, "batchId"),
+	})
+}
