@@ -31,6 +31,9 @@ type Notice struct {
 	Attempt    int      // posts of what is left that have failed
 	Next       time.Time
 	Dead       bool // the last attempt has failed: it can be resent
+	// Parked says that the endpoint takes nothing at present: sweep does not see
+	// the notice until whoever finds the endpoint well again puts it back.
+	Parked bool
 }
 
 // Task is the task that asks for the notice to be posted.

@@ -1,0 +1,36 @@
+package campaign
+
+import "time"
+
+// Circuit is what is known of an endpoint that keeps failing. While it is open
+// nothing is posted to the endpoint but a probe now and then. An endpoint that is
+// well has none.
+type Circuit struct {
+	Tenant     string
+	EndpointID string
+	Since      time.Time // when it opened
+	Probes     int       // probes that have failed
+	// Next is when the endpoint is probed, or looked after once more where the
+	// circuit is closing.
+	Next time.Time
+	// Closing says that the endpoint is well again: posts are free, and the
+	// notices that were parked are being put back.
+	Closing bool
+	Version int // of the row, 0 where there is none
+}
+
+// Open tells whether nothing may be posted but probes.
+func (c Circuit) Open() bool { return c.Version > 0 && !c.Closing }
+
+// WebhookFailure is a post that failed. Only failures are recorded one by one.
+type WebhookFailure struct {
+	Tenant     string
+	EndpointID string
+	WebhookID  string
+	Kind       Kind
+	MessageID  string
+	Status     int    // of the answer, 0 where there was none
+	Code       string // why it counts as failed, a stable word
+	Attempt    int    // failed attempts before this one
+	At         time.Time
+}
