@@ -25,6 +25,13 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"SEND_QUEUE_URL":           "SendQueueUrl",
 		"RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"SEND_DEAD_LETTERS_URL":    "SendDeadLettersUrl",
+		"EVENTS_URL":               "EventsUrl",
+		"EVENTS_QUEUE_URL":         "EventsQueueUrl",
+		"NOTIFY_QUEUE_URL":         "NotifyQueueUrl",
+		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
+		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
+		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
+		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
 		"SIGNING_KEY_ID":           "SigningKeyId",
 		"SCHEDULE_GROUP":           "ScheduleGroupName",
 		"TOKEN_FUNCTION":           "TokenFunctionName",
@@ -33,6 +40,10 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"RELEASE_FUNCTION":         "ReleaseFunctionName",
 		"SEND_FUNCTION":            "SendFunctionName",
 		"SWEEP_FUNCTION":           "SweepFunctionName",
+		"EVENTS_FUNCTION":          "EventsFunctionName",
+		"OUTCOMES_FUNCTION":        "OutcomesFunctionName",
+		"NOTIFY_FUNCTION":          "NotifyFunctionName",
+		"REVOKE_FUNCTION":          "RevokeFunctionName",
 	} {
 		env[key] = outputs[output]
 	}
