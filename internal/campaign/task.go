@@ -83,6 +83,8 @@ const (
 )
 
 // NotifyTask asks for what an endpoint has not had of one page of a batch's log.
+// One that names neither a batch nor a blob asks to look after the endpoint's
+// circuit.
 type NotifyTask struct {
 	BatchKey   string   `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
 	Ordinal    int      `json:"ordinal,omitempty"`

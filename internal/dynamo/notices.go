@@ -31,8 +31,13 @@ func noticeKey(t campaign.NotifyTask) Item {
 	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", noticePrefix, t.Ordinal, t.Tenant, t.EndpointID))}
 }
 
-// readNoticeKey reads the key that noticeKey made; ok is false for another row.
+// readNoticeKey reads the key that noticeKey made, or that of a circuit: its task
+// names neither a batch nor a blob, and asks to look after the endpoint. ok is
+// false for another row.
 func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
+	if t, ok := readCircuitKey(row); ok {
+		return t, true
+	}
 	rest, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
 	first, rest, hasFirst := strings.Cut(rest, "#")
 	at := strings.LastIndexByte(rest, '#')
@@ -60,9 +65,11 @@ func noticeRow(n campaign.Notice) Item {
 	}
 	if n.Dead {
 		row["dead"] = boolean(true)
-		return row
 	}
-	row["due"], row["nextCheck"] = text(noticeShard(row)), millis(n.Next)
+	if n.Parked {
+		row["parked"] = boolean(true)
+	}
+	row["due"], row["nextCheck"] = text(noticeDue(n, row)), millis(n.Next)
 	return row
 }
 
@@ -75,7 +82,7 @@ func noticeShard(key Item) string {
 func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) {
 	n = campaign.Notice{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
-		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"),
+		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 	}
 	if t.BatchKey != "" {
 		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {

@@ -1,0 +1,161 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// The hash keys of DueIndex under which an endpoint's notices stand that sweep
+// does not see: those that wait for the endpoint to be well again, and the dead.
+const (
+	parkedPrefix = "PARKED#"
+	deadPrefix   = "DEAD#"
+)
+
+func circuitKey(tenant, endpointID string) Item {
+	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CIRCUIT#" + endpointID)}
+}
+
+func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
+	tenant, ofTenant := strings.CutPrefix(getText(row, "pk"), "TEN#")
+	id, isCircuit := strings.CutPrefix(getText(row, "sk"), "CIRCUIT#")
+	return campaign.NotifyTask{Tenant: tenant, EndpointID: id}, ofTenant && isCircuit
+}
+
+// noticeDue is the hash key of DueIndex under which a notice stands: one that
+// sweep sees, or one of its endpoint.
+func noticeDue(n campaign.Notice, key Item) string {
+	switch {
+	case n.Dead:
+		return deadPrefix + n.Tenant + "#" + n.EndpointID
+	case n.Parked:
+		return parkedPrefix + n.Tenant + "#" + n.EndpointID
+	}
+	return noticeShard(key)
+}
+
+// Circuit reads an endpoint's circuit consistently; it is the zero Circuit of the
+// endpoint where there is none.
+func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error) {
+	row, err := s.get(ctx, circuitKey(tenant, endpointID))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Circuit{}, fmt.Errorf("read the circuit of endpoint %s: %w", endpointID, err)
+	}
+	return campaign.Circuit{
+		Tenant: tenant, EndpointID: endpointID, Since: getMillis(row, "since"), Probes: int(getNumber(row, "probes")),
+		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Version: int(getNumber(row, "version")),
+	}, nil
+}
+
+// SaveCircuit writes a circuit that is still as it was read, and tells whether it
+// was. Sweep sees it when its Next has come.
+func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	row := circuitKey(c.Tenant, c.EndpointID)
+	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
+	row["version"] = number(c.Version + 1)
+	row["due"], row["nextCheck"] = text(noticeShard(row)), millis(c.Next)
+	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}
+	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
+	_, err := s.Client.PutItem(ctx, in)
+	return held(err, "write the circuit of endpoint "+c.EndpointID)
+}
+
+// EndCircuit removes a circuit that is still as it was read, and tells whether it
+// was.
+func (s *Store) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	in := &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: circuitKey(c.Tenant, c.EndpointID)}
+	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
+	_, err := s.Client.DeleteItem(ctx, in)
+	return held(err, "end the circuit of endpoint "+c.EndpointID)
+}
+
+func stillVersion(version int) (*string, map[string]string, Item) {
+	if version == 0 {
+		return aws.String("attribute_not_exists(pk)"), nil, nil
+	}
+	return aws.String("#version = :read"), map[string]string{"#version": "version"}, Item{":read": number(version)}
+}
+
+// ParkedNotices names up to limit of the notices that wait for an endpoint, those
+// parked first before the others. The index lags behind the rows.
+func (s *Store) ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+	return s.noticesUnder(ctx, parkedPrefix, tenant, endpointID, limit)
+}
+
+// DeadNotices names up to limit of an endpoint's dead notices.
+func (s *Store) DeadNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+	return s.noticesUnder(ctx, deadPrefix, tenant, endpointID, limit)
+}
+
+func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
+		KeyConditionExpression:    aws.String("#due = :due"),
+		ExpressionAttributeNames:  map[string]string{"#due": "due"},
+		ExpressionAttributeValues: Item{":due": text(prefix + tenant + "#" + endpointID)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the notices of endpoint %s: %w", endpointID, err)
+	}
+	tasks := make([]campaign.NotifyTask, 0, len(out.Items))
+	for _, row := range out.Items {
+		if task, ok := readNoticeKey(row); ok {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, nil
+}
+
+// failuresFor is how long the record of a failure is kept.
+const failuresFor = 30 * 24 * time.Hour
+
+// RecordFailure writes down a webhook that was not taken.
+func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
+	row := failureKey(f)
+	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
+	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
+	row[TTL] = number(f.At.Add(failuresFor).Unix())
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row})
+	if err != nil {
+		return fmt.Errorf("record a failure of endpoint %s: %w", f.EndpointID, err)
+	}
+	return nil
+}
+
+func failureKey(f campaign.WebhookFailure) Item {
+	return Item{
+		"pk": text("FAILURES#" + f.Tenant + "#" + f.EndpointID),
+		"sk": text(f.At.UTC().Format("2006-01-02T15:04:05.000Z") + "#" + f.WebhookID),
+	}
+}
+
+// Failures returns up to limit of an endpoint's failures, the last one first.
+func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
+	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: Item{":pk": text("FAILURES#" + tenant + "#" + endpointID)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
+	}
+	failures := make([]campaign.WebhookFailure, 0, len(out.Items))
+	for _, row := range out.Items {
+		at, id, _ := strings.Cut(getText(row, "sk"), "#")
+		when, _ := time.Parse(time.RFC3339, at) // as failureKey wrote it
+		failures = append(failures, campaign.WebhookFailure{
+			Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
+			MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
+			Attempt: int(getNumber(row, "attempt")),
+		})
+	}
+	return failures, nil
+}
