@@ -5,13 +5,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/netguard"
 )
 
 // Kinds are the events that a webhook endpoint can ask for.
@@ -74,46 +73,8 @@ func (d *Desk) checkAddress(address string) error {
 		return nil
 	case u.Scheme != "https":
 		return errors.New("the url does not begin with https://: webhooks carry phone numbers and are sent encrypted only")
-	case !public(u.Hostname()):
+	case !netguard.PublicHost(u.Hostname()):
 		return errors.New("the url is not on the public internet: give a public address")
 	}
 	return nil
-}
-
-// numeric matches hosts that are addresses in a form that resolvers accept
-// beside the usual one: decimal, octal and hexadecimal numbers, and short forms.
-var numeric = regexp.MustCompile(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
-
-// public tells whether a host may be on the public internet, by its name alone.
-func public(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return publicIP(ip.Unmap())
-	}
-	if numeric.MatchString(host) || !strings.Contains(host, ".") {
-		return false
-	}
-	for _, suffix := range []string{".localhost", ".local", ".internal", ".home.arpa", ".lan"} {
-		if strings.HasSuffix(host, suffix) {
-			return false
-		}
-	}
-	return true
-}
-
-// publicIP tells whether an address is neither private, nor of a link, nor kept
-// for a purpose of its own.
-func publicIP(ip netip.Addr) bool {
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Zone() != "" {
-		return false
-	}
-	for _, block := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
-		"203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/23", "2001:db8::/32", "2002::/16",
-	} {
-		if netip.MustParsePrefix(block).Contains(ip) {
-			return false
-		}
-	}
-	return true
 }
