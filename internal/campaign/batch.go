@@ -112,6 +112,7 @@ const (
 type Batch struct {
 	BatchRef
 	Name            string // as the client sent it, "" where the creating call had none
+	Ordinal         int    // in its campaign, from 1: that of its packed set
 	Key             BatchKey
 	TemplateID      string
 	TemplateVersion int

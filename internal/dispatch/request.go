@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/localtime"
 	"campaign-dispatch/internal/phone"
 )
 
@@ -344,7 +345,7 @@ type times struct {
 func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
 	t.due = now
 	if q.schedule.sent() {
-		due, err := parseTime(q.schedule.value)
+		due, err := localtime.Parse(q.schedule.value)
 		switch {
 		case err != nil:
 			wrong.add("/schedule", "invalid_schedule", "schedule "+err.Error())
@@ -357,7 +358,7 @@ func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong 
 		}
 	}
 	if q.notAfter.sent() {
-		until, err := parseTime(q.notAfter.value)
+		until, err := localtime.Parse(q.notAfter.value)
 		switch {
 		case err != nil:
 			wrong.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())

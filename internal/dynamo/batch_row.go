@@ -13,6 +13,7 @@ import (
 func batchRow(b campaign.Batch) Item {
 	row := batchKey(b.BatchRef)
 	row["name"] = text(b.Name)
+	row["ordinal"] = number(b.Ordinal)
 	row["key"] = text(b.Key.String())
 	row["templateId"] = text(b.TemplateID)
 	row["templateVersion"] = number(b.TemplateVersion)
@@ -44,6 +45,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	return campaign.Batch{
 		BatchRef:        ref,
 		Name:            getText(row, "name"),
+		Ordinal:         int(getNumber(row, "ordinal")),
 		Key:             key,
 		TemplateID:      getText(row, "templateId"),
 		TemplateVersion: int(getNumber(row, "templateVersion")),

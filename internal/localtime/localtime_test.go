@@ -1,4 +1,4 @@
-package dispatch
+package localtime
 
 import (
 	"testing"
@@ -29,9 +29,9 @@ func TestTimesAreReadAsISO8601(t *testing.T) {
 		"9999-12-31T23:59:59Z":           "9999-12-31T23:59:59Z",
 		"2026-12-24T18:30:00.1234567891": "2026-12-24T21:30:00.123456789Z",
 	} {
-		got, err := parseTime(text)
+		got, err := Parse(text)
 		if err != nil || got.Format(time.RFC3339Nano) != want {
-			t.Errorf("parseTime(%q) = %v, %v; want %s", text, got.Format(time.RFC3339Nano), err, want)
+			t.Errorf("Parse(%q) = %v, %v; want %s", text, got.Format(time.RFC3339Nano), err, want)
 		}
 	}
 }
@@ -44,8 +44,8 @@ func TestWhatIsNoDateAndTimeIsRefused(t *testing.T) {
 		"2026-12-24T18:30:00+24:00", "2026-12-24T18:30:00+02:60", "2026-12-24T18:30:00 Z", "2026-12-24T18:30:00Z\n",
 		"26-12-24T18:30:00", "+012026-12-24T18:30:00Z", "2026-W52-4T10:00:00", "2026-12-24T18", "２０２６-12-24T18:30:00",
 	} {
-		if got, err := parseTime(text); err == nil {
-			t.Errorf("parseTime(%q) = %v, want an error", text, got)
+		if got, err := Parse(text); err == nil {
+			t.Errorf("Parse(%q) = %v, want an error", text, got)
 		}
 	}
 }

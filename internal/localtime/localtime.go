@@ -1,4 +1,6 @@
-package dispatch
+// Package localtime reads the dates and times that clients write: those without an
+// offset are wall time in São Paulo.
+package localtime
 
 import (
 	"errors"
@@ -30,9 +32,9 @@ var (
 var dateTime = regexp.MustCompile(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
-// parseTime returns the instant that the text names, in UTC. Without an offset
+// Parse returns the instant that the text names, in UTC. Without an offset
 // it is wall time in São Paulo.
-func parseTime(text string) (time.Time, error) {
+func Parse(text string) (time.Time, error) {
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
 		return time.Time{}, errTimeForm

@@ -1,0 +1,40 @@
+package accesstoken
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Credentials keeps credentials; the error wraps campaign.ErrNotFound where
+// there is none.
+type Credentials interface {
+	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
+}
+
+// Live authorizes requests as a Verifier does, and refuses those of a credential
+// that was revoked since its token was issued.
+type Live struct {
+	Verifier    *Verifier
+	Credentials Credentials
+}
+
+// Authorize returns the claims of the request's access token, which must have
+// the scope, or the *gateway.Problem to answer.
+func (l *Live) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
+	claims, err := l.Verifier.Authorize(r, issuer, scope)
+	if err != nil {
+		return Claims{}, err
+	}
+	credential, err := l.Credentials.Credential(r.Context(), claims.ClientID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return Claims{}, fmt.Errorf("authorize: %w", err)
+	}
+	if err != nil || credential.Revoked() || credential.Tenant != claims.Tenant {
+		return Claims{}, InvalidToken()
+	}
+	return claims, nil
+}

@@ -1,0 +1,80 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	metaSK      = "META"
+	batchPrefix = "BATCH#"
+	// headsAtOnce is how many rows one BatchGetItem reads, at most 100.
+	headsAtOnce = 100
+	// headReads is how many of those calls are made side by side.
+	headReads = 8
+)
+
+// Campaign reads a campaign consistently, its batches in the order of their
+// ordinals; the error wraps campaign.ErrNotFound where there is none.
+func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	// The rows of a campaign are BATCH#..., META and SET#... in this order.
+	rows, err := s.query(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)})
+	if err != nil {
+		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
+	}
+	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK {
+		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
+	}
+	meta := rows[len(rows)-1]
+	c := campaign.Campaign{
+		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"),
+		Batches: make([]campaign.Progress, len(rows)-1),
+	}
+	for i, row := range rows[:len(rows)-1] {
+		ref := campaign.BatchRef{ID: id, BatchID: strings.TrimPrefix(getText(row, "sk"), batchPrefix)}
+		if c.Batches[i].Batch, err = readBatch(ref, row); err != nil {
+			return c, err
+		}
+	}
+	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
+	return c, s.readHeads(ctx, c.Batches)
+}
+
+// readHeads reads the heads of the batches' books.
+func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(headReads)
+	for some := range slices.Chunk(batches, headsAtOnce) {
+		group.Go(func() error {
+			keys := make(map[string]Item, len(some))
+			for _, b := range some {
+				keys[b.BatchID] = outcomeKey(b.Key, headSK)
+			}
+			rows, err := s.campaignRows(ctx, keys)
+			if err != nil {
+				return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
+			}
+			for i := range some {
+				some[i].Head = readHead(rows[some[i].BatchID])
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// PackedSets reads the numbers of all batches of a campaign.
+func (s *Store) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
+	sets, err := s.packedSets(ctx, campaign.Question{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
+	if err != nil {
+		return nil, fmt.Errorf("read the numbers of campaign %s: %w", id.CampaignID, err)
+	}
+	return sets, nil
+}
