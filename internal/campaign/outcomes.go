@@ -105,6 +105,9 @@ func (b Books) HeadAfter(news []Change, pages int) Head {
 	return head
 }
 
+// PageSize is the number of changes that a page of a log holds at most.
+const PageSize = 250
+
 // LogPage is one page of a batch's log of changes.
 type LogPage struct {
 	Ordinal int

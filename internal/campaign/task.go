@@ -86,12 +86,12 @@ const (
 // One that names neither a batch nor a blob asks to look after the endpoint's
 // circuit.
 type NotifyTask struct {
-	BatchKey   string   `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
-	Ordinal    int      `json:"ordinal,omitempty"`
-	Kind       Kind     `json:"kind,omitempty"` // of a notice that belongs to no batch
-	Blob       string   `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
-	Tenant     string   `json:"tenant"`
-	EndpointID string   `json:"endpointId"`
+	BatchKey   string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
+	Ordinal    int    `json:"ordinal,omitempty"`
+	Kind       Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
+	Blob       string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
+	Tenant     string `json:"tenant"`
+	EndpointID string `json:"endpointId"`
 }
 
 // RevokeTask asks for the messages of one frame that are not delivered to be

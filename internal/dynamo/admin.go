@@ -40,9 +40,25 @@ func credentialEntryKey(tenant, clientID string) Item {
 
 // SaveTenant writes a tenant, new or changed.
 func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
+	before, err := s.Tenant(ctx, t.ID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
 	entry := directoryKey("TENANT", t.ID)
 	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
-	return s.writeAll(ctx, "save tenant "+t.ID, s.put(tenantRow(t)), s.put(entry))
+	items := []types.TransactWriteItem{s.put(tenantRow(t)), s.put(entry)}
+	if t.AgentID != "" {
+		items = append(items, s.put(agentTenantKey(t.AgentID, t.ID)))
+	}
+	if before.AgentID != "" && before.AgentID != t.AgentID {
+		items = append(items, s.remove(agentTenantKey(before.AgentID, t.ID)))
+	}
+	return s.writeAll(ctx, "save tenant "+t.ID, items...)
+}
+
+// TenantsOf returns the ids of the tenants that send through an agent.
+func (s *Store) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
+	return list(ctx, s, "A#"+agentID, "TENANT#", func(id string, _ Item) string { return id })
 }
 
 // Tenant returns a tenant; the error wraps campaign.ErrNotFound where there is

@@ -11,36 +11,46 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
 )
 
 var errBadKey = errors.New("not the key of a batch")
 
-// Due returns the batches of one of the DueShards whose next check is not after
-// now, the longest overdue first. The index lags behind the rows: a batch that
-// it names may have moved on. The sequence ends at the first error.
-func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.BatchRef, error] {
+// Due returns the batches and notices of one of the DueShards whose next check
+// is not after now, the longest overdue first. The index lags behind the rows:
+// what it names may have moved on. The sequence ends at the first error.
+func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex),
 		KeyConditionExpression:    aws.String("#due = :shard AND nextCheck <= :now"),
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
 		ExpressionAttributeValues: Item{":shard": text(strconv.Itoa(shard)), ":now": millis(now)},
 	})
-	return func(yield func(campaign.BatchRef, error) bool) {
+	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.BatchRef{}, fmt.Errorf("read shard %d of what is due: %w", shard, err))
+				yield(campaign.Due{}, fmt.Errorf("read shard %d of what is due: %w", shard, err))
 				return
 			}
 			for _, row := range page.Items {
-				if ref, err := batchRef(row); !yield(ref, err) || err != nil {
+				if due, err := readDue(row); !yield(due, err) || err != nil {
 					return
 				}
 			}
 		}
 	}
+}
+
+func readDue(row Item) (campaign.Due, error) {
+	check := getMillis(row, "nextCheck")
+	if task, ok := readNoticeKey(row); ok {
+		return campaign.Due{Notice: &task, Check: check}, nil
+	}
+	ref, err := batchRef(row)
+	return campaign.Due{Batch: ref, Check: check}, err
 }
 
 // batchRef reads the key that batchKey made. A campaign's id holds no #.
@@ -72,13 +82,58 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 	})
 }
 
-// FinishBatch moves a batch all of whose messages have an outcome to sent, out
-// of sweep's sight, and tells whether it was being released or sent.
-func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error) {
-	return s.updateBatch(ctx, ref, "SET #state = :to REMOVE #due, nextCheck", "#state IN (:releasing, :sending)", Item{
-		":to":        text(string(campaign.BatchSent)),
+// FinishBatch moves a batch all of whose messages have an outcome to sent, and
+// tells whether it was being released or sent. Sweep looks at it at nextCheck, by
+// when every message should have had an answer.
+func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
+		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
 	})
+}
+
+// CompleteBatch moves a batch of which nothing more has to come to completed and
+// counts it in its campaign, and tells whether it was being released or sent, or
+// sent. It stays in sweep's sight until it is forgotten, since the campaign may
+// be complete with it.
+func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: &s.Campaigns, Key: batchKey(ref),
+			UpdateExpression:         aws.String("SET #state = :to, #due = :shard, nextCheck = :next"),
+			ConditionExpression:      aws.String("#state IN (:releasing, :sending, :sent)"),
+			ExpressionAttributeNames: map[string]string{"#state": "state", "#due": "due"},
+			ExpressionAttributeValues: Item{
+				":to": text(string(campaign.BatchCompleted)), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
+				":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
+				":sent": text(string(campaign.BatchSent)),
+			},
+		}},
+		{Update: &types.Update{
+			TableName: &s.Campaigns, Key: progressKey(ref.ID),
+			UpdateExpression:          aws.String("ADD completed :one"),
+			ExpressionAttributeValues: Item{":one": number(1)},
+		}},
+	}, newToken())
+	if err != nil {
+		return false, fmt.Errorf("complete batch %s: %w", ref.BatchID, err)
+	}
+	for _, r := range reasons {
+		if aws.ToString(r.Code) != reasonNone && aws.ToString(r.Code) != reasonCondition {
+			return false, fmt.Errorf("complete batch %s: %w", ref.BatchID, campaign.ErrLostRace)
+		}
+	}
+	return len(reasons) == 0, nil
+}
+
+// Progress returns how many of a campaign's batches are completed, and how many
+// it has.
+func (s *Store) Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error) {
+	rows, err := s.campaignRows(ctx, map[string]Item{"meta": metaKey(id), "progress": progressKey(id)})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
+	}
+	return int(getNumber(rows["progress"], "completed")), int(getNumber(rows["meta"], "batches")), nil
 }
 
 // MoveCheck sets when sweep looks at a batch next, where that is still as it
@@ -88,10 +143,10 @@ func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
-// Forget takes a batch that is sent or cancelled out of sweep's sight.
+// Forget takes a batch that is completed or cancelled out of sweep's sight.
 func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
-	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:sent, :cancelled)", Item{
-		":sent": text(string(campaign.BatchSent)), ":cancelled": text(string(campaign.BatchCancelled)),
+	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
+		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
 	})
 	return err
 }

@@ -53,6 +53,9 @@ func setKey(id campaign.ID, ordinal int) Item { return campaignKey(id, setSK(ord
 
 func setSK(ordinal int) string { return fmt.Sprintf("SET#%06d", ordinal) }
 
+// progressKey is the row that counts a campaign's completed batches.
+func progressKey(id campaign.ID) Item { return campaignKey(id, "PROGRESS") }
+
 func nameKey(tenant, name string) Item {
 	return Item{"pk": text("N#" + tenant + "#" + campaign.NameID(name)), "sk": text("NAME")}
 }
@@ -135,6 +138,17 @@ func endpointKey(tenant, id string) Item {
 }
 
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
+
+// agentTenantKey is the row by which an agent's tenants are found.
+func agentTenantKey(agentID, tenant string) Item {
+	return Item{"pk": text("A#" + agentID), "sk": text("TENANT#" + tenant)}
+}
+
+// optOutKey is the row of one shard of the numbers that opted out of a tenant's
+// messages.
+func optOutKey(tenant string, shard int) Item {
+	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
+}
 
 // paceKey is the row by which all functions share an agent's rate.
 func paceKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }

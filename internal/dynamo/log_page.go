@@ -13,7 +13,7 @@ import (
 
 // maxPage is the number of changes of one page of a log, which bounds its size:
 // a change takes some 4 bytes, 14 at most.
-const maxPage = 250
+const maxPage = campaign.PageSize
 
 var errDamagedPage = errors.New("damaged page of a log")
 

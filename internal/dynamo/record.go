@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -91,17 +92,30 @@ func readState(frame int, row Item) (campaign.FrameState, error) {
 }
 
 // Enter writes the news, which books.News returned, into a batch's books: the
-// log, the head and the frames change together or not at all. The error wraps
-// campaign.ErrLostRace where the books are no longer as they were read; after
-// any other error they may have been written, which reading them again tells.
-func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change) error {
+// log, the head and the frames change together or not at all, and with them come
+// the notices of what each of the endpoints is owed of it, to be looked at by
+// sweep at the time check, which are returned. All has to fit one transaction:
+// see MaxNews. The error wraps campaign.ErrLostRace where the books are no longer
+// as they were read; after any other error they may have been written, which
+// reading them again tells.
+func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := books.HeadAfter(news, len(pages))
 	items := []types.TransactWriteItem{s.headWrite(b, books.Head, head)}
+	var notices []campaign.Notice
 	first := books.Head.Sequence + 1
 	for i, page := range pages {
-		items = append(items, s.putNew(logRow(b.Key, books.Head.Ordinal+1+i, first, page)))
+		ordinal := books.Head.Ordinal + 1 + i
+		items = append(items, s.putNew(logRow(b.Key, ordinal, first, page)))
 		first += len(page)
+		for _, e := range endpoints {
+			if wantsSome(e, page) {
+				notices = append(notices, campaign.Notice{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check})
+			}
+		}
+	}
+	for _, n := range notices {
+		items = append(items, s.put(noticeRow(n)))
 	}
 	byFrame := map[int][]campaign.Change{}
 	for _, c := range news {
@@ -111,13 +125,27 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 		items = append(items, s.stateWrite(b.Key, frame, books.Frames[frame].Ordinal, head.Ordinal, byFrame[frame]))
 	}
 	reasons, err := s.transact(ctx, items, newToken())
+	if err == nil && len(reasons) > 0 {
+		err = campaign.ErrLostRace
+	}
 	if err != nil {
-		return fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
+		return nil, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
 	}
-	if len(reasons) > 0 {
-		return fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, campaign.ErrLostRace)
-	}
-	return nil
+	return notices, nil
+}
+
+// maxItems is the number of rows that one transaction may write.
+const maxItems = 100
+
+// MaxNews is how many changes Enter takes at once for so many endpoints, of
+// which there may be 78 at most.
+func MaxNews(endpoints int) int {
+	const headAndFrames = 1 + campaign.MaxMessages/campaign.FrameSize
+	return max(1, (maxItems-headAndFrames)/(1+endpoints)) * maxPage
+}
+
+func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
+	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
 }
 
 // headWrite replaces a HEAD row that is still as it was read. The row names its

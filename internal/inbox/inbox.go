@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -15,7 +16,8 @@ import (
 type Handler func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
 // Of returns the handler of a queue whose messages are tasks in JSON. The
-// function gets all tasks of an event that can be read, and returns as many
+// function gets all tasks of an event that can be read, which are told how often
+// they have arrived where they have a method Received, and returns as many
 // errors by their position: nil where a task is done. The others come again,
 // and so does what cannot be read, until the queue puts it with its dead
 // letters. The messages beside a failed one are not affected by it.
@@ -33,6 +35,10 @@ func Of[T any](handle func(ctx context.Context, tasks []T) []error) Handler {
 			if err := json.Unmarshal([]byte(m.Body), &task); err != nil {
 				fail(m, fmt.Errorf("read task: %w", err))
 				continue
+			}
+			if counted, ok := any(&task).(interface{ Received(times int) }); ok {
+				times, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+				counted.Received(times)
 			}
 			tasks, messages = append(tasks, task), append(messages, m)
 		}

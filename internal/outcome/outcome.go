@@ -1,80 +1,164 @@
 // Package outcome records what becomes of messages. Recording is one operation,
 // whoever learns of an outcome: states, counts and the log of a batch change
-// together, so that its books always balance.
+// together with the notices that endpoints are owed of it, so that its books
+// always balance and no webhook is lost.
 package outcome
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store keeps the books of batches.
+// Store keeps the books of batches, and how far the batches are.
 type Store interface {
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
-	Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change) error
-	FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error)
+	Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error)
+	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error)
+	Forget(ctx context.Context, ref campaign.BatchRef) error
+}
+
+// Webhooks knows the endpoints of tenants, and keeps what they are owed beside
+// what Enter writes.
+type Webhooks interface {
+	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
+	AddNotices(ctx context.Context, notices []campaign.Notice) error
+}
+
+// Blobs keeps what notices tell that belong to no batch.
+type Blobs interface {
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+}
+
+// Queue takes the tasks of webhooks.
+type Queue interface {
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
 // Recorder records outcomes.
 type Recorder struct {
-	Store Store
+	Store    Store
+	Webhooks Webhooks
+	Blobs    Blobs
+	Notify   Queue
+	// MaxNews is how many changes Store.Enter takes at once for so many
+	// endpoints.
+	MaxNews func(endpoints int) int
+	// SweepAfter is how long a notice or a completed batch is left to those whose
+	// work it is before sweep looks at it.
+	SweepAfter time.Duration
+	Now        func() time.Time
+
+	mu        sync.Mutex
+	endpoints map[string]known
 }
 
-// tries is how many lost races for a batch's books are run again. Each round
-// somebody wins, and no more frames of a batch than 20 are recorded at once.
-const tries = 40
+type known struct {
+	endpoints []campaign.Endpoint
+	at        time.Time
+}
+
+const (
+	// tries is how many lost races for a batch's books are run again. Each round
+	// somebody wins, and no more frames of a batch than 20 are recorded at once.
+	tries = 40
+	// endpointsFor is how long a tenant's endpoints are taken for what they were:
+	// so long it may take until a new one is owed anything.
+	endpointsFor = 10 * time.Second
+	// maxKnown is the number of tenants whose endpoints are kept.
+	maxKnown = 1000
+)
 
 // Record enters those of a batch's changes that are news, in their order, and
 // drops the others: the same change may be recorded any number of times. After
-// an error some writer may have entered them; to record them again is harmless.
-func (r Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
-	for try := range tries {
+// an error some may have been entered; to record them again is harmless.
+func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+	endpoints, err := r.endpointsOf(ctx, b.Tenant)
+	if err != nil {
+		return fmt.Errorf("record outcomes: %w", err)
+	}
+	for try := 0; try < tries; {
 		if err := backoff.Wait(ctx, try); err != nil {
 			return fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
-		head, err := r.enter(ctx, b, changes)
+		e := entry{batch: b, endpoints: endpoints}
+		err := r.enter(ctx, &e, changes)
 		if errors.Is(err, campaign.ErrLostRace) {
+			try++
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
 		}
-		r.finish(ctx, b, head)
-		return nil
+		r.post(ctx, e.notices)
+		r.finish(ctx, e)
+		if !e.more {
+			return nil
+		}
+		try = 0
 	}
 	return fmt.Errorf("record outcomes of batch %s, try %d: %w", b.BatchID, tries, campaign.ErrLostRace)
 }
 
-// enter reads the books, judges the changes and writes the news. It returns the
-// head that resulted.
-func (r Recorder) enter(ctx context.Context, b campaign.Batch, changes []campaign.Change) (campaign.Head, error) {
-	books, err := r.Store.Books(ctx, b.Key, framesOf(changes))
-	if err != nil {
-		return campaign.Head{}, err
-	}
-	news := books.News(changes)
-	if len(news) == 0 {
-		return books.Head, nil
-	}
-	return books.HeadAfter(news, 0), r.Store.Enter(ctx, b, books, news)
+// entry is what one transaction enters into the books of a batch.
+type entry struct {
+	batch     campaign.Batch
+	endpoints []campaign.Endpoint
+	before    campaign.Head
+	after     campaign.Head
+	notices   []campaign.Notice
+	more      bool // news are left that did not fit
 }
 
-// finish ends a batch all of whose messages have an outcome. A failure is no
-// failure of recording: sweep finishes what it finds complete.
-func (r Recorder) finish(ctx context.Context, b campaign.Batch, head campaign.Head) {
-	if head.Known() < b.Accepted {
-		return
+// enter reads the books, judges the changes and writes the news.
+func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
+	books, err := r.Store.Books(ctx, e.batch.Key, framesOf(changes))
+	if err != nil {
+		return err
 	}
-	if _, err := r.Store.FinishBatch(ctx, b.BatchRef); err != nil {
-		slog.WarnContext(ctx, "a complete batch could not be finished, sweep will", "batch_id", b.BatchID, "error", err)
+	e.before, e.after = books.Head, books.Head
+	news := books.News(changes)
+	if len(news) == 0 {
+		return nil
 	}
+	if most := r.MaxNews(len(e.endpoints)); len(news) > most {
+		news, e.more = news[:most], true
+	}
+	e.after = books.HeadAfter(news, 0)
+	e.notices, err = r.Store.Enter(ctx, e.batch, books, news, e.endpoints, r.Now().Add(r.SweepAfter))
+	return err
+}
+
+// endpointsOf returns the tenant's endpoints that are switched on.
+func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
+	now := r.Now()
+	r.mu.Lock()
+	kept, ok := r.endpoints[tenant]
+	r.mu.Unlock()
+	if ok && now.Sub(kept.at) < endpointsFor {
+		return kept.endpoints, nil
+	}
+	endpoints, err := r.Webhooks.Endpoints(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	endpoints = slices.DeleteFunc(endpoints, campaign.Endpoint.Off)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.endpoints == nil || len(r.endpoints) >= maxKnown {
+		r.endpoints = map[string]known{}
+	}
+	r.endpoints[tenant] = known{endpoints, now}
+	return endpoints, nil
 }
 
 func framesOf(changes []campaign.Change) []int {

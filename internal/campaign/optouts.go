@@ -1,0 +1,9 @@
+package campaign
+
+// OptOuts is one shard of the numbers that opted out of a tenant's messages.
+type OptOuts struct {
+	Shard   int
+	Version int    // 0 for a shard that does not exist yet
+	Packed  []byte // the numbers, as numberset packs them
+	Recent  []byte // the last changes, see package optout
+}

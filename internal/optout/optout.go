@@ -1,0 +1,185 @@
+// Package optout keeps the numbers that opted out of a tenant's messages: packed
+// sets, in shards, warm where messages are sent.
+package optout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/backoff"
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store keeps the shards.
+type Store interface {
+	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
+	SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error)
+}
+
+// Shards is the number of shards of a tenant's opt-outs: one holds some 130,000
+// numbers at most.
+const Shards = 16
+
+const (
+	// warmFor is how long opt-outs are taken for what they were: so long a message
+	// may still be sent to a number that has opted out.
+	warmFor = 30 * time.Second
+	// maxWarm is the number of tenants whose opt-outs are kept.
+	maxWarm = 200
+	// tries is how many lost races for a shard are run again.
+	tries = 30
+)
+
+// Book keeps opt-outs.
+type Book struct {
+	Store Store
+	Now   func() time.Time
+
+	mu   sync.Mutex
+	warm map[string]warm
+}
+
+type warm struct {
+	numbers Numbers
+	at      time.Time
+}
+
+// Numbers are the numbers that opted out of one tenant's messages.
+type Numbers struct{ shards [Shards]shard }
+
+// Has tells whether a number in E.164, with or without the leading +, opted out.
+func (n *Numbers) Has(phone string) bool {
+	number, err := parse(phone)
+	if err != nil {
+		return false
+	}
+	_, out := slices.BinarySearch(n.shards[number%Shards].out, number)
+	return out
+}
+
+// Change is that a number opted out, or in again.
+type Change struct {
+	Phone string // E.164, with or without the leading +
+	Out   bool
+	At    time.Time
+}
+
+// Of returns the opt-outs of a tenant, as they were up to 30 seconds ago.
+func (b *Book) Of(ctx context.Context, tenant string) (*Numbers, error) {
+	now := b.Now()
+	b.mu.Lock()
+	kept, ok := b.warm[tenant]
+	b.mu.Unlock()
+	if ok && now.Sub(kept.at) < warmFor {
+		return &kept.numbers, nil
+	}
+	numbers, _, err := b.read(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.warm == nil || len(b.warm) >= maxWarm {
+		b.warm = map[string]warm{}
+	}
+	b.warm[tenant] = warm{numbers, now}
+	return &numbers, nil
+}
+
+// Read returns the opt-outs of a tenant as they are.
+func (b *Book) Read(ctx context.Context, tenant string) (*Numbers, error) {
+	numbers, _, err := b.read(ctx, tenant)
+	return &numbers, err
+}
+
+func (b *Book) read(ctx context.Context, tenant string) (numbers Numbers, rows [Shards]campaign.OptOuts, err error) {
+	read, err := b.Store.OptOuts(ctx, tenant)
+	if err != nil {
+		return numbers, rows, err
+	}
+	for i := range rows {
+		rows[i].Shard = i
+	}
+	for _, row := range read {
+		if row.Shard < 0 || row.Shard >= Shards {
+			return numbers, rows, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, errDamaged)
+		}
+		rows[row.Shard] = row
+		if numbers.shards[row.Shard], err = unpack(row); err != nil {
+			return numbers, rows, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
+		}
+	}
+	return numbers, rows, nil
+}
+
+// Record writes the changes into the tenant's opt-outs. They may come in any
+// order and any number of times: of the changes of one number within the time for
+// which the provider repeats events, the latest counts.
+func (b *Book) Record(ctx context.Context, tenant string, changes []Change) error {
+	for try := range tries {
+		if err := backoff.Wait(ctx, try); err != nil {
+			return fmt.Errorf("record opt-outs: %w", err)
+		}
+		lost, err := b.recordOnce(ctx, tenant, changes)
+		if err != nil {
+			return fmt.Errorf("record opt-outs: %w", err)
+		}
+		if !lost {
+			b.forget(tenant)
+			return nil
+		}
+	}
+	return fmt.Errorf("record opt-outs of tenant %s: %w", tenant, campaign.ErrLostRace)
+}
+
+func (b *Book) recordOnce(ctx context.Context, tenant string, changes []Change) (lost bool, err error) {
+	numbers, rows, err := b.read(ctx, tenant)
+	if err != nil {
+		return false, err
+	}
+	var touched [Shards]bool
+	for _, c := range changes {
+		number, err := parse(c.Phone)
+		if err != nil {
+			return false, err
+		}
+		if numbers.shards[number%Shards].apply(number, c) {
+			touched[number%Shards] = true
+		}
+	}
+	for i, row := range rows {
+		if !touched[i] {
+			continue
+		}
+		row.Packed, row.Recent = numbers.shards[i].pack(b.Now())
+		swapped, err := b.Store.SwapOptOuts(ctx, tenant, row)
+		if err != nil {
+			return false, err
+		}
+		lost = lost || !swapped
+	}
+	return lost, nil
+}
+
+func (b *Book) forget(tenant string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.warm, tenant)
+}
+
+var errNoNumber = errors.New("not a number in E.164")
+
+// parse reads a number; the error does not name it.
+func parse(phone string) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
+	if err != nil {
+		return 0, errNoNumber
+	}
+	return n, nil
+}

@@ -1,0 +1,143 @@
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// finish moves the batch on where the entry made it complete, or where nothing
+// was news and whoever entered the last of it may have died. A failure is no
+// failure of recording: sweep finishes what it finds complete.
+func (r *Recorder) finish(ctx context.Context, e entry) {
+	again := e.after.Sequence == e.before.Sequence
+	crossed := func(count func(campaign.Head) int) bool {
+		return count(e.after) >= e.batch.Accepted && (again || count(e.before) < e.batch.Accepted)
+	}
+	var err error
+	switch {
+	case crossed(campaign.Head.Settled):
+		if !again || e.batch.State != campaign.BatchCompleted {
+			err = r.completeNow(ctx, e.batch)
+		}
+	case crossed(campaign.Head.Known):
+		if !again || e.batch.State != campaign.BatchSent {
+			_, err = r.Store.FinishBatch(ctx, e.batch.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+		}
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "a complete batch could not be finished, sweep will", "batch_id", e.batch.BatchID, "error", err)
+	}
+}
+
+func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
+	moved, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter))
+	if err != nil || !moved {
+		return err
+	}
+	return r.announce(ctx, b)
+}
+
+// Complete ends a batch of which nothing more has to come, whether or not
+// somebody began to: its campaign may be completed with it, which is then owed to
+// the endpoints that ask for it.
+func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
+	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
+		return err
+	}
+	return r.announce(ctx, b)
+}
+
+// announce tells of the campaign's completion if the completed batch was its
+// last, and only then lets sweep forget the batch.
+func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
+	completed, batches, err := r.Store.Progress(ctx, b.ID)
+	if err != nil {
+		return err
+	}
+	if completed >= batches {
+		if err := r.tellCompleted(ctx, b.ID, batches); err != nil {
+			return fmt.Errorf("tell of the end of campaign %s: %w", b.CampaignID, err)
+		}
+	}
+	return r.Store.Forget(ctx, b.BatchRef)
+}
+
+// tellCompleted owes the campaign's completion to the endpoints. It is another
+// event once the campaign has more batches.
+func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, batches int) error {
+	notices, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
+	if err != nil || len(notices) == 0 {
+		return err
+	}
+	eventID := campaign.NameID(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(batches))
+	blob := "events/completed/" + eventID
+	body, err := json.Marshal(campaign.Happening{Kind: campaign.KindCompleted, EventID: eventID, At: r.Now(), CampaignID: id.CampaignID})
+	if err != nil {
+		return err
+	}
+	if err := r.Blobs.Put(ctx, blob, body, "application/json"); err != nil {
+		return err
+	}
+	return r.owe(ctx, notices, blob)
+}
+
+// Tell owes the content of a blob, of the given kind, to the tenant's endpoints
+// that want it.
+func (r *Recorder) Tell(ctx context.Context, tenant string, kind campaign.Kind, blob string) error {
+	notices, err := r.owed(ctx, tenant, kind)
+	if err != nil {
+		return err
+	}
+	return r.owe(ctx, notices, blob)
+}
+
+// owed returns an unwritten notice for each endpoint that wants the kind.
+func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Notice, error) {
+	endpoints, err := r.endpointsOf(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	var notices []campaign.Notice
+	for _, e := range endpoints {
+		if e.Wants(kind) {
+			notices = append(notices, campaign.Notice{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter)})
+		}
+	}
+	return notices, nil
+}
+
+func (r *Recorder) owe(ctx context.Context, notices []campaign.Notice, blob string) error {
+	for i := range notices {
+		notices[i].Blob = blob
+	}
+	if err := r.Webhooks.AddNotices(ctx, notices); err != nil {
+		return err
+	}
+	r.post(ctx, notices)
+	return nil
+}
+
+// post asks for the notices, which are written, to be posted. Sweep finds what
+// could not be queued.
+func (r *Recorder) post(ctx context.Context, notices []campaign.Notice) {
+	if len(notices) == 0 {
+		return
+	}
+	bodies := make([][]byte, len(notices))
+	for i, n := range notices {
+		body, err := json.Marshal(n.Task())
+		if err != nil {
+			slog.ErrorContext(ctx, "a notice's task could not be written", "error", err)
+			return
+		}
+		bodies[i] = body
+	}
+	if err := r.Notify.SendAll(ctx, notices[0].Tenant, bodies); err != nil {
+		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", notices[0].Tenant, "error", err)
+	}
+}
