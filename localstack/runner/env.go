@@ -25,7 +25,6 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"SEND_QUEUE_URL":           "SendQueueUrl",
 		"RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"SEND_DEAD_LETTERS_URL":    "SendDeadLettersUrl",
-		"EVENTS_URL":               "EventsUrl",
 		"EVENTS_QUEUE_URL":         "EventsQueueUrl",
 		"NOTIFY_QUEUE_URL":         "NotifyQueueUrl",
 		"REVOKE_QUEUE_URL":         "RevokeQueueUrl",
@@ -47,7 +46,16 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	} {
 		env[key] = outputs[output]
 	}
+	env["EVENTS_URL"] = functionURL(s.Ports.AWS, outputs["EventsUrl"])
 	return env
+}
+
+// functionURL returns where the emulator serves a function URL, without a
+// trailing slash: by the path, as not every client resolves its names.
+func functionURL(port int, output string) string {
+	_, host, _ := strings.Cut(output, "://")
+	id, _, _ := strings.Cut(host, ".")
+	return url(port) + "/_aws/lambda-url/" + id
 }
 
 // writeEnv writes the file that tells where everything is.

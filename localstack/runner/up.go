@@ -121,7 +121,7 @@ func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.En
 	}
 	if before, err := stackenv.Read(s.EnvFile()); err == nil {
 		maps.Copy(before, env)
-		if err := seeder.Renew(ctx, before); err != nil {
+		if err := errors.Join(seeder.Renew(ctx, before), seeder.RegisterWebhooks(ctx)); err != nil {
 			return nil, fmt.Errorf("seed the stack: %w", err)
 		}
 		step.Done("kept what is there")
@@ -129,6 +129,9 @@ func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.En
 	}
 	seeded, err := seeder.Run(ctx)
 	if err != nil {
+		return nil, fmt.Errorf("seed the stack: %w", err)
+	}
+	if err := seeder.RegisterWebhooks(ctx); err != nil {
 		return nil, fmt.Errorf("seed the stack: %w", err)
 	}
 	maps.Copy(env, seeded)

@@ -4,12 +4,16 @@
 package seed
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -124,6 +128,44 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	})
 	maps.Copy(named, stackenv.Env{"EXPIRED_ACCESS_TOKEN": token, "EXPIRED_REFRESH_TOKEN": refresh})
 	return err
+}
+
+// RegisterWebhooks tells the provider where it has to send the events of the
+// seeded agents.
+func (s Seeder) RegisterWebhooks(ctx context.Context) error {
+	for _, id := range []string{agentOf(tenant), agentOf(otherTenant)} {
+		agent, err := s.store().Agent(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := s.registerWebhook(ctx, agent); err != nil {
+			return fmt.Errorf("register the webhook of agent %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (s Seeder) registerWebhook(ctx context.Context, agent campaign.Agent) error {
+	body, err := json.Marshal(map[string]string{
+		"agentId": agent.ID, "url": s.Env["EVENTS_URL"] + "/" + agent.ID, "clientToken": agent.WebhookToken,
+	})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, s.Env["RCS_URL"]+"/_sim/webhook", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusNoContent {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
+		return fmt.Errorf("the simulator answered %d: %s", answer.StatusCode, text)
+	}
+	return nil
 }
 
 // Renew replaces what expires by itself: a valid access token without scope.

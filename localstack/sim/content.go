@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -145,4 +146,10 @@ func (m agentMessage) text() string {
 	}
 	card := m.ContentMessage.RichCard.StandaloneCard.CardContent
 	return strings.Trim(card.Title+"\n"+card.Description, "\n")
+}
+
+// lifetime returns the message's ttl, 0 where it has none.
+func (m agentMessage) lifetime() time.Duration {
+	ttl, _ := time.ParseDuration(m.TTL)
+	return ttl
 }

@@ -17,13 +17,26 @@ type Behaviour struct {
 	ThrottleRate float64 `json:"throttleRate"` // share of the attempts answered with 429
 	// EventDelayMs is the time from acceptance to the first event.
 	EventDelayMs int `json:"eventDelayMs"`
+	// EventJitterMs is a random time, up to this one, by which every event is
+	// late, so that events overtake each other.
+	EventJitterMs int `json:"eventJitterMs"`
 	// DuplicateEvents makes every event come twice.
 	DuplicateEvents bool `json:"duplicateEvents"`
+	// EventCopies is how many times every event comes, where it is given.
+	EventCopies int `json:"eventCopies"`
 }
 
 func (b Behaviour) valid() bool {
 	rate := func(r float64) bool { return 0 <= r && r <= 1 }
-	return b.LatencyMs >= 0 && b.EventDelayMs >= 0 && rate(b.ErrorRate) && rate(b.ThrottleRate)
+	return min(b.LatencyMs, b.EventDelayMs, b.EventJitterMs, b.EventCopies) >= 0 && rate(b.ErrorRate) && rate(b.ThrottleRate)
+}
+
+// copies returns how many times an event comes.
+func (b Behaviour) copies() int {
+	if b.DuplicateEvents {
+		return max(2, b.EventCopies)
+	}
+	return max(1, b.EventCopies)
 }
 
 const (

@@ -11,6 +11,8 @@ type fate struct {
 	status   int    // what they fail with
 	message  string // in the provider's words
 	cut      bool   // the first attempt is accepted, and its answer lost
+	silent   bool   // it is never delivered
+	optsOut  bool   // the recipient answers PARAR
 }
 
 const every = int(^uint(0) >> 1)
@@ -21,8 +23,8 @@ const delivered = "delivered"
 // fates are the names that PUT /_sim/fates knows.
 var fates = map[string]fate{
 	delivered:     {},
-	"undelivered": {}, // accepted, and no event ever follows
-	"opt_out":     {}, // accepted, and the recipient answers PARAR
+	"undelivered": {silent: true},  // accepted, and never delivered: only the end of its ttl is told
+	"opt_out":     {optsOut: true}, // delivered and read, and the recipient answers PARAR
 	"unreachable": {failures: every, status: http.StatusNotFound, message: "Requested entity was not found."},
 	"unsupported": {failures: every, status: http.StatusBadRequest, message: "The device lacks a required feature."},
 	"forbidden":   {failures: every, status: http.StatusForbidden, message: "The agent is not launched and the user is no tester."},

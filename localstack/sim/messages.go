@@ -21,40 +21,49 @@ type Message struct {
 // messageKey names a message: its id is its agent's own.
 type messageKey struct{ agentID, messageID string }
 
+// record is a message with what became of it.
+type record struct {
+	Message
+
+	delivered bool // the device has it: too late to revoke it
+	revoked   bool
+}
+
 // messages holds what was sent, and what of it was accepted, in order.
 type messages struct {
 	mu       sync.Mutex
-	sent     map[messageKey]*Message
-	accepted []*Message
+	sent     map[messageKey]*record
+	accepted []*record
 }
 
 func (ms *messages) clear() {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	ms.sent = map[messageKey]*Message{}
+	ms.sent = map[messageKey]*record{}
 	ms.accepted = nil
 }
 
 // attempt counts a send of the message and settles it: judge gets the attempt's
 // number, from 1, and says whether it fails. A message that was accepted before
-// keeps its first content.
-func (ms *messages) attempt(key messageKey, m Message, now time.Time, judge func(attempt int) error) error {
+// keeps its first content; of one that is accepted now the record is returned.
+func (ms *messages) attempt(key messageKey, m Message, now time.Time, judge func(attempt int) error) (*record, error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	known, ok := ms.sent[key]
 	if !ok {
-		known = &m
+		known = &record{Message: m}
 		ms.sent[key] = known
 	}
 	known.Attempts++
 	if err := judge(known.Attempts); err != nil {
-		return err
+		return nil, err
 	}
-	if known.AcceptedAt.IsZero() {
-		known.AcceptedAt = ms.nextInstant(now)
-		ms.accepted = append(ms.accepted, known)
+	if !known.AcceptedAt.IsZero() {
+		return nil, nil //nolint:nilnil // nothing is new, and nothing is wrong
 	}
-	return nil
+	known.AcceptedAt = ms.nextInstant(now)
+	ms.accepted = append(ms.accepted, known)
+	return known, nil
 }
 
 // nextInstant returns now, or the instant after the last acceptance where that
@@ -68,12 +77,28 @@ func (ms *messages) nextInstant(now time.Time) time.Time {
 	return now.UTC()
 }
 
-// known tells whether the message was accepted.
-func (ms *messages) known(key messageKey) bool {
+// deliver settles that the device has the message, and tells whether it has.
+func (ms *messages) deliver(m *record) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m.delivered = !m.revoked
+	return m.delivered
+}
+
+// revoke takes a message back unless it was delivered, and returns it if it was
+// taken back now. known tells whether it was ever accepted.
+func (ms *messages) revoke(key messageKey) (m *record, known bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	m, ok := ms.sent[key]
-	return ok && !m.AcceptedAt.IsZero()
+	if !ok || m.AcceptedAt.IsZero() {
+		return nil, false
+	}
+	if m.delivered || m.revoked {
+		return nil, true
+	}
+	m.revoked = true
+	return m, true
 }
 
 // after returns the messages that were accepted after the instant, at most
@@ -81,7 +106,7 @@ func (ms *messages) known(key messageKey) bool {
 func (ms *messages) after(t time.Time, limit int) []Message {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	from, found := slices.BinarySearchFunc(ms.accepted, t, func(m *Message, t time.Time) int {
+	from, found := slices.BinarySearchFunc(ms.accepted, t, func(m *record, t time.Time) int {
 		return m.AcceptedAt.Compare(t)
 	})
 	if found {
@@ -89,7 +114,7 @@ func (ms *messages) after(t time.Time, limit int) []Message {
 	}
 	page := make([]Message, 0, min(limit, len(ms.accepted)-from))
 	for _, m := range ms.accepted[from:][:cap(page)] {
-		page = append(page, *m)
+		page = append(page, m.Message)
 	}
 	return page
 }

@@ -46,19 +46,22 @@ func (s *Sim) createMessage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := Message{MessageID: id, Phone: phone, Text: content.text()}
-	return s.send(w, r, messageKey{agentID, strings.ToLower(id)}, m)
+	return s.send(w, r, messageKey{agentID, strings.ToLower(id)}, m, content.lifetime())
 }
 
 // send settles an attempt, and answers after the latency: a caller that did not
 // wait cannot know what became of its message.
-func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m Message) error {
+func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m Message, ttl time.Duration) error {
 	b, f := s.behaviour.Load(), s.fateOf(m.Phone)
 	cut := false
 	now := s.options.Now()
-	err := s.messages.attempt(key, m, now, func(attempt int) error {
+	accepted, err := s.messages.attempt(key, m, now, func(attempt int) error {
 		cut = f.cut && attempt == 1
 		return s.judge(b, f, attempt)
 	})
+	if accepted != nil {
+		s.announce(key, accepted, f, ttl)
+	}
 	wait(r, time.Duration(b.LatencyMs)*time.Millisecond)
 	if cut {
 		panic(http.ErrAbortHandler)
@@ -101,12 +104,14 @@ func wait(r *http.Request, d time.Duration) {
 	}
 }
 
+// revokeMessage answers the same whether or not it was in time: the event tells.
 func (s *Sim) revokeMessage(w http.ResponseWriter, r *http.Request) error {
 	_, agentID, err := s.recipient(r)
 	if err != nil {
 		return err
 	}
-	if !s.messages.known(messageKey{agentID, strings.ToLower(r.PathValue("id"))}) {
+	key := messageKey{agentID, strings.ToLower(r.PathValue("id"))}
+	if !s.takeBack(key) {
 		return &apiError{Code: http.StatusNotFound, Message: "Requested entity was not found."}
 	}
 	writeJSON(w, http.StatusOK, struct{}{})

@@ -1,7 +1,8 @@
 // Package sim is a simulator of the RCS provider. It speaks the part of Google's
 // RCS Business Messaging API that a sender of campaigns uses: service account
-// tokens, agent messages with a text or a standalone card, their revocation, and
-// capabilities. A control API under /_sim/ shows what was accepted and makes the
+// tokens, agent messages with a text or a standalone card, their revocation,
+// capabilities, and the webhook by which an agent learns what became of its
+// messages. A control API under /_sim/ shows what was accepted and makes the
 // provider misbehave.
 package sim
 
@@ -13,7 +14,7 @@ import (
 	"time"
 )
 
-// Options are what a simulator needs. Every field is required.
+// Options are what a simulator needs. Every field is required but for After.
 type Options struct {
 	// URL is where the simulator is reached: no path, no trailing slash.
 	URL string
@@ -23,6 +24,9 @@ type Options struct {
 	Now func() time.Time
 	// Random returns numbers in [0, 1), for the rates of the behaviour.
 	Random func() float64
+	// After calls f in a goroutine of its own once d has passed; nil for the
+	// time that passes.
+	After func(d time.Duration, f func())
 }
 
 // Sim is the simulator, an http.Handler. It keeps everything in memory.
@@ -32,12 +36,16 @@ type Sim struct {
 	behaviour atomic.Pointer[Behaviour]
 	accounts  accounts
 	messages  messages
+	hooks     hooks
 	fatesMu   sync.RWMutex
 	fates     map[string]string // E.164 number → name in the table of fates
 }
 
 // New returns a simulator that has seen nothing and behaves well.
 func New(options Options) *Sim {
+	if options.After == nil {
+		options.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	}
 	s := &Sim{options: options, fates: map[string]string{}}
 	s.behaviour.Store(&Behaviour{})
 	s.messages.clear()
@@ -57,6 +65,9 @@ func (s *Sim) newRoutes() *http.ServeMux {
 		"DELETE /_sim/messages":                        s.clearMessages,
 		"PUT /_sim/behaviour":                          s.setBehaviour,
 		"PUT /_sim/fates":                              s.setFates,
+		"PUT /_sim/webhook":                            s.setWebhook,
+		"GET /_sim/webhook":                            s.listWebhooks,
+		"POST /_sim/events":                            s.sendEvent,
 		"/":                                            unknownPath,
 	} {
 		mux.Handle(pattern, serve)
