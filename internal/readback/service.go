@@ -1,0 +1,109 @@
+// Package readback answers what became of a campaign: how far it is, what became
+// of each message, and the log of each batch.
+package readback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+)
+
+// Tokens tells whose a request's access token is.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Store reads campaigns and their books.
+type Store interface {
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
+}
+
+// Blobs reads payloads: the bytes from offset from up to, not including, to.
+type Blobs interface {
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+}
+
+// Service answers the requests that read a campaign back.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Blobs   Blobs
+	BaseURL string // configured address of the service, or ""
+}
+
+// Register adds the service's routes to the mux.
+func (s *Service) Register(mux *http.ServeMux) {
+	const path = "GET /api/v1/external/campaigns/{campaignId}"
+	mux.Handle(path, gateway.HandlerFunc(s.ServeCampaign))
+	mux.Handle(path+"/messages", gateway.HandlerFunc(s.ServeMessages))
+	mux.Handle(path+"/batches/{batch}/events", gateway.HandlerFunc(s.ServeEvents))
+}
+
+// open authorizes a request and reads the campaign that its path names.
+func (s *Service) open(r *http.Request) (campaign.Campaign, error) {
+	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	if err != nil {
+		return campaign.Campaign{}, err
+	}
+	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+	if !ok {
+		return campaign.Campaign{}, noCampaign()
+	}
+	c, err := s.Store.Campaign(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Campaign{}, noCampaign()
+	}
+	if err != nil {
+		return campaign.Campaign{}, fmt.Errorf("read back: %w", err)
+	}
+	return c, nil
+}
+
+func noCampaign() *gateway.Problem {
+	return &gateway.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+}
+
+func noBatch() *gateway.Problem {
+	return &gateway.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+}
+
+func badRequest(code, detail string) *gateway.Problem {
+	return &gateway.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+}
+
+// findBatch returns the batch that a client names, by the name it gave it or by
+// the batchId that stands in the campaign.
+func findBatch(c campaign.Campaign, name string) (campaign.Progress, error) {
+	if b, ok := c.Find(campaign.BatchID(name)); ok {
+		return b, nil
+	}
+	if b, ok := c.Find(name); ok {
+		return b, nil
+	}
+	return campaign.Progress{}, noBatch()
+}
+
+const (
+	usualLimit = 100 // items of a page where the request names no number
+	maxLimit   = 500
+)
+
+func limitOf(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("limit")
+	if text == "" {
+		return usualLimit, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > maxLimit {
+		return 0, badRequest("invalid_limit", fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit))
+	}
+	return limit, nil
+}
