@@ -16,6 +16,7 @@ type Circuit struct {
 	// Closing says that the endpoint is well again: posts are free, and the
 	// notices that were parked are being put back.
 	Closing bool
+	Drained bool // they were put back once: those that are found late are left
 	Version int // of the row, 0 where there is none
 }
 

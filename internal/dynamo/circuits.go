@@ -51,7 +51,7 @@ func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaig
 	}
 	return campaign.Circuit{
 		Tenant: tenant, EndpointID: endpointID, Since: getMillis(row, "since"), Probes: int(getNumber(row, "probes")),
-		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Version: int(getNumber(row, "version")),
+		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Drained: getBool(row, "drained"), Version: int(getNumber(row, "version")),
 	}, nil
 }
 
@@ -60,6 +60,7 @@ func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaig
 func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	row := circuitKey(c.Tenant, c.EndpointID)
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
+	row["drained"] = boolean(c.Drained)
 	row["version"] = number(c.Version + 1)
 	row["due"], row["nextCheck"] = text(noticeShard(row)), millis(c.Next)
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}

@@ -1,0 +1,48 @@
+// Command notify is the Lambda function behind the notify queue. Its timeout must
+// be well over 20 seconds, which it keeps for the posts that it began.
+package main
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/webhook"
+)
+
+// connections is the number of idle connections that are kept to one endpoint.
+const connections = 32
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+	}
+	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
+	guard := netguard.Guard{Local: os.Getenv("LOCAL_WEBHOOKS") == "1"}
+	notifier := &webhook.Notifier{
+		Store: store, Endpoints: store,
+		Blobs: &blob.Store{
+			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+			Bucket: os.Getenv("BUCKET"),
+		},
+		Queue:  &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
+		HTTP:   guard.Client(connections, webhook.Timeout),
+		Now:    time.Now,
+		Jitter: rand.Float64,
+	}
+	lambda.Start(inbox.Of(notifier.Handle))
+}

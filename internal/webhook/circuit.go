@@ -1,0 +1,229 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// closingFor is how long a closing circuit is kept: notices that were parked
+	// just before are found by then.
+	closingFor = time.Minute
+	// perDrain is how many parked notices are looked up at once.
+	perDrain = 100
+	// idleProbes is after how many probes that found nothing to post a circuit
+	// ends.
+	idleProbes = 3
+)
+
+// openCircuit stops posts to an endpoint but for probes, the first of them after
+// what the endpoint asked for.
+func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold time.Duration) error {
+	n.circuits.drop(endpointKey{e.Tenant, e.ID})
+	c, err := n.Endpoints.Circuit(ctx, e.Tenant, e.ID)
+	if err != nil || c.Open() {
+		return err
+	}
+	delay := max(probeGap(0, n.Jitter()), hold)
+	opened := campaign.Circuit{
+		Tenant: e.Tenant, EndpointID: e.ID, Since: n.Now(), Next: n.Now().Add(delay), Version: c.Version,
+	}
+	if ok, err := n.Endpoints.SaveCircuit(ctx, opened); err != nil || !ok {
+		return err // another call was faster
+	}
+	slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
+	return n.probeLater(ctx, opened)
+}
+
+// probeLater queues the next look after an endpoint where it comes before sweep
+// would see to it.
+func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
+	delay := c.Next.Sub(n.Now())
+	if delay >= soonest {
+		return nil
+	}
+	// The queue counts whole seconds: a task must not come too early.
+	return n.queue(ctx, campaign.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
+}
+
+// lookAfter does what an endpoint's circuit needs: a probe, or an end.
+func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
+	key := endpointKey{t.Tenant, t.EndpointID}
+	n.circuits.drop(key)
+	n.endpoints.drop(key)
+	c, err := n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
+	if err != nil || c.Version == 0 || c.Next.After(n.Now()) {
+		return err
+	}
+	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && e.Off() {
+		_, err = n.Endpoints.EndCircuit(ctx, c)
+	}
+	if err != nil || e.Off() || e.ID == "" {
+		return err
+	}
+	if c.Closing {
+		return n.drain(ctx, c)
+	}
+	// Who moves the circuit on probes, and no other.
+	c.Probes++
+	c.Next = n.Now().Add(probeGap(c.Probes, n.Jitter()))
+	if ok, err := n.Endpoints.SaveCircuit(ctx, c); err != nil || !ok {
+		return err
+	}
+	c.Version++
+	return n.probe(ctx, c, e)
+}
+
+// probe posts one letter of a notice that waits.
+func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) error {
+	read, letters, err := n.sample(ctx, c, e)
+	if err != nil {
+		return err
+	}
+	if len(letters) == 0 {
+		if c.Probes < idleProbes {
+			return n.probeLater(ctx, c)
+		}
+		return n.closeCircuit(ctx, c)
+	}
+	i := c.Probes % len(letters)
+	v := n.post(ctx, e, letters[i])
+	if v.taken {
+		return n.recovered(ctx, c, read, slices.Delete(letters, i, i+1))
+	}
+	n.recordFailure(ctx, read, e, letters[i], v)
+	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.code, "probes", c.Probes)
+	// Another notice is the next probe: this one may be what the endpoint refuses.
+	turned := read
+	turned.Next = n.Now()
+	if _, err := n.Store.SaveNotice(ctx, read, turned); err != nil {
+		return err
+	}
+	switch reason := offReason(c, v, n.Now()); {
+	case reason != "":
+		if err := n.switchOff(ctx, e, reason); err != nil {
+			return err
+		}
+		_, err := n.Endpoints.EndCircuit(ctx, c)
+		return err
+	case v.hold > c.Next.Sub(n.Now()):
+		c.Next = n.Now().Add(v.hold)
+		if _, err := n.Endpoints.SaveCircuit(ctx, c); err != nil {
+			return err
+		}
+	}
+	return n.probeLater(ctx, c)
+}
+
+// offReason tells why an endpoint is switched off after a probe, "" where it is
+// not.
+func offReason(c campaign.Circuit, v verdict, now time.Time) string {
+	switch {
+	case v.gone():
+		return "gone"
+	case now.Sub(c.Since) >= patience:
+		return "failing"
+	}
+	return ""
+}
+
+// sample returns a notice that waits and its letters, none where no notice waits.
+// What is owed no longer is removed on the way.
+func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Notice, []letter, error) {
+	tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+	if err != nil {
+		return campaign.Notice{}, nil, err
+	}
+	for _, t := range tasks {
+		read, err := n.Store.Notice(ctx, t)
+		if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
+			continue
+		}
+		if err != nil {
+			return read, nil, err
+		}
+		letters, err := n.letters(ctx, read, e)
+		if err != nil || len(letters) > 0 {
+			return read, letters, err
+		}
+		if err := n.Store.DeleteNotice(ctx, t); err != nil {
+			return read, nil, err
+		}
+	}
+	return campaign.Notice{}, nil, nil
+}
+
+// recovered writes down that a letter of the notice was taken, and lets posts to
+// the endpoint go freely again.
+func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Notice, rest []letter) error {
+	n.gates.of(endpointKey{c.Tenant, c.EndpointID}).heal()
+	slog.InfoContext(ctx, "an endpoint is well again", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
+	if len(rest) == 0 {
+		if err := n.Store.DeleteNotice(ctx, read.Task()); err != nil {
+			return err
+		}
+		return n.closeCircuit(ctx, c)
+	}
+	left := read
+	left.Left = make([]int, len(rest))
+	for i, l := range rest {
+		left.Left[i] = l.position
+	}
+	if _, err := n.Store.SaveNotice(ctx, read, left); err != nil {
+		return err
+	}
+	return n.closeCircuit(ctx, c)
+}
+
+// closeCircuit puts what was parked back, now and once more after a while.
+func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
+	c.Closing, c.Next = true, n.Now()
+	ok, err := n.Endpoints.SaveCircuit(ctx, c)
+	n.circuits.drop(endpointKey{c.Tenant, c.EndpointID})
+	if err != nil || !ok {
+		return err
+	}
+	c.Version++
+	return n.drain(ctx, c)
+}
+
+// drain puts the notices of a closing circuit back in sweep's sight and queues
+// their tasks. The circuit ends when none is found a while after it closed.
+func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
+	starting, cancel := before(ctx, reserve)
+	defer cancel()
+	total := 0
+	for starting.Err() == nil {
+		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+		if err != nil {
+			return err
+		}
+		found := 0
+		for _, t := range tasks {
+			ok, err := n.unpark(ctx, t)
+			if err != nil {
+				return err
+			}
+			if ok {
+				found++
+			}
+		}
+		total += found
+		if found == 0 {
+			break
+		}
+	}
+	if total == 0 && c.Drained {
+		_, err := n.Endpoints.EndCircuit(ctx, c)
+		return err
+	}
+	c.Drained, c.Next = true, n.Now().Add(closingFor)
+	_, err := n.Endpoints.SaveCircuit(ctx, c)
+	return err
+}

@@ -1,0 +1,260 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/payload"
+)
+
+// letter is one webhook as it is posted.
+type letter struct {
+	position  int // within the page of its notice
+	id        string
+	kind      campaign.Kind
+	messageID string
+	body      []byte
+}
+
+// document is a webhook's body, in the form that Standard Webhooks recommends.
+type document struct {
+	ID        string        `json:"id"` // the webhook-id: the same however often it is posted
+	Type      campaign.Kind `json:"type"`
+	Timestamp string        `json:"timestamp"` // when it happened
+	Data      data          `json:"data"`
+}
+
+type data struct {
+	OccurredAt string `json:"occurredAt"`
+	CampaignID string `json:"campaignId,omitempty"`
+	Batch      string `json:"batch,omitempty"`
+	UID        string `json:"uid,omitempty"`
+	Phone      string `json:"phone,omitempty"`
+	MessageID  string `json:"messageId,omitempty"`
+	Sequence   int    `json:"sequence,omitempty"` // of the batch's log, from 1 and without gaps
+	Code       string `json:"code,omitempty"`     // why, a stable word
+	Reason     string `json:"reason,omitempty"`   // the same for a person
+	Text       string `json:"text,omitempty"`     // of a reply
+}
+
+const instant = "2006-01-02T15:04:05.000Z"
+
+// webhookID is the same for the same kind of news of the same subject, however
+// often it is posted and to whichever endpoint.
+func webhookID(subject string, kind campaign.Kind) string {
+	sum := sha256.Sum256([]byte(subject + " " + string(kind)))
+	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d data) (letter, error) {
+	l := letter{position: position, id: webhookID(subject, kind), kind: kind, messageID: d.MessageID}
+	d.OccurredAt = at.UTC().Format(instant)
+	body, err := json.Marshal(document{ID: l.id, Type: kind, Timestamp: d.OccurredAt, Data: d})
+	l.body = body
+	return l, err
+}
+
+// letters writes what the endpoint is still owed of the notice. Kinds that it
+// does not ask for are no part of it.
+func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campaign.Endpoint) ([]letter, error) {
+	if notice.Blob != "" {
+		return n.happening(ctx, notice)
+	}
+	batch, err := n.batch(ctx, notice.Key)
+	if err != nil {
+		return nil, err
+	}
+	page, err := n.Store.LogPage(ctx, notice.Key, notice.Ordinal)
+	if err != nil {
+		return nil, err
+	}
+	positions := owed(notice, page, e)
+	frames, err := n.frames(ctx, batch, page, positions)
+	if err != nil {
+		return nil, err
+	}
+	letters := make([]letter, 0, len(positions))
+	for _, p := range positions {
+		c := page.Changes[p]
+		d := data{
+			CampaignID: batch.CampaignID, Batch: batch.Name, MessageID: batch.Key.MessageID(c.Index), Sequence: page.First + p,
+		}
+		if d.UID, d.Phone, err = contact(frames, c.Index); err != nil {
+			return nil, err
+		}
+		if kind := c.Outcome.Kind(); kind == campaign.KindFailed || kind == campaign.KindExpired {
+			d.Code = codeOf(c)
+			d.Reason = Reason(d.Code)
+		}
+		l, err := newLetter(p, d.MessageID, c.Outcome.Kind(), c.At, d)
+		if err != nil {
+			return nil, fmt.Errorf("write a webhook: %w", err)
+		}
+		letters = append(letters, l)
+	}
+	return letters, nil
+}
+
+// codeOf returns why a message failed or expired. Whoever records an outcome may
+// leave out what the outcome itself says.
+func codeOf(c campaign.Change) string {
+	if c.Code != "" {
+		return c.Code
+	}
+	switch c.Outcome {
+	case campaign.OutcomeStopped:
+		return "cancelled"
+	case campaign.OutcomeRevoked:
+		return "revoked"
+	case campaign.OutcomeExpired:
+		return "ttl_passed"
+	case campaign.OutcomeFailed, campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead:
+	}
+	return "failed"
+}
+
+// owed returns the positions within the page that the endpoint is owed still.
+func owed(notice campaign.Notice, page campaign.LogPage, e campaign.Endpoint) []int {
+	var positions []int
+	for p, c := range page.Changes {
+		if len(notice.Left) > 0 && !slices.Contains(notice.Left, p) {
+			continue
+		}
+		if e.Wants(c.Outcome.Kind()) {
+			positions = append(positions, p)
+		}
+	}
+	return positions
+}
+
+// happening writes the one letter of a notice that belongs to no page of a log.
+func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]letter, error) {
+	content, err := n.Blobs.Get(ctx, notice.Blob)
+	if err != nil {
+		return nil, err
+	}
+	var h campaign.Happening
+	if err := json.Unmarshal(content, &h); err != nil {
+		return nil, fmt.Errorf("read what happened: %w", errDamaged) // the cause may quote it
+	}
+	d := data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID}
+	if notice.Kind == campaign.KindReplied {
+		d.Text = h.Text
+	}
+	if err := n.trace(ctx, notice.Tenant, &d); err != nil {
+		return nil, err
+	}
+	subject := h.EventID
+	if subject == "" {
+		subject = notice.Blob
+	}
+	l, err := newLetter(0, subject, notice.Kind, h.At, d)
+	if err != nil {
+		return nil, fmt.Errorf("write a webhook: %w", err)
+	}
+	return []letter{l}, nil
+}
+
+// trace completes what is known of the message that a happening names.
+func (n *Notifier) trace(ctx context.Context, tenant string, d *data) error {
+	key, index, ok := campaign.ParseMessageID(d.MessageID)
+	if !ok {
+		return nil
+	}
+	batch, err := n.batch(ctx, key)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && (batch.Tenant != tenant || index >= batch.Accepted) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	page := campaign.LogPage{Changes: []campaign.Change{{Index: index}}}
+	frames, err := n.frames(ctx, batch, page, []int{0})
+	if err != nil {
+		return err
+	}
+	d.CampaignID, d.Batch = batch.CampaignID, batch.Name
+	d.UID, _, err = contact(frames, index)
+	return err
+}
+
+var errDamaged = errors.New("damaged")
+
+// frameKey names a frame of a batch.
+type frameKey struct {
+	key   campaign.BatchKey
+	frame int
+}
+
+// recipient is whom a message goes to.
+type recipient struct{ uid, phone string }
+
+func contact(frames map[int][]recipient, index int) (uid, phone string, err error) {
+	messages := frames[index/campaign.FrameSize]
+	if index%campaign.FrameSize >= len(messages) {
+		return "", "", fmt.Errorf("read message %d: %w", index, errDamaged)
+	}
+	m := messages[index%campaign.FrameSize]
+	return m.uid, m.phone, nil
+}
+
+func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	return n.batches.get(key, n.Now(), forever, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
+}
+
+// frames returns the recipients of the frames that the positions of the page
+// touch. What is not kept is read in one piece.
+func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.LogPage, positions []int) (map[int][]recipient, error) {
+	frames, first, last := map[int][]recipient{}, b.Frames(), -1
+	for _, p := range positions {
+		f := page.Changes[p].Index / campaign.FrameSize
+		if f >= b.Frames() || f+1 >= len(b.Offsets) {
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, errDamaged)
+		}
+		if frames[f] != nil {
+			continue
+		}
+		if kept, ok := n.recipients.peek(frameKey{b.Key, f}); ok {
+			frames[f] = kept
+			continue
+		}
+		first, last = min(first, f), max(last, f)
+	}
+	if last < 0 {
+		return frames, nil
+	}
+	start := b.Offsets[first]
+	raw, err := n.Blobs.GetRange(ctx, b.Payload, start, b.Offsets[last+1])
+	if err != nil {
+		return nil, err
+	}
+	for f := first; f <= last; f++ {
+		if len(raw) < b.Offsets[f+1]-start {
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, errDamaged)
+		}
+		if frames[f], err = decode(raw[b.Offsets[f]-start : b.Offsets[f+1]-start]); err != nil {
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
+		}
+		n.recipients.put(frameKey{b.Key, f}, frames[f], n.Now())
+	}
+	return frames, nil
+}
+
+func decode(frame []byte) ([]recipient, error) {
+	messages, err := payload.Decode(frame)
+	if err != nil {
+		return nil, err
+	}
+	recipients := make([]recipient, len(messages))
+	for i, m := range messages {
+		recipients[i] = recipient{m.UID, m.Phone}
+	}
+	return recipients, nil
+}

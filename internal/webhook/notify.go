@@ -1,0 +1,264 @@
+// Package webhook posts to the endpoints of tenants what became of their
+// messages: each change at least once, signed, and however long an endpoint is
+// down. What an endpoint is owed stands in notices, which are removed once it was
+// taken; whatever step a Notifier dies at, the same task or sweep does the rest.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Store keeps notices, and what they are about.
+type Store interface {
+	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)
+	SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error)
+	DeleteNotice(ctx context.Context, t campaign.NotifyTask) error
+	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
+	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+}
+
+// Endpoints keeps endpoints, and how they fare.
+type Endpoints interface {
+	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
+	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
+	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+	EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
+}
+
+// Blobs reads payloads, from offset from up to, not including, to, and the
+// contents of happenings.
+type Blobs interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+}
+
+// Queue takes the tasks of notifying.
+type Queue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// Notifier posts webhooks. A task may be given to it any number of times.
+type Notifier struct {
+	Store     Store
+	Endpoints Endpoints
+	Blobs     Blobs
+	Queue     Queue
+	// HTTP posts. It must follow no redirect, refuse what is not public, and give
+	// up on an answer after Timeout.
+	HTTP *http.Client
+	Now  func() time.Time
+	// Jitter returns a number from 0 up to 1, which spreads retries.
+	Jitter func() float64
+
+	endpoints  cache[endpointKey, campaign.Endpoint]
+	circuits   cache[endpointKey, campaign.Circuit]
+	batches    cache[campaign.BatchKey, campaign.Batch]
+	recipients cache[frameKey, []recipient]
+	gates      gates
+}
+
+type endpointKey struct{ tenant, id string }
+
+const (
+	// Timeout is how long an endpoint has for its answer.
+	Timeout = 15 * time.Second
+	// reserve is what is kept of a call's time for the posts that were begun and
+	// for writing down what came of them.
+	reserve = Timeout + 5*time.Second
+	// keptFor is how long endpoints and circuits are taken for what they were.
+	keptFor = 3 * time.Second
+)
+
+// Handle does what the tasks ask for, side by side, and returns an error by its
+// position for each that has to come again. That an endpoint takes nothing is no
+// error: its notices wait.
+func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []error {
+	errs := make([]error, len(tasks))
+	var all sync.WaitGroup
+	for i, t := range tasks {
+		all.Go(func() {
+			if err := n.handle(ctx, t); err != nil {
+				errs[i] = fmt.Errorf("notify endpoint %s: %w", t.EndpointID, err)
+			}
+		})
+	}
+	all.Wait()
+	return errs
+}
+
+func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
+	if t.BatchKey == "" && t.Blob == "" {
+		return n.lookAfter(ctx, t)
+	}
+	notice, err := n.Store.Notice(ctx, t)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil // it was taken
+	}
+	if err != nil || notice.Dead {
+		return err
+	}
+	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return n.Store.DeleteNotice(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	circuit, err := n.circuit(ctx, t)
+	if err != nil {
+		return err
+	}
+	if e.Off() || circuit.Open() {
+		return n.park(ctx, notice, notice.Left)
+	}
+	letters, err := n.letters(ctx, notice, e)
+	if err != nil {
+		return err
+	}
+	return n.settle(ctx, notice, e, n.postAll(ctx, notice, e, letters))
+}
+
+func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+	return n.endpoints.get(endpointKey{tenant, id}, n.Now(), keptFor, func() (campaign.Endpoint, error) {
+		return n.Endpoints.Endpoint(ctx, tenant, id)
+	})
+}
+
+func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign.Circuit, error) {
+	return n.circuits.get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), keptFor, func() (campaign.Circuit, error) {
+		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
+	})
+}
+
+// park leaves the notice to whoever finds the endpoint well again.
+func (n *Notifier) park(ctx context.Context, read campaign.Notice, left []int) error {
+	parked := read
+	parked.Parked, parked.Left, parked.Next = true, left, n.Now()
+	if !read.Parked {
+		if _, err := n.Store.SaveNotice(ctx, read, parked); err != nil {
+			return err
+		}
+	}
+	// The circuit may have closed, and the endpoint been switched on, before the
+	// notice was there to be found.
+	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
+	if err != nil {
+		return err
+	}
+	circuit, err := n.Endpoints.Circuit(ctx, read.Tenant, read.EndpointID)
+	if err != nil {
+		return err
+	}
+	if e.Off() || circuit.Open() {
+		return nil
+	}
+	key := endpointKey{read.Tenant, read.EndpointID}
+	n.endpoints.drop(key)
+	n.circuits.drop(key)
+	_, err = n.unpark(ctx, read.Task())
+	return err
+}
+
+// unpark puts a notice back in sweep's sight, and queues its task. It tells
+// whether the notice was parked.
+func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+	read, err := n.Store.Notice(ctx, t)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	back := read
+	back.Parked, back.Next = false, n.Now().Add(repair)
+	if ok, err := n.Store.SaveNotice(ctx, read, back); err != nil || !ok {
+		return false, err
+	}
+	return true, n.queue(ctx, t, 0)
+}
+
+// repair is after how long sweep looks at a notice whose task was queued.
+const repair = 2 * time.Minute
+
+func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.Duration) error {
+	body, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("write a task: %w", err)
+	}
+	return n.Queue.Send(ctx, t.Tenant, body, delay)
+}
+
+// settle writes down what is left of a notice after its letters were posted.
+func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.Endpoint, r *round) error {
+	if len(r.left) == 0 {
+		return n.Store.DeleteNotice(ctx, read.Task())
+	}
+	switch {
+	case r.gone:
+		if err := n.switchOff(ctx, e, "gone"); err != nil {
+			return err
+		}
+		return n.park(ctx, read, r.left)
+	case r.open:
+		if err := n.openCircuit(ctx, e, r.hold); err != nil {
+			return err
+		}
+		return n.park(ctx, read, r.left)
+	case r.cut:
+		return n.goOn(ctx, read, r.left)
+	}
+	return n.retry(ctx, read, r.left)
+}
+
+// goOn queues what a call had no time for.
+func (n *Notifier) goOn(ctx context.Context, read campaign.Notice, left []int) error {
+	rest := read
+	rest.Left, rest.Next, rest.Parked = left, n.Now().Add(repair), false
+	if ok, err := n.Store.SaveNotice(ctx, read, rest); err != nil || !ok {
+		return err
+	}
+	return n.queue(ctx, read.Task(), 0)
+}
+
+// retry sets when what is left is posted again, or ends it.
+func (n *Notifier) retry(ctx context.Context, read campaign.Notice, left []int) error {
+	next := read
+	next.Left, next.Parked = left, false
+	delay, ok := retryDelay(read.Attempt, n.Jitter())
+	next.Attempt++
+	next.Next, next.Dead = n.Now().Add(delay), !ok
+	if !ok {
+		slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(left))
+	}
+	soon := ok && delay < soonest
+	if soon {
+		next.Next = next.Next.Add(repair)
+	}
+	if saved, err := n.Store.SaveNotice(ctx, read, next); err != nil || !saved || !soon {
+		return err
+	}
+	return n.queue(ctx, read.Task(), delay)
+}
+
+// switchOff ends all posts to an endpoint, and says so.
+func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason string) error {
+	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
+		return err
+	}
+	n.endpoints.drop(endpointKey{e.Tenant, e.ID})
+	slog.ErrorContext(ctx, "an endpoint was switched off", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
+	return nil
+}
