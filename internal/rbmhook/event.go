@@ -30,6 +30,11 @@ type event struct {
 	Location json.RawMessage `json:"location"`
 }
 
+func readEvent(data []byte) (e event, ok bool) {
+	ok = json.Unmarshal(data, &e) == nil
+	return e, ok
+}
+
 // kinds are the events that mean something here. All others, such as IS_TYPING,
 // are left out.
 var kinds = map[string]campaign.EventKind{
@@ -39,6 +44,14 @@ var kinds = map[string]campaign.EventKind{
 	"TTL_EXPIRATION_REVOKE_FAILED": campaign.EventRevokeFailed,
 	"UNSUBSCRIBE":                  campaign.EventOptOut,
 	"SUBSCRIBE":                    campaign.EventOptIn,
+}
+
+// personal are the kinds that are about a person rather than a message: the
+// number has to be known, and rests in a blob.
+var personal = map[campaign.EventKind]bool{
+	campaign.EventReply:  true,
+	campaign.EventOptOut: true,
+	campaign.EventOptIn:  true,
 }
 
 // task returns what the event asks for, and what belongs in its blob if it names
@@ -51,13 +64,12 @@ func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.E
 		t.Kind = campaign.EventReply
 		t.EventID, t.MessageID = cmp.Or(e.EventID, e.MessageID), ""
 	}
-	switch t.Kind {
-	case campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
-		t.EventID = cmp.Or(t.EventID, e.SendTime)
-		t.Blob = blobKey(agent, t.EventID, phone)
-		return t, campaign.EventContent{Phone: phone, Text: text}, phone != "" && t.EventID != ""
+	if !personal[t.Kind] {
+		return t, campaign.EventContent{}, t.Kind != "" && t.MessageID != ""
 	}
-	return t, campaign.EventContent{}, t.Kind != "" && t.MessageID != ""
+	t.EventID = cmp.Or(t.EventID, e.SendTime)
+	t.Blob = blobKey(agent, t.EventID, phone)
+	return t, campaign.EventContent{Phone: phone, Text: text}, phone != "" && t.EventID != ""
 }
 
 // words returns what the person wrote, or the words of the suggestion that was

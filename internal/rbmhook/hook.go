@@ -126,8 +126,8 @@ func signed(token string, data, signature []byte) bool {
 // take puts an event on the queue. What nobody waits for is left out, and so is
 // what the provider signed and nobody can read: it would come again and again.
 func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
-	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	e, ok := readEvent(data)
+	if !ok {
 		slog.WarnContext(ctx, "an event of the provider could not be read", "agent_id", agent)
 		return nil
 	}
