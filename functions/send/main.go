@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
@@ -33,20 +34,27 @@ func main() {
 	store := &dynamo.Store{
 		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
 	}
+	blobs := &blob.Store{
+		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+		Bucket: os.Getenv("BUCKET"),
+	}
+	queues := sqs.NewFromConfig(cfg)
+	sweepAfter := awsconf.Seconds("SWEEP_AFTER_SECONDS", 600)
 	sender := &send.Sender{
-		Batches: store, Directory: store, Paces: store,
-		Blobs: &blob.Store{
-			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-			Bucket: os.Getenv("BUCKET"),
-		},
+		Batches: store, Directory: store, Paces: store, Blobs: blobs,
 		Provider: &rcs.Client{
 			URL: os.Getenv("RCS_URL"), Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)},
 			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},
-		Recorder:    outcome.Recorder{Store: store},
-		Queue:       &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("SEND_QUEUE_URL")},
+		Recorder: &outcome.Recorder{
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
+			SweepAfter: sweepAfter, Now: time.Now,
+		},
+		OptOuts:     &optout.Book{Store: store, Now: time.Now},
+		Queue:       &queue.Queue{Client: queues, URL: os.Getenv("SEND_QUEUE_URL")},
 		Concurrency: concurrency,
-		SweepAfter:  awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+		SweepAfter:  sweepAfter,
 		Now:         time.Now,
 	}
 	lambda.Start(inbox.Of(sender.Handle))

@@ -9,10 +9,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/sweep"
 )
@@ -24,13 +27,23 @@ func main() {
 	store := &dynamo.Store{
 		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
 	}
+	notify := &queue.Queue{Client: client, URL: os.Getenv("NOTIFY_QUEUE_URL")}
+	sweepAfter := awsconf.Seconds("SWEEP_AFTER_SECONDS", 600)
 	sweeper := &sweep.Sweeper{
-		Store:    store,
-		Moves:    store,
+		Store: store,
+		Moves: store,
+		Recorder: &outcome.Recorder{
+			Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Notify: notify, SweepAfter: sweepAfter, Now: time.Now,
+			Blobs: &blob.Store{
+				Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+				Bucket: os.Getenv("BUCKET"),
+			},
+		},
 		Releases: &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
+		Notify:   notify,
 		Shards:   dynamo.DueShards,
-		After:    awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+		After:    sweepAfter,
 		Now:      time.Now,
 	}
 	lambda.Start(sweeper.Sweep)

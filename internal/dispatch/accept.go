@@ -105,8 +105,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		}
 	}
 	b.Rejected = len(c.req.messages) - b.Accepted
-	if b.Accepted == 0 { // there is nothing to send
-		b.State, b.NextCheck = campaign.BatchSent, time.Time{}
+	if b.Accepted == 0 { // there is nothing to send: sweep completes it
+		b.State, b.NextCheck = campaign.BatchSent, b.AcceptedAt
 	}
 	return b
 }

@@ -46,7 +46,7 @@ type Book struct {
 }
 
 type warm struct {
-	numbers Numbers
+	numbers *Numbers
 	at      time.Time
 }
 
@@ -63,39 +63,36 @@ func (n *Numbers) Has(phone string) bool {
 	return out
 }
 
-// Change is that a number opted out, or in again.
-type Change struct {
-	Phone string // E.164, with or without the leading +
-	Out   bool
-	At    time.Time
-}
-
-// Of returns the opt-outs of a tenant, as they were up to 30 seconds ago.
-func (b *Book) Of(ctx context.Context, tenant string) (*Numbers, error) {
+// Of returns a look-up of the opt-outs of a tenant, as they were up to 30
+// seconds ago.
+func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, error) {
 	now := b.Now()
 	b.mu.Lock()
 	kept, ok := b.warm[tenant]
 	b.mu.Unlock()
 	if ok && now.Sub(kept.at) < warmFor {
-		return &kept.numbers, nil
+		return kept.numbers.Has, nil
 	}
 	numbers, _, err := b.read(ctx, tenant)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look for opt-outs: %w", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.warm == nil || len(b.warm) >= maxWarm {
 		b.warm = map[string]warm{}
 	}
-	b.warm[tenant] = warm{numbers, now}
-	return &numbers, nil
+	b.warm[tenant] = warm{&numbers, now}
+	return numbers.Has, nil
 }
 
-// Read returns the opt-outs of a tenant as they are.
-func (b *Book) Read(ctx context.Context, tenant string) (*Numbers, error) {
+// OptedOut tells whether a number has opted out of a tenant's messages by now.
+func (b *Book) OptedOut(ctx context.Context, tenant, phone string) (bool, error) {
 	numbers, _, err := b.read(ctx, tenant)
-	return &numbers, err
+	if err != nil {
+		return false, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	return numbers.Has(phone), nil
 }
 
 func (b *Book) read(ctx context.Context, tenant string) (numbers Numbers, rows [Shards]campaign.OptOuts, err error) {
@@ -121,7 +118,7 @@ func (b *Book) read(ctx context.Context, tenant string) (numbers Numbers, rows [
 // Record writes the changes into the tenant's opt-outs. They may come in any
 // order and any number of times: of the changes of one number within the time for
 // which the provider repeats events, the latest counts.
-func (b *Book) Record(ctx context.Context, tenant string, changes []Change) error {
+func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.OptChange) error {
 	for try := range tries {
 		if err := backoff.Wait(ctx, try); err != nil {
 			return fmt.Errorf("record opt-outs: %w", err)
@@ -138,7 +135,7 @@ func (b *Book) Record(ctx context.Context, tenant string, changes []Change) erro
 	return fmt.Errorf("record opt-outs of tenant %s: %w", tenant, campaign.ErrLostRace)
 }
 
-func (b *Book) recordOnce(ctx context.Context, tenant string, changes []Change) (lost bool, err error) {
+func (b *Book) recordOnce(ctx context.Context, tenant string, changes []campaign.OptChange) (lost bool, err error) {
 	numbers, rows, err := b.read(ctx, tenant)
 	if err != nil {
 		return false, err

@@ -54,7 +54,7 @@ func (s *shard) pack(now time.Time) (packed, recent []byte) {
 
 // apply takes a change in unless a later one came before it, and tells whether
 // the shard changed.
-func (s *shard) apply(number uint64, c Change) bool {
+func (s *shard) apply(number uint64, c campaign.OptChange) bool {
 	at := c.At.UnixMilli()
 	if before, ok := s.recent[number]; ok && before >= at {
 		return false

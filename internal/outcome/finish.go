@@ -86,16 +86,6 @@ func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, batches in
 	return r.owe(ctx, notices, blob)
 }
 
-// Tell owes the content of a blob, of the given kind, to the tenant's endpoints
-// that want it.
-func (r *Recorder) Tell(ctx context.Context, tenant string, kind campaign.Kind, blob string) error {
-	notices, err := r.owed(ctx, tenant, kind)
-	if err != nil {
-		return err
-	}
-	return r.owe(ctx, notices, blob)
-}
-
 // owed returns an unwritten notice for each endpoint that wants the kind.
 func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Notice, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)

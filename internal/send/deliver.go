@@ -14,8 +14,10 @@ import (
 
 // The codes of this package; the others are the provider's.
 const (
-	codeTooLate = "not_after_passed"
-	codeUnknown = "no_answer"
+	codeTooLate   = "not_after_passed"
+	codeUnknown   = "no_answer"
+	codeOptedOut  = "opted_out"
+	codeCancelled = "cancelled"
 )
 
 const (
@@ -23,6 +25,8 @@ const (
 	// kept of a call's time for what was begun and for recording it.
 	attemptFor = 8 * time.Second
 	reserve    = attemptFor + 4*time.Second
+	// cancelCheck is how often a run looks whether its batch was cancelled.
+	cancelCheck = 2 * time.Second
 	// enough throttled messages end a run: to go on would only bring more.
 	enough = 10
 )
@@ -32,15 +36,19 @@ const (
 func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := before(ctx, reserve)
 	defer cancel()
+	r.checked = s.Now()
 	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)
 	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Or(a.at.Compare(b.at), a.index-b.index) })
 	var sending sync.WaitGroup
-	defer sending.Wait()
+	defer func() {
+		sending.Wait()
+		r.stop()
+	}()
 	for _, j := range jobs {
 		if !s.await(starting, j.at) || !take(starting, r.slots) {
 			return
 		}
-		if r.throttled.Load() >= enough {
+		if r.throttled.Load() >= enough || s.cancelled(ctx, r) {
 			<-r.slots
 			return
 		}
@@ -49,6 +57,22 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 			s.deliverOne(ctx, r, j)
 		})
 	}
+}
+
+// cancelled tells whether the run's batch was cancelled meanwhile. What could not
+// be read is taken for not cancelled.
+func (s *Sender) cancelled(ctx context.Context, r *run) bool {
+	now := s.Now()
+	if now.Sub(r.checked) < cancelCheck {
+		return false
+	}
+	r.checked = now
+	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
+	if err != nil || !b.Cancelled() {
+		return false
+	}
+	r.stopped = now
+	return true
 }
 
 // before returns a context that ends that long before ctx does.

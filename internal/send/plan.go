@@ -41,10 +41,12 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 		return err
 	}
 	r.takeOpen(books)
-	if now := s.Now(); r.batch.TooLate(now) {
-		for _, j := range r.jobs() {
-			j.settle(campaign.OutcomeExpired, codeTooLate, now)
-		}
+	switch now := s.Now(); {
+	case r.batch.Cancelled():
+		r.settleAll(campaign.OutcomeStopped, codeCancelled, now)
+		return nil
+	case r.batch.TooLate(now):
+		r.settleAll(campaign.OutcomeExpired, codeTooLate, now)
 		return nil
 	}
 	return s.takeTurns(ctx, r)
@@ -185,6 +187,25 @@ func (s *Sender) load(ctx context.Context, r *run) {
 		})
 	}
 	frames.Wait()
+}
+
+// leaveOptedOut ends those messages whose recipients want none.
+func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
+	open := slices.DeleteFunc(r.jobs(), (*job).settled)
+	if len(open) == 0 {
+		return nil
+	}
+	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant)
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	for _, j := range open {
+		if optedOut(j.message.Phone) {
+			j.settle(campaign.OutcomeFailed, codeOptedOut, now)
+		}
+	}
+	return nil
 }
 
 var errShortFrame = errors.New("the frame has not as many messages as its batch says")

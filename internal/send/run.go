@@ -21,6 +21,8 @@ type run struct {
 	slots     chan struct{} // one is taken by each message being sent
 	started   time.Time
 	throttled atomic.Int64 // messages that the provider throttled
+	checked   time.Time    // when the batch was last found not to be cancelled
+	stopped   time.Time    // when it was found cancelled, zero for not
 	trouble   sync.Once    // logs the first transient failure, which stands for all
 }
 
@@ -45,7 +47,32 @@ type job struct {
 }
 
 func (j *job) settle(outcome campaign.Outcome, code string, at time.Time) {
-	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at}
+	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at, First: true}
+}
+
+// settleAll ends those messages of the run that have not ended.
+func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
+	for _, j := range r.jobs() {
+		if !j.settled() {
+			j.settle(outcome, code, at)
+		}
+	}
+}
+
+// stop ends what the provider was not asked to take, nor may have taken, of a
+// batch that was found cancelled, also what was to have a later turn.
+func (r *run) stop() {
+	if r.stopped.IsZero() {
+		return
+	}
+	for _, p := range r.parts {
+		p.now, p.later = append(p.now, p.later...), nil
+	}
+	for _, j := range r.jobs() {
+		if !j.settled() && j.code == "" {
+			j.settle(campaign.OutcomeStopped, codeCancelled, r.stopped)
+		}
+	}
 }
 
 func (j *job) settled() bool { return j.change.Outcome != "" }
@@ -107,5 +134,5 @@ func (r *run) report(ctx context.Context) {
 	}
 	slog.InfoContext(ctx, "frames sent", "tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID,
 		"frames", len(r.parts), "sent", outcomes[campaign.OutcomeSent], "failed", outcomes[campaign.OutcomeFailed],
-		"expired", outcomes[campaign.OutcomeExpired], "left", left, "codes", codes)
+		"expired", outcomes[campaign.OutcomeExpired], "stopped", outcomes[campaign.OutcomeStopped], "left", left, "codes", codes)
 }

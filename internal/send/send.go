@@ -50,6 +50,12 @@ type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
+// OptOuts knows the numbers that opted out of a tenant's messages: it returns a
+// look-up by a number in E.164.
+type OptOuts interface {
+	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
+}
+
 // Queue takes the tasks of sending.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
@@ -64,6 +70,7 @@ type Sender struct {
 	Blobs     Blobs
 	Provider  Provider
 	Recorder  Recorder
+	OptOuts   OptOuts
 	Queue     Queue
 	// Concurrency is how many messages one call of Handle sends at once.
 	Concurrency int
@@ -129,6 +136,9 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return fmt.Errorf("send: %w", err)
 	}
 	s.load(ctx, r)
+	if err := s.leaveOptedOut(ctx, r); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
 	s.deliver(ctx, r)
 	if changes := r.changes(); len(changes) > 0 {
 		if err := s.Recorder.Record(ctx, r.batch, changes); err != nil {
@@ -159,7 +169,7 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("send: %w", err)
 	}
-	if channel.Pause != "" && !b.TooLate(s.Now()) {
+	if channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
 		return nil, s.leavePaused(ctx, b, channel.Pause)
 	}
 	template, err := s.template(ctx, b)

@@ -1,5 +1,6 @@
-// Package sweep brings back what was left behind: batches that were not
-// released in time, and frames that were not sent, whatever died where.
+// Package sweep brings back what was left behind, whatever died where: batches
+// that were not released in time, frames that were not sent, messages that were
+// never answered and webhooks that were not posted.
 package sweep
 
 import (
@@ -17,7 +18,7 @@ import (
 
 // Store knows the batches that are not done, and how far they are.
 type Store interface {
-	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.BatchRef, error]
+	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
@@ -26,8 +27,16 @@ type Store interface {
 // Moves moves batches on, where they still are as they were read.
 type Moves interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
-	FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error)
+	MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Forget(ctx context.Context, ref campaign.BatchRef) error
+}
+
+// Recorder ends batches: CloseUnanswered those whose messages should have had an
+// answer by now, Complete those of which nothing more has to come.
+type Recorder interface {
+	CloseUnanswered(ctx context.Context, b campaign.Batch) error
+	Complete(ctx context.Context, b campaign.Batch) error
 }
 
 // Queue takes tasks.
@@ -35,13 +44,15 @@ type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// Sweeper looks at every batch whose next check has come. Two may do so at
+// Sweeper looks at every batch and every notice whose next check has come. Two may do so at
 // once: tasks that are queued twice are done once.
 type Sweeper struct {
 	Store    Store
 	Moves    Moves
+	Recorder Recorder
 	Releases Queue
 	Frames   Queue
+	Notify   Queue
 	Shards   int // of the index of what is due
 	// After is how long a batch is left alone once its tasks were queued again.
 	After time.Duration
@@ -67,13 +78,16 @@ const (
 	paused    deed = "paused"
 	postponed deed = "postponed"
 	forgotten deed = "forgotten"
+	closed    deed = "closed"    // messages that were not answered have expired
+	completed deed = "completed" // what somebody began is done
+	notified  deed = "notified"
 	failed    deed = "failed"
 )
 
-// errFailed says that some batches could not be helped this time.
-var errFailed = errors.New("some batches could not be swept")
+// errFailed says that something could not be helped this time.
+var errFailed = errors.New("some of what is due could not be swept")
 
-// Sweep looks at all batches whose next check has come, until ctx is near its
+// Sweep looks at everything whose next check has come, until ctx is near its
 // end. What it does not reach, and what fails, it finds again the next time.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	perShard := make([]map[deed]int, s.Shards)
@@ -89,7 +103,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 			total[d] += n
 		}
 	}
-	slog.InfoContext(ctx, "swept", "batches", total)
+	slog.InfoContext(ctx, "swept", "deeds", total)
 	if total[failed] > 0 {
 		errs = append(errs, errFailed)
 	}
@@ -101,13 +115,20 @@ func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, erro
 	channels := map[string]campaign.Channel{}
 	starting, cancel := before(ctx, reserve)
 	defer cancel()
-	for ref, err := range s.Store.Due(ctx, shard, s.Now()) {
+	owed := notices{sweeper: s, deeds: deeds}
+	defer owed.flush(ctx)
+	for due, err := range s.Store.Due(ctx, shard, s.Now()) {
 		if err != nil {
 			return deeds, fmt.Errorf("sweep: %w", err)
 		}
 		if starting.Err() != nil {
 			return deeds, nil
 		}
+		if due.Notice != nil {
+			owed.add(ctx, due)
+			continue
+		}
+		ref := due.Batch
 		d, err := s.sweepBatch(ctx, channels, ref)
 		if err != nil {
 			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
@@ -144,7 +165,14 @@ func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.C
 		return released, s.release(ctx, b)
 	case campaign.BatchSending:
 		return s.resend(ctx, channels, b)
-	case campaign.BatchSent, campaign.BatchCancelled:
+	case campaign.BatchSent:
+		if wait := b.NextCheck; wait.After(s.Now()) {
+			return postponed, nil
+		}
+		return closed, s.Recorder.CloseUnanswered(ctx, b)
+	case campaign.BatchCompleted:
+		return completed, s.Recorder.Complete(ctx, b)
+	case campaign.BatchCancelled:
 	}
 	return forgotten, s.Moves.Forget(ctx, ref)
 }
@@ -171,7 +199,10 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 		}
 	}
 	if len(tasks) == 0 {
-		_, err := s.Moves.FinishBatch(ctx, b.BatchRef)
+		if books.Head.Settled() >= b.Accepted {
+			return completed, s.Recorder.Complete(ctx, b)
+		}
+		_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 		return finished, err
 	}
 	stopped, err := s.stopped(ctx, channels, b)
@@ -195,7 +226,7 @@ func (s *Sweeper) stopped(ctx context.Context, channels map[string]campaign.Chan
 		}
 		channels[b.Tenant] = channel
 	}
-	return channel.Pause != "" && !b.TooLate(s.Now()), nil
+	return channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled(), nil
 }
 
 // queue puts the tasks on the queue, and only then leaves the batch alone for a

@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
@@ -97,6 +98,7 @@ type plant struct {
 	send     *send.Sender
 	releases *tee
 	frames   *tee
+	notices  *tee // what endpoints are owed
 	token    string
 	template string
 }
@@ -147,12 +149,19 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if p.frames, err = newTee(ctx, cfg, "bench-frames"); err != nil {
 		return nil, err
 	}
+	if p.notices, err = newTee(ctx, cfg, "bench-notices"); err != nil {
+		return nil, err
+	}
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
 	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	p.dispatch = dispatchOn(store, blobs, p.releases, key)
 	p.release = release.Releaser{Store: store, Frames: p.frames, Releases: p.releases, SweepAfter: time.Hour, Now: time.Now}
 	p.send = &send.Sender{
-		Batches: store, Directory: store, Paces: store, Blobs: blobs, Recorder: outcome.Recorder{Store: store}, Queue: p.frames,
+		Batches: store, Directory: store, Paces: store, Blobs: blobs, Queue: p.frames,
+		Recorder: &outcome.Recorder{
+			Store: store, Webhooks: store, Blobs: blobs, Notify: p.notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+		},
+		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{
 			URL: env["RCS_URL"], Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
 		},

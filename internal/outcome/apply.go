@@ -1,0 +1,206 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Batches finds the batch that a message belongs to.
+type Batches interface {
+	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+}
+
+// Tenants knows who sends through an agent.
+type Tenants interface {
+	TenantsOf(ctx context.Context, agentID string) ([]string, error)
+}
+
+// OptOuts keeps the numbers that opted out of a tenant's messages.
+type OptOuts interface {
+	OptedOut(ctx context.Context, tenant, phone string) (bool, error)
+	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
+}
+
+// Contents keeps the contents of events.
+type Contents interface {
+	Blobs
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// Applier applies the provider's events.
+type Applier struct {
+	Batches  Batches
+	Tenants  Tenants
+	OptOuts  OptOuts
+	Contents Contents
+	Recorder *Recorder
+}
+
+const (
+	// patience is how often an event of a message that is not known may arrive: it
+	// can overtake the recording of its message.
+	patience = 5
+	// atOnce is how many batches, or answers of people, are worked on at once.
+	atOnce = 16
+)
+
+// The codes of outcomes that events tell.
+const (
+	codeTTL       = "ttl_expired"
+	codeCancelled = "cancelled"
+	codeNoAnswer  = "no_answer"
+)
+
+// Handle applies events in any order and any number of times, and returns an
+// error by its position for each that has to come again.
+func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
+	errs := make([]error, len(tasks))
+	messages, answers := map[campaign.BatchKey][]int{}, []int{}
+	unknown := []int{}
+	for i, t := range tasks {
+		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
+		case t.Kind == campaign.EventReply, t.Kind == campaign.EventOptOut, t.Kind == campaign.EventOptIn:
+			answers = append(answers, i)
+		case ours:
+			messages[key] = append(messages[key], i)
+		default:
+			unknown = append(unknown, i)
+		}
+	}
+	a.refuseUnknown(ctx, tasks, unknown, errs)
+	var all sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	start := func(do func()) {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			do()
+		})
+	}
+	for key, at := range messages {
+		start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
+	}
+	for _, i := range answers {
+		start(func() { errs[i] = a.applyAnswer(ctx, tasks[i]) })
+	}
+	all.Wait()
+	return errs
+}
+
+// applyToBatch applies the events at those positions, which are one batch's, and
+// writes its errors to theirs.
+func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
+	b, err := a.Batches.FindBatch(ctx, key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		a.refuseUnknown(ctx, tasks, at, errs)
+		return
+	}
+	var changes []campaign.Change
+	var unknown []int
+	for _, i := range at {
+		_, index, _ := campaign.ParseMessageID(tasks[i].MessageID)
+		if err == nil && index >= b.Accepted {
+			unknown = append(unknown, i)
+			continue
+		}
+		if c, ok := changeOf(b, index, tasks[i]); ok {
+			changes = append(changes, c)
+		}
+	}
+	if err == nil && len(changes) > 0 {
+		slices.SortStableFunc(changes, earlier)
+		err = a.Recorder.Record(ctx, b, changes)
+	}
+	if err != nil {
+		err = fmt.Errorf("apply events: %w", err)
+	}
+	for _, i := range at {
+		errs[i] = err
+	}
+	a.refuseUnknown(ctx, tasks, unknown, errs)
+}
+
+// changeOf returns what the event means for the message at index, false where
+// nothing is known by it.
+func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Change, bool) {
+	c := campaign.Change{Index: index, At: t.At}
+	switch t.Kind {
+	case campaign.EventDelivered:
+		c.Outcome = campaign.OutcomeDelivered
+	case campaign.EventRead:
+		c.Outcome = campaign.OutcomeRead
+	case campaign.EventExpired:
+		c.Outcome, c.Code = campaign.OutcomeExpired, codeTTL
+		if b.Cancelled() && t.At.After(b.CancelledAt) {
+			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
+		}
+	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
+		return c, false // a message that could not be revoked may have been delivered: wait for that
+	}
+	return c, c.Outcome != ""
+}
+
+// earlier orders changes by their time, and what happened at once by how one
+// outcome follows another.
+func earlier(a, b campaign.Change) int {
+	switch {
+	case !a.At.Equal(b.At):
+		return a.At.Compare(b.At)
+	case b.Outcome.Supersedes(a.Outcome):
+		return -1
+	case a.Outcome.Supersedes(b.Outcome):
+		return 1
+	}
+	return 0
+}
+
+var errUnknown = errors.New("the event's message is not known")
+
+// refuseUnknown lets events come again whose message is not known yet, for a
+// while. Then they are counted and dropped.
+func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
+	dropped := 0
+	for _, i := range at {
+		errs[i] = errUnknown
+		if tasks[i].Receives >= patience {
+			errs[i] = nil
+			dropped++
+		}
+	}
+	if dropped > 0 {
+		slog.WarnContext(ctx, "events of unknown messages were dropped", "events", dropped)
+	}
+}
+
+// CloseUnanswered ends those messages of a batch as expired that the provider
+// has but never told what became of, once their time and a grace have passed, and
+// completes the batch.
+func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error {
+	frames := make([]int, b.Frames())
+	for f := range frames {
+		frames[f] = f
+	}
+	books, err := r.Store.Books(ctx, b.Key, frames)
+	if err != nil {
+		return fmt.Errorf("close batch %s: %w", b.BatchID, err)
+	}
+	var changes []campaign.Change
+	for index := range b.Accepted {
+		if books.Outcome(index) == campaign.OutcomeSent {
+			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: codeNoAnswer, At: r.Now()})
+		}
+	}
+	if len(changes) > 0 {
+		if err := r.Record(ctx, b, changes); err != nil {
+			return err
+		}
+		slog.InfoContext(ctx, "messages without an answer have expired", "batch_id", b.BatchID, "messages", len(changes))
+	}
+	return r.Complete(ctx, b)
+}

@@ -1,0 +1,71 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// notices are due notices of one shard, gathered until there are enough to be
+// worth a call of the queue.
+type notices struct {
+	sweeper *Sweeper
+	deeds   map[deed]int
+	held    map[string][]campaign.Due // by tenant
+}
+
+// perCall is how many messages one call of the queue takes.
+const perCall = 10
+
+func (n *notices) add(ctx context.Context, due campaign.Due) {
+	if n.held == nil {
+		n.held = map[string][]campaign.Due{}
+	}
+	tenant := due.Notice.Tenant
+	n.held[tenant] = append(n.held[tenant], due)
+	if len(n.held[tenant]) >= perCall {
+		n.queue(ctx, tenant)
+	}
+}
+
+func (n *notices) flush(ctx context.Context) {
+	for tenant := range n.held {
+		n.queue(ctx, tenant)
+	}
+}
+
+// queue queues what is held of a tenant, and only then leaves it alone for a
+// while: who dies in between queues it twice, and never not at all.
+func (n *notices) queue(ctx context.Context, tenant string) {
+	held := n.held[tenant]
+	delete(n.held, tenant)
+	if err := n.sweeper.queueNotices(ctx, tenant, held); err != nil {
+		slog.ErrorContext(ctx, "notices could not be swept", "tenant", tenant, "error", err)
+		n.deeds[failed] += len(held)
+		return
+	}
+	n.deeds[notified] += len(held)
+}
+
+func (s *Sweeper) queueNotices(ctx context.Context, tenant string, held []campaign.Due) error {
+	bodies := make([][]byte, len(held))
+	for i, due := range held {
+		body, err := json.Marshal(due.Notice)
+		if err != nil {
+			return err
+		}
+		bodies[i] = body
+	}
+	if err := s.Notify.SendAll(ctx, tenant, bodies); err != nil {
+		return err
+	}
+	next := s.Now().Add(s.After)
+	for _, due := range held {
+		if _, err := s.Moves.MoveNotice(ctx, *due.Notice, due.Check, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
