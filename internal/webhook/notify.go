@@ -47,7 +47,6 @@ type Blobs interface {
 // Queue takes the tasks of notifying.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
 // Notifier posts webhooks. A task may be given to it any number of times.

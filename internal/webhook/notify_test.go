@@ -1,0 +1,380 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/netguard"
+)
+
+func failing(status int) func(http.ResponseWriter, string) int {
+	return func(http.ResponseWriter, string) int { return status }
+}
+
+func TestEveryChangeIsPosted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 150)
+	w.record(
+		campaign.Change{Index: 0, Outcome: campaign.OutcomeSent, At: start},
+		campaign.Change{Index: 120, Outcome: campaign.OutcomeFailed, Code: "opted_out", At: start.Add(time.Second)},
+		campaign.Change{Index: 0, Outcome: campaign.OutcomeRead, At: start.Add(2 * time.Second)},
+	)
+	w.run(time.Second, w.notifier())
+	want := map[string]map[string]any{
+		"message.sent": {
+			"occurredAt": "2026-05-04T12:00:00.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
+			"phone": "+5511900000000", "messageId": w.batch.Key.MessageID(0), "sequence": 1.0,
+		},
+		"message.failed": {
+			"occurredAt": "2026-05-04T12:00:01.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-120",
+			"phone": "+5511900000120", "messageId": w.batch.Key.MessageID(120), "sequence": 2.0,
+			"code": "opted_out", "reason": "The recipient has opted out of messages.",
+		},
+		"message.read": {
+			"occurredAt": "2026-05-04T12:00:02.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
+			"phone": "+5511900000000", "messageId": w.batch.Key.MessageID(0), "sequence": 3.0,
+		},
+	}
+	got := map[string]map[string]any{}
+	for _, p := range w.receiver.posts {
+		var body struct {
+			ID, Type, Timestamp string
+			Data                map[string]any
+		}
+		if err := json.Unmarshal(p.body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if body.ID != p.header.Get("webhook-id") || body.Timestamp != body.Data["occurredAt"] {
+			t.Errorf("webhook %s has the id %s and the timestamp %s", p.header.Get("webhook-id"), body.ID, body.Timestamp)
+		}
+		got[body.Type] = body.Data
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("webhooks (-want +got):\n%s", diff)
+	}
+	if due := w.due(start.Add(time.Hour)); len(due) != 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	other := newReceiver(t)
+	w.newEndpoint(other.URL, "message.failed", "campaign.completed")
+	w.record(sent(2)...)
+	w.record(campaign.Change{Index: 1, Outcome: campaign.OutcomeStopped, At: start})
+	w.run(time.Second, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 3 {
+		t.Errorf("the endpoint for all kinds got %d webhooks, want 3", len(ids))
+	}
+	if ids, _ := other.taken(); len(ids) != 1 || !strings.Contains(string(other.posts[0].body), `"code":"cancelled"`) {
+		t.Errorf("the endpoint for failures got %d webhooks, want the one of the stopped message", len(ids))
+	}
+}
+
+func TestAReplyIsPosted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.record(sent(1)...)
+	happening, err := json.Marshal(campaign.Happening{
+		Kind: campaign.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
+	})
+	w.must(err)
+	blob := "events/" + w.tenant + "/e"
+	w.must(w.blobs.Put(t.Context(), blob, happening, "application/json"))
+	notice := campaign.Notice{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
+	w.must(w.store.AddNotices(t.Context(), []campaign.Notice{notice}))
+	w.run(time.Second, w.notifier())
+	last := string(w.receiver.posts[len(w.receiver.posts)-1].body)
+	for _, part := range []string{`"type":"message.replied"`, `"text":"Oi"`, `"uid":"uid-0"`, `"campaignId":"` + w.batch.CampaignID, `"batch":"lote"`} {
+		if !strings.Contains(last, part) {
+			t.Errorf("the webhook lacks %s", part)
+		}
+	}
+}
+
+// verifiers check a webhook in other languages, with what these bring along.
+var verifiers = map[string][]string{
+	"python3": {"-c", `
+import base64, hashlib, hmac, os, sys
+e = os.environ
+key = base64.b64decode(e["SECRET"].removeprefix("whsec_"))
+signed = f'{e["ID"]}.{e["TIMESTAMP"]}.'.encode() + sys.stdin.buffer.read()
+want = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+sys.exit(0 if any(hmac.compare_digest(want, s) for s in e["SIGNATURE"].split(" ")) else 1)`},
+}
+
+func TestBothSecretsSignDuringARotation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	next := newSecret()
+	w.must(w.store.RotateEndpoint(t.Context(), w.tenant, w.endpoint.ID, next, time.Now().Add(time.Hour)))
+	clock := time.Now().Truncate(time.Second) // the library looks at the real one
+	w.now = clock
+	w.record(sent(1)...)
+	w.run(time.Second, w.notifier())
+	p := w.receiver.posts[0]
+	for name, secret := range map[string]string{"previous": w.endpoint.Secret, "next": next} {
+		library, err := standardwebhooks.NewWebhook(secret)
+		w.must(err)
+		if err := library.Verify(p.body, p.header); err != nil {
+			t.Errorf("the %s secret: %v", name, err)
+		}
+		for language, arguments := range verifiers {
+			command := exec.CommandContext(t.Context(), language, arguments...)
+			command.Env = append(os.Environ(), "SECRET="+secret, "ID="+p.header.Get("webhook-id"),
+				"TIMESTAMP="+p.header.Get("webhook-timestamp"), "SIGNATURE="+p.header.Get("webhook-signature"))
+			command.Stdin = strings.NewReader(string(p.body))
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("the %s secret in %s: %v\n%s", name, language, err, out)
+			}
+		}
+	}
+	if n := len(strings.Fields(p.header.Get("webhook-signature"))); n != 2 {
+		t.Errorf("%d signatures, want 2", n)
+	}
+	w.now = clock.Add(2 * time.Hour)
+	w.record(campaign.Change{Index: 0, Outcome: campaign.OutcomeRead, At: clock})
+	w.run(time.Second, w.notifier())
+	if n := len(strings.Fields(w.receiver.posts[1].header.Get("webhook-signature"))); n != 1 {
+		t.Errorf("after the rotation %d signatures, want 1", n)
+	}
+}
+
+func TestAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 300)
+	w.receiver.set(failing(503))
+	other := newWorld(t, 10)
+	process := w.notifier()
+	for i := range 3 {
+		var changes []campaign.Change
+		for k := range 100 {
+			changes = append(changes, campaign.Change{Index: 100*i + k, Outcome: campaign.OutcomeSent, At: start})
+		}
+		w.record(changes...)
+		w.run(time.Minute, process)
+	}
+	w.run(2*time.Hour, process)
+	_, posts := w.receiver.taken()
+	// Some to see that it fails, and a probe every 15 minutes at last.
+	if posts < 10 || posts > 3+20 {
+		t.Errorf("an endpoint that was down for two hours got %d posts", posts)
+	}
+	other.record(sent(10)...)
+	process.Handle(t.Context(), other.arrived())
+	if ids, _ := other.receiver.taken(); len(ids) != 10 {
+		t.Errorf("another tenant got %d webhooks, want 10", len(ids))
+	}
+	w.receiver.set(nil)
+	w.run(time.Hour, process)
+	ids, again := w.receiver.taken()
+	if len(ids) != 300 || again-posts > 300 {
+		t.Errorf("%d webhooks arrived in %d posts, want all 300 in as many", len(ids), again-posts)
+	}
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) != 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 100)
+	if err != nil || len(failures) != posts || failures[0].Code != "status_503" {
+		t.Errorf("%d failures are recorded, %v; want %d", len(failures), err, posts)
+	}
+}
+
+func TestAnEndpointIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status int
+		span   time.Duration
+		reason string
+		most   int
+	}{
+		"after five days":      {500, 5*24*time.Hour + time.Hour, "failing", 600},
+		"when it is gone":      {410, time.Minute, "gone", 1},
+		"not after four days":  {302, 4 * 24 * time.Hour, "", 500},
+		"not by a short pause": {429, time.Hour, "", 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 50)
+			w.receiver.set(failing(test.status))
+			w.record(sent(50)...)
+			w.run(test.span, w.notifier())
+			e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
+			if err != nil || e.OffReason != test.reason {
+				t.Errorf("it is off because %q, %v; want %q", e.OffReason, err, test.reason)
+			}
+			if _, posts := w.receiver.taken(); posts > test.most {
+				t.Errorf("%d posts, want %d at most", posts, test.most)
+			}
+			parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+			if err != nil || len(parked) != 1 {
+				t.Errorf("%d notices wait, %v; want 1", len(parked), err)
+			}
+		})
+	}
+}
+
+func TestRetriesOfALetterThatIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5)
+	refused := w.batch.Key.MessageID(3)
+	var at []time.Duration
+	w.receiver.set(func(_ http.ResponseWriter, body string) int {
+		if strings.Contains(body, refused) {
+			at = append(at, w.Now().Sub(start))
+			return http.StatusBadRequest
+		}
+		return http.StatusOK
+	})
+	w.record(sent(5)...)
+	w.run(100*time.Hour, w.notifier())
+	want := []time.Duration{0}
+	for _, gap := range []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	} {
+		want = append(want, want[len(want)-1]+gap)
+	}
+	if diff := cmp.Diff(want, at); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
+	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if err != nil || len(dead) != 1 {
+		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
+	}
+	notice, err := w.store.Notice(t.Context(), dead[0])
+	if err != nil || !slices.Equal(notice.Left, []int{3}) {
+		t.Errorf("left %v, %v; want the refused one", notice.Left, err)
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{"seconds": "3600", "a date": start.Add(time.Hour).Format(http.TimeFormat)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 20)
+			w.receiver.set(func(h http.ResponseWriter, _ string) int {
+				if w.Now().Before(start.Add(time.Hour)) {
+					h.Header().Set("Retry-After", value)
+					return http.StatusTooManyRequests
+				}
+				return http.StatusOK
+			})
+			w.record(sent(20)...)
+			process := w.notifier()
+			w.run(59*time.Minute, process)
+			if _, posts := w.receiver.taken(); posts != 1 {
+				t.Errorf("%d posts within the hour, want 1", posts)
+			}
+			w.run(10*time.Minute, process)
+			if ids, _ := w.receiver.taken(); len(ids) != 20 {
+				t.Errorf("%d webhooks after the hour, want 20", len(ids))
+			}
+		})
+	}
+}
+
+// Whatever step a process dies at, before it or after it, the next one does the
+// rest.
+func TestNothingIsLostWhereAProcessDies(t *testing.T) {
+	t.Parallel()
+	steps := []string{"save notice", "saved notice", "delete notice", "save circuit", "saved circuit", "end circuit", "queue"}
+	for _, step := range steps {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 20)
+			w.receiver.set(func(http.ResponseWriter, string) int {
+				if w.Now().Before(start.Add(10 * time.Minute)) {
+					return http.StatusInternalServerError
+				}
+				return http.StatusOK
+			})
+			deaths := map[string]int{}
+			w.broken = func(at string) error {
+				if at != step || deaths[at] >= 3 {
+					return nil
+				}
+				deaths[at]++
+				return errDied
+			}
+			w.record(sent(20)...)
+			for range 60 {
+				w.run(2*time.Minute, w.notifier())
+				w.mu.Lock()
+				w.now = w.now.Add(time.Second)
+				w.mu.Unlock()
+			}
+			if ids, _ := w.receiver.taken(); len(ids) != 20 {
+				t.Errorf("%d webhooks arrived, want 20", len(ids))
+			}
+			if deaths[step] != 3 {
+				t.Errorf("died %d times, want 3", deaths[step])
+			}
+		})
+	}
+}
+
+var errDied = errors.New("died")
+
+func TestNoConnectionIsMadeToWhatIsNotPublic(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a webhook was posted")
+	})}}
+	server.Start()
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	for _, host := range []string{"127.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]", "[::ffff:127.0.0.1]", "2130706433", "localhost", "[::1]", "0.0.0.0"} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			w.endpoint.URL = "http://" + host + ":" + port
+			w.must(w.store.SaveEndpoint(t.Context(), w.endpoint))
+			process := w.notifier()
+			process.HTTP = netguard.Guard{}.Client(1, 2*time.Second)
+			w.record(sent(1)...)
+			w.run(time.Second, process)
+			failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
+			if err != nil || len(failures) != 1 || failures[0].Status != 0 || failures[0].Code != "address_refused" && host != "2130706433" {
+				t.Errorf("failures %+v, %v; want one, without a connection", failures, err)
+			}
+		})
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	elsewhere := newReceiver(t)
+	w.receiver.set(func(h http.ResponseWriter, _ string) int {
+		h.Header().Set("Location", elsewhere.URL)
+		return http.StatusTemporaryRedirect
+	})
+	w.record(sent(1)...)
+	w.run(time.Minute, w.notifier())
+	if _, posts := elsewhere.taken(); posts != 0 {
+		t.Errorf("%d posts went elsewhere", posts)
+	}
+	if failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(failures) == 0 || failures[0].Code != "status_307" {
+		t.Errorf("failures %+v, %v; want status_307", failures, err)
+	}
+}

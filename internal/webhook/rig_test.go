@@ -1,0 +1,351 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// world is a tenant of its own in the stack's table, a clock that the test moves,
+// a queue in memory, and a receiver.
+type world struct {
+	t        *testing.T
+	store    *dynamo.Store
+	blobs    *blob.Store
+	tenant   string
+	endpoint campaign.Endpoint
+	batch    campaign.Batch
+	receiver *receiver
+	// broken fails a step of the notifier, nil for none.
+	broken func(step string) error
+
+	mu    sync.Mutex
+	now   time.Time
+	queue []queued
+}
+
+type queued struct {
+	task campaign.NotifyTask
+	at   time.Time
+}
+
+func newWorld(t *testing.T, messages int) *world {
+	t.Helper()
+	env := stackenv.Load(t)
+	w := &world{t: t, tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
+	w.store = &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.Now,
+	}
+	w.blobs = &blob.Store{
+		Client: s3.NewFromConfig(env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
+	}
+	w.endpoint = w.newEndpoint(w.receiver.URL)
+	w.batch = w.newBatch(messages)
+	return w
+}
+
+func (w *world) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func newSecret() string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()+rand.Text()))
+}
+
+func (w *world) newEndpoint(url string, kinds ...string) campaign.Endpoint {
+	w.t.Helper()
+	e := campaign.Endpoint{ID: rand.Text(), Tenant: w.tenant, URL: url, Secret: newSecret(), Kinds: kinds}
+	w.must(w.store.SaveEndpoint(w.t.Context(), e))
+	return e
+}
+
+func (w *world) newBatch(messages int) campaign.Batch {
+	w.t.Helper()
+	var writer payload.Writer
+	for i := range messages {
+		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), nil)
+	}
+	content, offsets := writer.Finish()
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{
+			ID: campaign.ID{Tenant: w.tenant, CampaignID: "c-" + strings.ToLower(rand.Text())}, BatchID: campaign.BatchID("lote"),
+		},
+		Name: "lote", Payload: "payloads/" + w.tenant + "/" + rand.Text(), Offsets: offsets, Accepted: messages,
+		AcceptedAt: start, Due: start, State: campaign.BatchSending,
+	}
+	_, _ = rand.Read(b.Key[:])
+	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
+	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
+		Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{1},
+	}, rand.Text()))
+	return b
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// record enters changes into the books, and queues the tasks of what is owed.
+func (w *world) record(changes ...campaign.Change) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	frames := map[int]bool{}
+	var list []int
+	for _, c := range changes {
+		if f := c.Index / campaign.FrameSize; !frames[f] {
+			frames[f], list = true, append(list, f)
+		}
+	}
+	books, err := w.store.Books(ctx, w.batch.Key, list)
+	w.must(err)
+	endpoints, err := w.store.Endpoints(ctx, w.tenant)
+	w.must(err)
+	notices, err := w.store.Enter(ctx, w.batch, books, books.News(changes), endpoints, w.Now().Add(2*time.Minute))
+	w.must(err)
+	for _, n := range notices {
+		w.queue = append(w.queue, queued{n.Task(), w.Now()})
+	}
+}
+
+// sent returns that the first n messages were sent.
+func sent(n int) []campaign.Change {
+	changes := make([]campaign.Change, n)
+	for i := range changes {
+		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: start}
+	}
+	return changes
+}
+
+// notifier is a fresh process each time.
+func (w *world) notifier() *webhook.Notifier {
+	guard := netguard.Guard{Local: true}
+	store := breaking{w.store, w}
+	return &webhook.Notifier{
+		Store: store, Endpoints: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, 2*time.Second),
+		Now: w.Now, Jitter: func() float64 { return 0 },
+	}
+}
+
+// run lets the time pass, and does at its instant what the queue and sweep ask for,
+// until nothing is left to do or the time is over.
+func (w *world) run(span time.Duration, process *webhook.Notifier) {
+	w.t.Helper()
+	end := w.Now().Add(span)
+	for w.Now().Before(end) {
+		tasks := w.arrived()
+		for i, err := range process.Handle(w.t.Context(), tasks) {
+			if err != nil {
+				w.mu.Lock()
+				w.queue = append(w.queue, queued{tasks[i], w.now.Add(time.Second)})
+				w.mu.Unlock()
+			}
+		}
+		if !w.advance(end) {
+			return
+		}
+	}
+}
+
+// arrived takes the tasks off the queue whose time has come, and those of sweep.
+func (w *world) arrived() []campaign.NotifyTask {
+	now := w.Now()
+	w.mu.Lock()
+	var tasks []campaign.NotifyTask
+	var later []queued
+	for _, q := range w.queue {
+		if q.at.After(now) {
+			later = append(later, q)
+			continue
+		}
+		tasks = append(tasks, q.task)
+	}
+	w.queue = later
+	w.mu.Unlock()
+	for _, d := range w.due(now) {
+		_, err := w.store.MoveNotice(w.t.Context(), *d.Notice, d.Check, now.Add(10*time.Minute))
+		w.must(err)
+		tasks = append(tasks, *d.Notice)
+	}
+	return tasks
+}
+
+func (w *world) due(until time.Time) []campaign.Due {
+	var found []campaign.Due
+	for shard := range dynamo.DueShards {
+		for d, err := range w.store.Due(w.t.Context(), shard, until) {
+			w.must(err)
+			if d.Notice != nil && d.Notice.Tenant == w.tenant {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
+}
+
+// advance moves the clock to the next task or row, and tells whether there is one.
+func (w *world) advance(end time.Time) bool {
+	next := end
+	for _, d := range w.due(end) {
+		if d.Check.Before(next) {
+			next = d.Check
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.queue {
+		if q.at.Before(next) {
+			next = q.at
+		}
+	}
+	if next.After(w.now) {
+		w.now = next
+	}
+	return w.now.Before(end)
+}
+
+type worldQueue struct{ *world }
+
+func (q worldQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+	if err := q.fail("queue"); err != nil {
+		return err
+	}
+	var t campaign.NotifyTask
+	if err := json.Unmarshal(body, &t); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue = append(q.queue, queued{t, q.now.Add(delay)})
+	return nil
+}
+
+func (w *world) fail(step string) error {
+	if w.broken == nil {
+		return nil
+	}
+	return w.broken(step)
+}
+
+// breaking is the table, of which a step can fail before it is done or after.
+type breaking struct {
+	*dynamo.Store
+	w *world
+}
+
+func (b breaking) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+	if err := b.w.fail("save notice"); err != nil {
+		return false, err
+	}
+	ok, err := b.Store.SaveNotice(ctx, read, n)
+	if lost := b.w.fail("saved notice"); lost != nil {
+		return false, lost
+	}
+	return ok, err
+}
+
+func (b breaking) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
+	if err := b.w.fail("delete notice"); err != nil {
+		return err
+	}
+	return b.Store.DeleteNotice(ctx, t)
+}
+
+func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	if err := b.w.fail("save circuit"); err != nil {
+		return false, err
+	}
+	ok, err := b.Store.SaveCircuit(ctx, c)
+	if lost := b.w.fail("saved circuit"); lost != nil {
+		return false, lost
+	}
+	return ok, err
+}
+
+func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	if err := b.w.fail("end circuit"); err != nil {
+		return false, err
+	}
+	return b.Store.EndCircuit(ctx, c)
+}
+
+// receiver is somebody's endpoint.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts []post
+	// answer is the status of the answer, 204 where it is nil.
+	answer func(w http.ResponseWriter, body string) int
+}
+
+type post struct {
+	header http.Header
+	body   []byte
+	status int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := http.StatusNoContent
+	if r.answer != nil {
+		status = r.answer(w, string(body))
+	}
+	r.posts = append(r.posts, post{request.Header, body, status})
+	w.WriteHeader(status)
+}
+
+func (r *receiver) set(answer func(w http.ResponseWriter, body string) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// taken returns how often each webhook was taken, by its id, and how many posts
+// there were.
+func (r *receiver) taken() (ids map[string]int, posts int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids = map[string]int{}
+	for _, p := range r.posts {
+		if p.status/100 == 2 {
+			ids[p.header.Get("webhook-id")]++
+		}
+	}
+	return ids, len(r.posts)
+}
