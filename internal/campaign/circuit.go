@@ -17,7 +17,7 @@ type Circuit struct {
 	// notices that were parked are being put back.
 	Closing bool
 	Drained bool // they were put back once: those that are found late are left
-	Version int // of the row, 0 where there is none
+	Version int  // of the row, 0 where there is none
 }
 
 // Open tells whether nothing may be posted but probes.
