@@ -36,11 +36,11 @@ func (s Stack) deploy(ctx context.Context, template string, packages []Package) 
 		return s.outputs(ctx, client)
 	}
 	step.Note("uploading the functions")
-	if err := s.upload(ctx, packages); err != nil {
+	if err := s.upload(ctx, template, packages); err != nil {
 		return nil, err
 	}
 	step.Note("creating resources")
-	if err := s.apply(ctx, client, template, len(before) > 0); err != nil {
+	if err := s.apply(ctx, client, len(before) > 0); err != nil {
 		return nil, err
 	}
 	outputs, err := s.outputs(ctx, client)
@@ -81,34 +81,43 @@ func (s Stack) parameters() []cfn.Parameter {
 	return parameters
 }
 
-func (s Stack) upload(ctx context.Context, packages []Package) error {
+// upload puts the functions' packages and the template, which is too long to be
+// part of a call, where CloudFormation finds them.
+func (s Stack) upload(ctx context.Context, template string, packages []Package) error {
 	client := s3.NewFromConfig(s.aws().AWS(), func(o *s3.Options) { o.UsePathStyle = true })
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(artifacts)})
 	if err != nil {
 		return fmt.Errorf("create the bucket of the functions' packages: %w", err)
 	}
-	for _, p := range packages {
+	put := func(key string, content []byte) error {
 		_, err := client.PutObject(ctx, &s3.PutObjectInput{
-			Bucket: aws.String(artifacts), Key: aws.String(p.Key), Body: bytes.NewReader(p.Zip),
+			Bucket: aws.String(artifacts), Key: aws.String(key), Body: bytes.NewReader(content),
 		})
-		if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if err := put(p.Key, p.Zip); err != nil {
 			return fmt.Errorf("upload the function %s: %w", p.Name, err)
 		}
+	}
+	if err := put(templateFile, []byte(template)); err != nil {
+		return fmt.Errorf("upload the template: %w", err)
 	}
 	return nil
 }
 
 // apply creates or updates the stack and waits until that is done.
-func (s Stack) apply(ctx context.Context, client *cloudformation.Client, template string, exists bool) error {
+func (s Stack) apply(ctx context.Context, client *cloudformation.Client, exists bool) error {
+	template := aws.String(url(s.Ports.AWS) + "/" + artifacts + "/" + templateFile)
 	capabilities := []cfn.Capability{cfn.CapabilityCapabilityIam, cfn.CapabilityCapabilityNamedIam, cfn.CapabilityCapabilityAutoExpand}
 	var err error
 	if exists {
 		_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
-			StackName: &s.Name, TemplateBody: &template, Parameters: s.parameters(), Capabilities: capabilities,
+			StackName: &s.Name, TemplateURL: template, Parameters: s.parameters(), Capabilities: capabilities,
 		})
 	} else {
 		_, err = client.CreateStack(ctx, &cloudformation.CreateStackInput{
-			StackName: &s.Name, TemplateBody: &template, Parameters: s.parameters(), Capabilities: capabilities,
+			StackName: &s.Name, TemplateURL: template, Parameters: s.parameters(), Capabilities: capabilities,
 		})
 	}
 	if err != nil {
