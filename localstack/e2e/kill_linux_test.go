@@ -20,7 +20,7 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 	if got := c.dispatch(call); got.Accepted != 1000 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	killed := c.killFunctions() // release has just got its task
+	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just got its task
 	for range 4 {
 		before := c.accepted(all)
 		c.eventually(time.Minute, "at work again", func() bool {
@@ -28,7 +28,7 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 			n := c.accepted(all)
 			return n > before || n == len(all)
 		})
-		killed += c.killFunctions() // in the middle of frames
+		killed += c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // in the middle of frames
 	}
 	c.behave(map[string]any{})
 
@@ -47,16 +47,16 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 	t.Logf("%d processes were killed, %d messages tried again", killed, again)
 }
 
-// killFunctions kills every process that releases or sends for the stack, and
-// returns how many there were.
-func (c *client) killFunctions() int {
+// killFunctions kills every process of these functions of the stack, and returns
+// how many there were.
+func (c *client) killFunctions(functions ...string) int {
 	c.t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
 	must(c.t, err)
 	killed := 0
 	for _, path := range paths {
 		environ, err := os.ReadFile(path)
-		if err != nil || !c.isFunction(environ, "RELEASE_FUNCTION", "SEND_FUNCTION") {
+		if err != nil || !c.isFunction(environ, functions...) {
 			continue // not ours, or gone
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))

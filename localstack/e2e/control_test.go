@@ -1,0 +1,177 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestACancelledScheduleIsNeverSent(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	sink := c.receiver()
+	all := messages(150)
+	call := c.call(all)
+	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	if r := c.read(call); r.Status != "scheduled" || r.Counts["pending"] != 150 {
+		t.Errorf("before: %+v", r)
+	}
+
+	got := c.command(campaignPath(call)+"/cancel", nil)
+
+	if got.status != http.StatusAccepted || got.Status != "cancelling" {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // a trigger that still fires
+	c.eventually(time.Minute, "stopped", func() bool { c.sweepNow(c.ref(call)); return c.read(call).Counts["stopped"] == 150 })
+	if r := c.read(call); r.Status != "cancelled" || r.Cancellation.Stopped != 150 {
+		t.Errorf("after: %+v", r)
+	}
+	call["batch"], call["messages"] = "late", messages(1)
+	if got := c.dispatch(call); got.status != http.StatusConflict || got.Code != "campaign_cancelled" {
+		t.Errorf("a batch more: %d %s", got.status, got.body)
+	}
+	if n := c.accepted(all); n > 0 {
+		t.Errorf("%d messages were sent", n)
+	}
+	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+}
+
+// Of a campaign that is being sent, what the provider has not got stops, and what
+// is not delivered is taken back.
+func TestACampaignIsCancelledAndRevoked(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	sink := c.receiver()
+	first, second := messages(120), messages(130)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(first[:50], "undelivered"), nil)
+	call := c.call(first)
+	if got := c.dispatch(call); got.Accepted != 120 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	want := map[string]int{"sent": 50, "read": 70}
+	c.eventually(time.Minute, "read", func() bool { return cmp.Equal(want, c.read(call).Counts) })
+	sent := fields{"campaignId": call["campaignId"]}
+	must(t, c.desk().Pause(t.Context(), admin.Subject{Tenant: c.env["TENANT"]}))
+	call["batch"], call["messages"] = "second", second
+	if got := c.dispatch(call); got.Accepted != 130 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
+
+	got := c.command(campaignPath(call)+"/cancel?revoke=true", nil)
+	must(t, c.desk().Resume(t.Context(), admin.Subject{Tenant: c.env["TENANT"]}))
+
+	if got.status != http.StatusAccepted || got.Status != "cancelling" {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	want = map[string]int{"revoked": 50, "read": 70, "stopped": 130}
+	c.eventually(2*time.Minute, "stopped and revoked", func() bool {
+		c.sweepNow(c.ref(call))
+		return cmp.Equal(want, c.read(call).Counts)
+	})
+	r := c.read(call)
+	if r.Status != "cancelled" || r.Cancellation.Stopped != 130 || r.Cancellation.Revoked != 50 || r.Cancellation.TooLate != 70 {
+		t.Errorf("after: %+v", r)
+	}
+	if n := c.accepted(second); n > 0 {
+		t.Errorf("%d messages were sent after the cancellation", n)
+	}
+	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(sent)) })
+}
+
+func TestABatchIsRescheduled(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	all := messages(3)
+	call := c.call(all)
+	call["batch"] = "natal/1"
+	first := time.Now().Add(4 * time.Second)
+	call["schedule"] = first.UTC().Format(time.RFC3339Nano)
+	if got := c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+
+	c.reschedule(call, first.Add(time.Hour))
+
+	c.eventually(time.Minute, "past its first time", func() bool { return time.Now().After(first) })
+	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // the old trigger
+	c.eventually(time.Minute, "taken", func() bool { return c.empty("RELEASE_QUEUE_URL") })
+	c.sweep()
+	if n, r := c.accepted(all), c.read(call); n > 0 || r.Status != "scheduled" {
+		t.Fatalf("%d messages were sent by the old trigger: %+v", n, r)
+	}
+
+	due := time.Now().Add(4 * time.Second)
+	c.reschedule(call, due)
+
+	c.eventually(90*time.Second, "sent", func() bool { return c.sentOnce(all) })
+	for _, d := range c.atProvider(all) {
+		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due.Truncate(time.Millisecond)) {
+			t.Errorf("sent at %v (%v), due at %v", at, err, due)
+		}
+	}
+	if got := c.command(campaignPath(call)+"/reschedule", fields{"batch": call["batch"], "schedule": due.Add(time.Hour).UTC().Format(time.RFC3339)}); got.status != http.StatusConflict {
+		t.Errorf("after it was sent: %d %s", got.status, got.body)
+	}
+}
+
+func (c *client) reschedule(call fields, due time.Time) {
+	c.t.Helper()
+	got := c.command(campaignPath(call)+"/reschedule", fields{"batch": call["batch"], "schedule": due.UTC().Format(time.RFC3339Nano)})
+	if got.status/100 != 2 {
+		c.t.Fatalf("rescheduled: %d %s", got.status, got.body)
+	}
+}
+
+// Who opts out gets no more messages of the tenant, until they opt in again.
+func TestOptOuts(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	sink := c.receiver()
+	all := messages(3)
+	texted, left := all[0]["phone"], all[1]["phone"]
+	c.happen(fields{"phone": texted, "text": " Parar "})
+	c.happen(fields{"phone": left, "eventType": "UNSUBSCRIBE"})
+	c.happen(fields{"phone": all[2]["phone"], "text": "obrigada"})
+	c.eventually(time.Minute, "told", func() bool {
+		return cmp.Equal(map[string]int{"message.replied": 2, "message.opted_out": 2}, sink.kinds())
+	})
+
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != 3 || got.Rejected != 0 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "settled", func() bool {
+		return cmp.Equal(map[string]int{"failed": 2, "read": 1}, c.read(call).Counts)
+	})
+	for uid, f := range c.fates(call, "&status=failed") {
+		if f.Code != "opted_out" || f.Phone != texted && f.Phone != left {
+			t.Errorf("message %s: %+v", uid, f)
+		}
+	}
+
+	c.happen(fields{"phone": texted, "text": "COMEÇAR"})
+	c.happen(fields{"phone": left, "eventType": "SUBSCRIBE"})
+	c.eventually(2*time.Minute, "sent to again", func() bool { // functions know opt-outs for a while
+		again := c.call(all[:2])
+		if got := c.dispatch(again); got.Accepted != 2 {
+			t.Fatalf("answered %d %s", got.status, got.body)
+		}
+		c.eventually(time.Minute, "settled", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
+		return c.read(again).Counts["read"] == 2
+	})
+	for _, l := range sink.taken() {
+		if l.Type == "message.replied" && l.Data.Phone == all[2]["phone"] && l.Data.Text != "obrigada" {
+			t.Errorf("the reply came as %+v", l)
+		}
+	}
+}

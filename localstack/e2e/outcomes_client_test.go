@@ -1,0 +1,278 @@
+package e2e_test
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/sink"
+)
+
+const campaignsPath = "/api/v1/external/campaigns/"
+
+// hear lets the provider tell what becomes of the tenant's messages.
+func (c *client) hear() *client {
+	c.t.Helper()
+	tenant, err := c.store().Tenant(c.t.Context(), c.env["TENANT"])
+	must(c.t, err)
+	agent, err := c.store().Agent(c.t.Context(), tenant.AgentID)
+	must(c.t, err)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/webhook", map[string]string{
+		"agentId": agent.ID, "url": c.env["EVENTS_URL"] + "/" + agent.ID, "clientToken": agent.WebhookToken,
+	}, nil)
+	return c.with("AGENT_ID", agent.ID)
+}
+
+// happen makes the provider tell of an event.
+func (c *client) happen(event fields) {
+	c.t.Helper()
+	event["agentId"] = c.env["AGENT_ID"]
+	c.control(http.MethodPost, c.env["RCS_URL"]+"/_sim/events", event, nil)
+}
+
+// receiver is an endpoint of a tenant for webhooks of all kinds but
+// campaign.completed, and what arrives there.
+type receiver struct {
+	c       *client
+	id      string
+	address string
+}
+
+func (c *client) receiver(kinds ...string) receiver {
+	c.t.Helper()
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	secret := "whsec_" + base64.StdEncoding.EncodeToString(key)
+	s, err := sink.New(secret, time.Now)
+	must(c.t, err)
+	server := httptest.NewServer(s)
+	c.t.Cleanup(server.Close)
+	e := campaign.Endpoint{ID: newUUID(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
+	must(c.t, c.store().SaveEndpoint(c.t.Context(), e))
+	return receiver{c, e.ID, server.URL}
+}
+
+// refuse makes the receiver answer 503 to everything, or take it again.
+func (r receiver) refuse(on bool) {
+	r.c.t.Helper()
+	behaviour := map[string]int{}
+	if on {
+		behaviour = map[string]int{"failNext": 1 << 30, "status": http.StatusServiceUnavailable}
+	}
+	r.c.control(http.MethodPut, r.address+"/_sink/behaviour", behaviour, nil)
+}
+
+// posts are all webhooks that came, the refused ones too.
+func (r receiver) posts() []sink.Event {
+	r.c.t.Helper()
+	var all []sink.Event
+	r.c.control(http.MethodGet, r.address+"/_sink/events", nil, &all)
+	return all
+}
+
+// letter is the body of a webhook.
+type letter struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      struct {
+		CampaignID string `json:"campaignId"`
+		Batch      string `json:"batch"`
+		UID        string `json:"uid"`
+		Phone      string `json:"phone"`
+		MessageID  string `json:"messageId"`
+		Sequence   int    `json:"sequence"`
+		Code       string `json:"code"`
+		Reason     string `json:"reason"`
+		Text       string `json:"text"`
+	} `json:"data"`
+}
+
+// taken returns the webhooks that were taken, by id, and fails the test where
+// one is not signed well, or comes again with another content.
+func (r receiver) taken() map[string]letter {
+	r.c.t.Helper()
+	letters, bodies := map[string]letter{}, map[string]string{}
+	for _, post := range r.posts() {
+		id := post.Headers["webhook-id"]
+		if !post.Verified {
+			r.c.t.Fatalf("the signature of webhook %s is not good", id)
+		}
+		if before, again := bodies[id]; again && before != post.Body {
+			r.c.t.Fatalf("webhook %s came with two contents:\n%s\n%s", id, before, post.Body)
+		}
+		bodies[id] = post.Body
+		var l letter
+		must(r.c.t, json.Unmarshal([]byte(post.Body), &l))
+		if l.ID != id {
+			r.c.t.Fatalf("webhook %s says that it is %s", id, l.ID)
+		}
+		if post.Status < http.StatusMultipleChoices {
+			letters[id] = l
+		}
+	}
+	return letters
+}
+
+// kinds returns how many webhooks were taken of which kind.
+func (r receiver) kinds() map[string]int {
+	r.c.t.Helper()
+	n := map[string]int{}
+	for _, l := range r.taken() {
+		n[l.Type]++
+	}
+	return n
+}
+
+// report is a campaign as the API reads it back.
+type report struct {
+	Status       string
+	Accepted     int
+	Counts       map[string]int
+	Cancellation struct{ Stopped, Revoked, TooLate int }
+	Batches      []struct {
+		BatchID  string
+		Status   string
+		Schedule string
+		Accepted int
+		Counts   map[string]int
+	}
+}
+
+// fetch reads a resource of the API.
+func (c *client) fetch(path string, into any) {
+	c.t.Helper()
+	got := c.do(http.MethodGet, path, nil, "Authorization", "Bearer "+c.token())
+	if got.status != http.StatusOK {
+		c.t.Fatalf("GET %s: %d %s", path, got.status, got.body)
+	}
+	must(c.t, json.Unmarshal(got.body, into))
+}
+
+func campaignPath(call fields) string { return campaignsPath + call["campaignId"].(string) }
+
+// read returns the campaign of a call, whose books must balance at any time.
+func (c *client) read(call fields) report {
+	c.t.Helper()
+	var r report
+	c.fetch(campaignPath(call), &r)
+	sum := 0
+	for _, n := range r.Counts {
+		sum += n
+	}
+	if sum != r.Accepted {
+		c.t.Fatalf("%d messages were accepted, and there are outcomes of %d: %v", r.Accepted, sum, r.Counts)
+	}
+	for state, n := range r.Counts {
+		if n == 0 {
+			delete(r.Counts, state)
+		}
+	}
+	return r
+}
+
+// fate is a message as the API reads it back.
+type fate struct{ MessageID, UID, Phone, Status, Code string }
+
+// fates returns the campaign's messages by uid.
+func (c *client) fates(call fields, query string) map[string]fate {
+	c.t.Helper()
+	all := map[string]fate{}
+	for cursor := ""; ; {
+		var page struct {
+			Messages   []fate
+			NextCursor string
+		}
+		c.fetch(campaignPath(call)+"/messages?limit=200&cursor="+url.QueryEscape(cursor)+query, &page)
+		for _, m := range page.Messages {
+			all[m.UID] = m
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			return all
+		}
+	}
+}
+
+// change is an entry of a batch's log.
+type change struct {
+	ID       string
+	Sequence int
+	Type     string
+	UID      string
+	Status   string
+}
+
+// log returns the log of the campaign's first batch, and fails the test where its
+// sequence has a gap.
+func (c *client) log(call fields) []change {
+	c.t.Helper()
+	var all []change
+	batch := c.read(call).Batches[0].BatchID
+	for after, more := 0, true; more; {
+		var page struct {
+			Events    []change
+			NextAfter int
+			More      bool
+		}
+		c.fetch(fmt.Sprintf("%s/batches/%s/events?limit=300&after=%d", campaignPath(call), url.PathEscape(batch), after), &page)
+		all = append(all, page.Events...)
+		after, more = page.NextAfter, page.More
+	}
+	for i, e := range all {
+		if e.Sequence != i+1 {
+			c.t.Fatalf("entry %d of the log has sequence %d", i+1, e.Sequence)
+		}
+	}
+	return all
+}
+
+// had tells whether the receiver took a webhook of every change of the log.
+func (r receiver) had(log []change) bool {
+	r.c.t.Helper()
+	letters := r.taken()
+	for _, e := range log {
+		if _, ok := letters[e.ID]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// checkHad fails the test where the webhooks are not those of the log: one of
+// each change, telling the same.
+func (r receiver) checkHad(log []change) {
+	r.c.t.Helper()
+	letters := r.taken()
+	for _, e := range log {
+		l := letters[e.ID]
+		if l.Type != e.Type || l.Data.Sequence != e.Sequence || l.Data.UID != e.UID {
+			r.c.t.Errorf("the log says %+v, the webhook %+v", e, l)
+		}
+	}
+	if len(letters) != len(log) {
+		r.c.t.Errorf("%d webhooks for %d changes", len(letters), len(log))
+	}
+}
+
+// fated gives the messages a fate, by their numbers.
+func fated(messages []fields, fate string) map[string]string {
+	fates := map[string]string{}
+	for _, m := range messages {
+		fates[m["phone"].(string)] = fate
+	}
+	return fates
+}
+
+// command posts to a resource of the API.
+func (c *client) command(path string, body fields) reply {
+	c.t.Helper()
+	text, err := json.Marshal(body)
+	must(c.t, err)
+	return c.do(http.MethodPost, path, text, "Authorization", "Bearer "+c.token(), "Content-Type", "application/json")
+}

@@ -1,0 +1,181 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Messages reach their outcomes in whatever order the provider tells them.
+func TestOutcomesInOddOrders(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	sink := c.receiver()
+	all := messages(6)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != len(all) {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
+	orders := map[string]struct {
+		events []string
+		ends   string
+	}{
+		"u-0": {[]string{"READ"}, "read"},
+		"u-1": {[]string{"READ", "DELIVERED"}, "read"},
+		"u-2": {[]string{"TTL_EXPIRATION_REVOKED"}, "expired"},
+		"u-3": {[]string{"TTL_EXPIRATION_REVOKED", "DELIVERED"}, "delivered"},
+		"u-4": {[]string{"DELIVERED", "TTL_EXPIRATION_REVOKED", "DELIVERED"}, "delivered"},
+		"u-5": {[]string{"TTL_EXPIRATION_REVOKE_FAILED", "DELIVERED", "IS_TYPING"}, "delivered"},
+	}
+	messages := c.fates(call, "")
+
+	for round := range 3 {
+		want := map[string]string{}
+		for uid, order := range orders {
+			if round < len(order.events) {
+				m := messages[uid]
+				c.happen(fields{"phone": m.Phone, "eventType": order.events[round], "messageId": m.MessageID})
+			}
+			if round+1 >= len(order.events) {
+				want[uid] = order.ends
+			}
+		}
+		c.eventually(time.Minute, "as the provider told", func() bool {
+			now := c.fates(call, "")
+			for uid, status := range want {
+				if now[uid].Status != status {
+					return false
+				}
+			}
+			return true
+		})
+	}
+
+	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	sink.checkHad(c.log(call))
+	if diff := cmp.Diff(map[string]int{"read": 2, "expired": 1, "delivered": 3}, c.read(call).Counts); diff != "" {
+		t.Errorf("the books (-want +got):\n%s", diff)
+	}
+}
+
+// expected is what becomes of the message with the uid, where the first ones
+// fail and the next ones are never delivered.
+func expected(uid string, failing, silent int) string {
+	var i int
+	if _, err := fmt.Sscanf(uid, "u-%d", &i); err != nil {
+		return ""
+	}
+	switch {
+	case i < failing:
+		return "failed"
+	case i < failing+silent:
+		return "sent"
+	}
+	return "read"
+}
+
+// An endpoint that is down gets probes only, delays nobody, and has everything
+// once it is well.
+func TestAnEndpointThatFailsAndComesBack(t *testing.T) {
+	t.Parallel()
+	const total = 100
+	down, other := newClient(t).ownTenant().hear(), newClient(t).ownTenant().hear()
+	dead, well := down.receiver(), other.receiver()
+	dead.refuse(true)
+	call := down.call(messages(total))
+	if got := down.dispatch(call); got.Accepted != total {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	circuit := func() campaign.Circuit {
+		state, err := down.store().Circuit(t.Context(), down.env["TENANT"], dead.id)
+		must(t, err)
+		return state
+	}
+	down.eventually(time.Minute, "given up for now", func() bool { return circuit().Open() })
+
+	down.eventually(time.Minute, "read", func() bool { return down.read(call).Counts["read"] == total })
+	before, probes := len(dead.posts()), circuit().Probes
+	others := other.call(messages(total))
+	start := time.Now()
+	if got := other.dispatch(others); got.Accepted != total {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	other.eventually(time.Minute, "all told to the other tenant", func() bool {
+		return other.read(others).Counts["read"] == total && well.had(other.log(others))
+	})
+	waited := time.Since(start)
+	posts := len(dead.posts()) - before
+	if most := circuit().Probes - probes + 1; posts > most {
+		t.Errorf("%d posts to an endpoint that is down, want probes only: %d", posts, most)
+	}
+	t.Logf("%d posts in all while %d changes waited; the other tenant had its webhooks after %v", len(dead.posts()), len(down.log(call)), waited)
+
+	dead.refuse(false)
+
+	down.eventually(3*time.Minute, "all told at last", func() bool { down.sweep(); return dead.had(down.log(call)) })
+	dead.checkHad(down.log(call))
+}
+
+// A webhook is never posted to where the sender could reach what nobody else
+// can, and follows no redirect.
+func TestRefusedAddresses(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	for _, address := range []string{
+		"https://127.0.0.1/", "https://169.254.169.254/latest/meta-data", "https://[::ffff:10.0.0.1]/", "https://2130706433/",
+		"https://0x7f.1/", "https://10.0.0.1/", "https://100.64.0.1/", "https://localhost/", "https://[::1]/", "https://[fe80::1]/",
+		"http://example.com/", c.env["WEBHOOK_SINK_URL"],
+	} {
+		if _, err := c.desk().CreateEndpoint(t.Context(), c.env["TENANT"], address, nil); err == nil {
+			t.Errorf("%s was registered", address)
+		}
+	}
+
+	elsewhere := c.receiver("message.replied") // nobody replies
+	moved := redirector(t, elsewhere.address+"/webhooks")
+	endpoints := map[string]string{ // past the check when they were registered, as a name that changes its address
+		newUUID(): "http://169.254.169.254/latest/meta-data", newUUID(): "http://[::ffff:10.0.0.1]/", newUUID(): "http://2852039166/", newUUID(): moved,
+	}
+	for id, address := range endpoints {
+		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}
+		must(t, c.store().SaveEndpoint(t.Context(), e))
+	}
+	if got := c.dispatch(c.call(messages(1))); got.Accepted != 1 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	for id, address := range endpoints {
+		want := "address_refused"
+		if address == moved {
+			want = "status_307"
+		}
+		var failures []campaign.WebhookFailure
+		c.eventually(time.Minute, "a failure of "+address, func() bool {
+			var err error
+			failures, err = c.store().Failures(t.Context(), c.env["TENANT"], id, 10)
+			must(t, err)
+			return len(failures) > 0
+		})
+		if failures[0].Code != want {
+			t.Errorf("the post to %s failed with %s, want %s", address, failures[0].Code, want)
+		}
+	}
+	if n := len(elsewhere.posts()); n > 0 {
+		t.Errorf("%d redirects were followed", n)
+	}
+}
+
+// redirector returns the address of a server that sends everybody on.
+func redirector(t *testing.T, target string) string {
+	t.Helper()
+	server := httptest.NewServer(http.RedirectHandler(target, http.StatusTemporaryRedirect))
+	t.Cleanup(server.Close)
+	return server.URL
+}
