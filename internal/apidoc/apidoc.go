@@ -73,14 +73,16 @@ type Route struct {
 	Params   map[string]string
 }
 
-// Find returns the route of a request's path.
-func Find(path string) (Route, bool) {
+// Find returns the route of a request's path: of several the one with the fewest
+// parameters.
+func Find(path string) (found Route, ok bool) {
 	for template, methods := range paths() {
-		if params, ok := match(template, path); ok {
-			return Route{template, methods, params}, true
+		params, matches := match(template, path)
+		if matches && (!ok || len(params) < len(found.Params)) {
+			found, ok = Route{template, methods, params}, true
 		}
 	}
-	return Route{}, false
+	return found, ok
 }
 
 func match(template, path string) (params map[string]string, ok bool) {

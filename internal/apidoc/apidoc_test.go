@@ -66,6 +66,21 @@ func TestEveryExampleKeepsItsSchema(t *testing.T) {
 	})
 }
 
+func TestEveryWebhookKeepsItsSchema(t *testing.T) {
+	t.Parallel()
+	webhooks := load(t).Webhooks
+	for kind, item := range webhooks {
+		checkContent(t, kind, item.Post.RequestBody.Value.Content)
+	}
+	want := []string{
+		"campaign.completed", "message.delivered", "message.expired", "message.failed", "message.opted_out",
+		"message.read", "message.replied", "message.sent",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(webhooks))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func checkContent(t *testing.T, name string, content openapi3.Content) {
 	t.Helper()
 	for mediaType, m := range content {
@@ -165,6 +180,8 @@ func TestUnknownRequests(t *testing.T) {
 		{"GET", "/api/v1/error-files/", 404, "not_found", ""},
 		{"GET", "/api/v1/error-files/x", 404, "not_found", ""},
 		{"GET", "/api/v1/external/campaigns/dispatch", 405, "method_not_allowed", "POST"},
+		{"POST", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", 405, "method_not_allowed", "GET"},
+		{"GET", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10/cancel", 405, "method_not_allowed", "POST"},
 		{"OPTIONS", "/api/v1/oauth/token", 405, "method_not_allowed", "POST"},
 		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET"},
 		{"PUT", "/api/v1/openapi.json", 405, "method_not_allowed", "GET"},

@@ -36,21 +36,21 @@ func (c Change) Why() (code, reason string) {
 
 // reasons are the sentences of the codes.
 var reasons = map[string]string{
-	"agent_not_launched": "The sender is not launched on the network of this number.",
-	"cancelled":          "The campaign was cancelled before the message was sent.",
-	"no_answer":          "The provider did not tell in time what became of the message.",
-	"not_after_passed":   "The time after which the message was not to be sent any more had passed.",
-	"opted_out":          "The recipient does not want messages of this sender.",
+	"opted_out":          "The recipient has opted out of messages.",
+	"unreachable":        "The number cannot be reached by RCS.",
+	"unsupported":        "The recipient's device or the provider does not support the message.",
+	"agent_not_launched": "The sender may not send to this number yet.",
 	"rejected":           "The provider refused the message.",
-	"revoked":            "The campaign was cancelled and the message taken back before it was delivered.",
+	"cancelled":          "The campaign was cancelled before the message was sent.",
+	"revoked":            "The message was taken back before it was delivered.",
+	"not_after_passed":   "The time until which the message might be sent has passed.",
+	"no_answer":          "The provider never told what became of the message.",
 	"ttl_passed":         "The message could not be delivered in time.",
-	"unreachable":        "The number cannot receive RCS messages of this sender.",
-	"unsupported":        "The recipient's device cannot show the message, or the message is too long.",
 }
 
 func reasonOf(code string) string {
 	if reason, ok := reasons[code]; ok {
 		return reason
 	}
-	return "The message was not delivered."
+	return "The message could not be delivered."
 }
