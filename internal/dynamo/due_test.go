@@ -33,7 +33,8 @@ func TestMovesOfABatch(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	states := []campaign.BatchState{
-		campaign.BatchPending, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent, campaign.BatchCancelled,
+		campaign.BatchPending, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent,
+		campaign.BatchCompleted, campaign.BatchCancelled,
 	}
 	next := later.Add(time.Hour)
 	moves := map[string]struct {
@@ -60,10 +61,14 @@ func TestMovesOfABatch(t *testing.T) {
 			campaign.BatchSending, next,
 		},
 		"FinishBatch": {
-			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef) },
+			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef, next) },
 			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending},
-			campaign.BatchSent,
-			time.Time{},
+			campaign.BatchSent, next,
+		},
+		"CompleteBatch": {
+			func(b campaign.Batch) (bool, error) { return store.CompleteBatch(t.Context(), b.BatchRef, next) },
+			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent},
+			campaign.BatchCompleted, next,
 		},
 		"MoveCheck": {
 			func(b campaign.Batch) (bool, error) { return store.MoveCheck(t.Context(), b, next) }, states, "", next,
@@ -139,12 +144,12 @@ func TestDue(t *testing.T) {
 	}
 	got := map[campaign.BatchRef]bool{}
 	for shard := range dynamo.DueShards {
-		for ref, err := range store.Due(t.Context(), shard, later) {
+		for due, err := range store.Due(t.Context(), shard, later) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ref.Tenant == tenant { // the table has other batches too
-				got[ref] = true
+			if due.Batch.Tenant == tenant { // the table has other batches too
+				got[due.Batch] = true
 			}
 		}
 	}

@@ -37,6 +37,12 @@ func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	return changes
 }
 
+func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, books campaign.Books, news []campaign.Change) error {
+	t.Helper()
+	_, err := store.Enter(t.Context(), b, books, news, nil, later)
+	return err
+}
+
 func newKey() (key campaign.BatchKey) {
 	_, _ = rand.Read(key[:])
 	return key
@@ -52,7 +58,7 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Enter(t.Context(), b, books, changes); err != nil {
+		if err := enter(t, store, b, books, changes); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,11 +117,11 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 		return books
 	}
 	empty := books()
-	if err := store.Enter(t.Context(), b, empty, changesOf(0, 1, campaign.OutcomeSent)); err != nil {
+	if err := enter(t, store, b, empty, changesOf(0, 1, campaign.OutcomeSent)); err != nil {
 		t.Fatal(err)
 	}
 	first := books()
-	if err := store.Enter(t.Context(), b, first, changesOf(100, 101, campaign.OutcomeSent)); err != nil {
+	if err := enter(t, store, b, first, changesOf(100, 101, campaign.OutcomeSent)); err != nil {
 		t.Fatal(err)
 	}
 	now := books()
@@ -125,7 +131,7 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 	for name, read := range map[string]campaign.Books{
 		"all of nothing": empty, "all of the first": first, "a frame of the first": torn, "a frame of nothing": untouched,
 	} {
-		err := store.Enter(t.Context(), b, read, changesOf(100, 102, campaign.OutcomeFailed))
+		err := enter(t, store, b, read, changesOf(100, 102, campaign.OutcomeFailed))
 		if !errors.Is(err, campaign.ErrLostRace) {
 			t.Errorf("%s: error %v, want a lost race", name, err)
 		}
@@ -146,7 +152,7 @@ func TestRacingEntersAreTakenOneByOne(t *testing.T) {
 	errs := make([]error, 12)
 	var all sync.WaitGroup
 	for i := range errs {
-		all.Go(func() { errs[i] = store.Enter(t.Context(), b, books, changesOf(i, i+1, campaign.OutcomeSent)) })
+		all.Go(func() { errs[i] = enter(t, store, b, books, changesOf(i, i+1, campaign.OutcomeSent)) })
 	}
 	all.Wait()
 	won := 0

@@ -3,6 +3,7 @@ package outcome_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,12 @@ type books struct {
 	readErr    error
 	enterErr   error
 	finishErr  error
+	queueErr   error
 	enterCalls int
+	completed  int
+	forgotten  int
+	nextCheck  time.Time
+	queued     []string
 }
 
 func newBooks() *books {
@@ -42,20 +48,24 @@ func (b *books) Books(_ context.Context, _ campaign.BatchKey, frames []int) (cam
 	return read, b.readErr
 }
 
-func (b *books) Enter(_ context.Context, _ campaign.Batch, read campaign.Books, news []campaign.Change) error {
+func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
 	b.enterCalls++
 	switch {
 	case b.enterErr != nil:
-		return b.enterErr
+		return nil, b.enterErr
 	case b.lose > 0:
 		b.lose--
 		b.write(campaign.Books{Head: b.books.Head, Frames: b.books.Frames}.News([]campaign.Change{b.rival}))
-		return campaign.ErrLostRace
+		return nil, campaign.ErrLostRace
 	case read.Head.Ordinal != b.books.Head.Ordinal:
-		return campaign.ErrLostRace
+		return nil, campaign.ErrLostRace
 	}
 	b.write(news)
-	return nil
+	var notices []campaign.Notice
+	for _, e := range endpoints {
+		notices = append(notices, campaign.Notice{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
+	}
+	return notices, nil
 }
 
 func (b *books) write(news []campaign.Change) {
@@ -71,16 +81,52 @@ func (b *books) write(news []campaign.Change) {
 	}
 }
 
-func (b *books) FinishBatch(context.Context, campaign.BatchRef) (bool, error) {
+func (b *books) FinishBatch(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
 	b.finished++
+	b.nextCheck = next
 	return true, b.finishErr
+}
+
+func (b *books) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
+	b.completed++
+	return true, nil
+}
+
+func (b *books) Progress(context.Context, campaign.ID) (completed, batches int, err error) {
+	return b.completed, 2, nil
+}
+
+func (b *books) Forget(context.Context, campaign.BatchRef) error {
+	b.forgotten++
+	return nil
+}
+
+func (b *books) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+	return []campaign.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
+}
+
+func (b *books) AddNotices(context.Context, []campaign.Notice) error { return nil }
+
+func (b *books) Put(context.Context, string, []byte, string) error { return nil }
+
+func (b *books) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+	for _, body := range bodies {
+		b.queued = append(b.queued, string(body))
+	}
+	return b.queueErr
+}
+
+func (b *books) recorder() *outcome.Recorder {
+	return &outcome.Recorder{
+		Store: b, Webhooks: b, Blobs: b, Notify: b, MaxNews: func(int) int { return 2 }, SweepAfter: time.Minute, Now: time.Now,
+	}
 }
 
 func sent(i int) campaign.Change {
 	return campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: time.Unix(int64(i), 0)}
 }
 
-var failed = campaign.Change{Index: 0, Outcome: campaign.OutcomeFailed, Code: "unreachable"}
+var failed = campaign.Change{Index: 0, Outcome: campaign.OutcomeFailed, Code: "unreachable", First: true}
 
 func TestRecord(t *testing.T) {
 	t.Parallel()
@@ -146,12 +192,15 @@ func TestRecord(t *testing.T) {
 				if tt.prepare != nil {
 					tt.prepare(store)
 				}
-				err := outcome.Recorder{Store: store}.Record(t.Context(), campaign.Batch{Accepted: 3}, tt.changes)
+				err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 3}, tt.changes)
 				if !errors.Is(err, tt.err) {
 					t.Errorf("error %v, want %v", err, tt.err)
 				}
 				if diff := cmp.Diff(tt.entered, store.entered); diff != "" {
 					t.Errorf("entered (-want +got):\n%s", diff)
+				}
+				if store.finished > 0 && !store.nextCheck.Equal(time.Now().Add(26*time.Hour)) {
+					t.Errorf("the sent batch is looked at in %v", time.Until(store.nextCheck))
 				}
 				if diff := cmp.Diff(tt.frames, store.frames); diff != "" || store.finished != tt.finished {
 					t.Errorf("finished %d times, want %d; frames asked for:\n%s", store.finished, tt.finished, diff)
@@ -167,8 +216,56 @@ func TestRecordStopsWithItsCall(t *testing.T) {
 	cancel()
 	store := newBooks()
 	store.lose, store.rival = 1000, sent(7)
-	err := outcome.Recorder{Store: store}.Record(ctx, campaign.Batch{Accepted: 3}, []campaign.Change{sent(1)})
+	err := store.recorder().Record(ctx, campaign.Batch{Accepted: 3}, []campaign.Change{sent(1)})
 	if !errors.Is(err, context.Canceled) || store.enterCalls != 1 {
 		t.Errorf("error %v after %d tries", err, store.enterCalls)
+	}
+}
+
+func TestBatchEndsWithItsLastMessage(t *testing.T) {
+	t.Parallel()
+	store := newBooks()
+	store.write([]campaign.Change{sent(0), sent(1), failed})
+	recorder := store.recorder()
+	b := campaign.Batch{Accepted: 2}
+	delivered := func(i int) campaign.Change {
+		return campaign.Change{Index: i, Outcome: campaign.OutcomeDelivered, At: time.Unix(9, 0)}
+	}
+	read := campaign.Change{Index: 0, Outcome: campaign.OutcomeRead, At: time.Unix(10, 0)}
+	for i, step := range []struct {
+		change    campaign.Change
+		completed int
+	}{{delivered(0), 0}, {delivered(1), 1}, {read, 1}} {
+		if err := recorder.Record(t.Context(), b, []campaign.Change{step.change}); err != nil {
+			t.Fatal(err)
+		}
+		if store.completed != step.completed || store.forgotten != step.completed || store.finished > 0 {
+			t.Errorf("after step %d the batch was completed %d times, forgotten %d, finished %d", i, store.completed, store.forgotten, store.finished)
+		}
+	}
+}
+
+func TestNewsThatDoNotFitAreEnteredInParts(t *testing.T) {
+	t.Parallel()
+	for name, queueErr := range map[string]error{"queued": nil, "not queued, which sweep repairs": errBroken} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := newBooks()
+			store.queueErr = queueErr
+			changes := []campaign.Change{sent(0), sent(1), sent(2), sent(3), sent(4)}
+			if err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 5}, changes); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(changes, store.entered); diff != "" || store.enterCalls != 3 || store.finished != 1 {
+				t.Errorf("entered in %d parts, finished %d times; (-want +got):\n%s", store.enterCalls, store.finished, diff)
+			}
+			var want []string
+			for ordinal := 1; ordinal <= 3; ordinal++ {
+				want = append(want, fmt.Sprintf(`{"batchKey":"00000000000000000000","ordinal":%d,"tenant":"","endpointId":"on"}`, ordinal))
+			}
+			if diff := cmp.Diff(want, store.queued); diff != "" {
+				t.Errorf("queued (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -35,12 +35,14 @@ type rig struct {
 	inFlight int
 	most     int // messages in flight at once
 	channels int // reads of the channel
+	optedOut map[string]bool
 
 	// What the test wants to happen, nil for nothing special.
 	provider  func(d campaign.Delivery, calls int) error
 	recordErr error
 	queueErr  error
 	blobErr   error
+	optOutErr error
 	latency   time.Duration
 
 	// functions get what is queued, where there are any.
@@ -81,7 +83,7 @@ func newRig(messages int) *rig {
 
 func (g *rig) sender() *send.Sender {
 	return &send.Sender{
-		Batches: g, Directory: g, Paces: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, Queue: g,
+		Batches: g, Directory: g, Paces: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }
@@ -120,6 +122,10 @@ func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bo
 	}
 	g.batch.NextCheck = next
 	return true, nil
+}
+
+func (g *rig) Of(context.Context, string) (func(phone string) bool, error) {
+	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
 func (g *rig) Channel(context.Context, string) (campaign.Channel, error) {

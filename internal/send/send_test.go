@@ -279,7 +279,7 @@ func TestFailuresOfTheProvider(t *testing.T) {
 					t.Fatal(errs)
 				}
 				if tt.want.Outcome != "" {
-					tt.want.At = time.Now()
+					tt.want.At, tt.want.First = time.Now(), true
 				}
 				if diff := cmp.Diff(tt.want, g.outcomes[0]); diff != "" {
 					t.Errorf("recorded (-want +got):\n%s", diff)
@@ -304,11 +304,12 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 		sent    int
 		queued  int
 	}{
-		"the books":   {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
-		"the queue":   {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
-		"one payload": {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
-		"damage":      {func(g *rig) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, errAny}, 100, 0},
-		"nothing":     {func(*rig) {}, []error{nil, nil}, 103, 1},
+		"the books":    {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
+		"the queue":    {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
+		"the opt-outs": {func(g *rig) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
+		"one payload":  {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
+		"damage":       {func(g *rig) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, errAny}, 100, 0},
+		"nothing":      {func(*rig) {}, []error{nil, nil}, 103, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -402,5 +403,71 @@ func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
 		if got := g.outcomes[1]; got.Outcome != campaign.OutcomeExpired || got.Code != "not_after_passed" {
 			t.Errorf("the second message ended as %+v", got)
 		}
+	})
+}
+
+func TestWhoOptedOutGetsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(3)
+		g.optedOut = map[string]bool{"+5511900000001": true}
+		g.run(t.Context(), g.frame(0))
+		for _, sent := range g.sends {
+			if sent.phone == "+5511900000001" {
+				t.Error("a message was sent to a number that opted out")
+			}
+		}
+		want := campaign.Change{Index: 1, Outcome: campaign.OutcomeFailed, Code: "opted_out", At: time.Now(), First: true}
+		if diff := cmp.Diff(want, g.outcomes[1]); diff != "" || len(g.sends) != 2 {
+			t.Errorf("%d sent; the one that was not (-want +got):\n%s", len(g.sends), diff)
+		}
+	})
+}
+
+func TestCancelledBatchIsStopped(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]string{"before": "", "before, and paused": "tenant"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(150)
+				g.batch.CancelledAt, g.channel.Pause = time.Now(), pause
+				g.run(t.Context(), g.frame(0), g.frame(1))
+				if len(g.sends) > 0 || len(g.outcomes) != 150 {
+					t.Fatalf("%d sent, %d ended", len(g.sends), len(g.outcomes))
+				}
+				want := campaign.Change{Index: 149, Outcome: campaign.OutcomeStopped, Code: "cancelled", At: time.Now(), First: true}
+				if diff := cmp.Diff(want, g.outcomes[149]); diff != "" {
+					t.Errorf("a stopped message (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+	t.Run("meanwhile", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(100)
+			g.latency = time.Second
+			g.provider = func(_ campaign.Delivery, calls int) error {
+				if calls == 10 {
+					g.batch.CancelledAt = time.Now()
+				}
+				return nil
+			}
+			s := g.sender()
+			s.Concurrency = 4
+			if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+				t.Fatal(errs)
+			}
+			stopped := 0
+			for _, c := range g.outcomes {
+				if c.Outcome == campaign.OutcomeStopped {
+					stopped++
+				}
+			}
+			if len(g.sends) > 24 || stopped != 100-len(g.sends) || len(g.queued) > 0 {
+				t.Errorf("%d sent, %d stopped, queued %+v", len(g.sends), stopped, g.queued)
+			}
+		})
 	})
 }

@@ -261,7 +261,7 @@ func together(n int, do func(i int)) {
 
 func TestSweepForgetsWhatIsDone(t *testing.T) {
 	t.Parallel()
-	for _, state := range []campaign.BatchState{campaign.BatchSent, campaign.BatchCancelled} {
+	for _, state := range []campaign.BatchState{campaign.BatchCompleted, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/release"
@@ -45,6 +46,9 @@ type world struct {
 	store    *dynamo.Store
 	releases *tasks
 	frames   *tasks
+	events   *tasks
+	notices  *tasks
+	sink     *sink
 	blobs    map[string][]byte
 	provider *provider
 	death    *death
@@ -61,7 +65,8 @@ func newWorld(t *testing.T) *world {
 	env := stackenv.Load(t)
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
 	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.clock}
-	w.releases, w.frames = &tasks{world: w}, &tasks{world: w}
+	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
+	w.sink = &sink{posts: map[string]map[string]int{}}
 	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
@@ -109,7 +114,7 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 	for _, e := range edit {
 		e(&b)
 	}
-	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}, rand.Text()))
 	return b
 }
 
@@ -128,28 +133,45 @@ func (w *world) releaser() inbox.Handler {
 func (w *world) sender(concurrency int) inbox.Handler {
 	m := mortal{w}
 	s := &send.Sender{
-		Batches: m, Directory: m, Paces: m, Blobs: m, Provider: m, Recorder: outcome.Recorder{Store: m}, Queue: mortalQueue{m, w.frames},
+		Batches: m, Directory: m, Paces: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		OptOuts:     &optout.Book{Store: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return inbox.Of(s.Handle)
 }
 
+func (w *world) recorder() *outcome.Recorder {
+	m := mortal{w}
+	return &outcome.Recorder{
+		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.notices}, MaxNews: dynamo.MaxNews, SweepAfter: sweepAfter, Now: w.clock,
+	}
+}
+
+func (w *world) applier() inbox.Handler {
+	m := mortal{w}
+	a := &outcome.Applier{
+		Batches: m, Tenants: m, Contents: m, OptOuts: &optout.Book{Store: m, Now: w.clock}, Recorder: w.recorder(),
+	}
+	return inbox.Of(a.Handle)
+}
+
 func (w *world) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
-		Store: m, Moves: m, Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames},
+		Store: m, Moves: m, Recorder: w.recorder(),
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices},
 		Shards: dynamo.DueShards, After: sweepAfter, Now: w.clock,
 	}
 }
 
-// run lets the world go on until the batch has left sweep's sight or the time
-// is up.
+// run lets the world go on until the batch waits for answers or has left sweep's
+// sight, or the time is up.
 func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	w.t.Helper()
 	for end := w.clock().Add(until); w.clock().Before(end); {
 		for w.step() {
 		}
-		if now := w.batch(b); now.NextCheck.IsZero() {
+		if now := w.batch(b); now.NextCheck.IsZero() || now.State == campaign.BatchSent && !w.provider.answers {
 			return now
 		}
 		w.advance(time.Minute)
@@ -160,7 +182,8 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 
 // step delivers some of the tasks that are visible, and tells whether any were.
 func (w *world) step() bool {
-	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5)
+	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
+		w.deliver(w.events, w.applier(), 500) || w.deliver(w.notices, w.notifier(), 1)
 }
 
 // deliver gives a function up to n tasks. Those that it does not answer for,
@@ -216,6 +239,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
 	w.must(err)
 	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
+	last := map[int]string{}
 	sequence := 0
 	for i, page := range pages {
 		if page.Ordinal != i+1 || page.First != sequence+1 {
@@ -226,10 +250,13 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 				w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
 			}
 			byLog[c.Index] = c.Outcome
-			counts[c.Outcome]++
-			codes[string(c.Outcome)+" "+c.Code]++
+			last[c.Index] = string(c.Outcome) + " " + c.Code
 			sequence++
 		}
+	}
+	for index, is := range last {
+		counts[byLog[index]]++
+		codes[is]++
 	}
 	byState := map[int]campaign.Outcome{}
 	for _, state := range books.Frames {
@@ -238,6 +265,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	if diff := cmp.Diff(byLog, byState); diff != "" {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
+	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
 	if want := (campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}); !cmp.Equal(want, books.Head) {
 		w.t.Errorf("the head differs from the log:\n%s", cmp.Diff(want, books.Head))
 	}
@@ -247,8 +275,8 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 // checkSent checks that the batch is sent, each of its messages once.
 func (w *world) checkSent(b campaign.Batch) {
 	w.t.Helper()
-	if now := w.batch(b); now.State != campaign.BatchSent || !now.NextCheck.IsZero() {
-		w.t.Errorf("the batch is %s, to be checked at %v; want it sent and done", now.State, now.NextCheck)
+	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
+		w.t.Errorf("the batch is %s, to be checked at %v; want it sent, and checked when no answer can come", now.State, now.NextCheck)
 	}
 	if diff := cmp.Diff(map[string]int{"sent ": b.Accepted}, w.outcomes(b)); diff != "" {
 		w.t.Errorf("outcomes (-want +got):\n%s", diff)
@@ -265,8 +293,9 @@ func uuid() string {
 // provider takes each message id once, like the real one, and can be told to
 // refuse.
 type provider struct {
-	world  *world
-	refuse func(d campaign.Delivery) error
+	world   *world
+	answers bool // it tells that each message was delivered and read, three times, in a bad order
+	refuse  func(d campaign.Delivery) error
 
 	mu     sync.Mutex
 	taken  map[string]string // text by message id
@@ -287,8 +316,21 @@ func (p *provider) Send(_ context.Context, _ campaign.Agent, d campaign.Delivery
 	if id, ok := p.phones[d.Phone]; ok && id != d.ID {
 		p.twice = append(p.twice, d.Phone)
 	}
+	if p.answers && p.taken[d.ID] == "" {
+		p.answer(d.ID)
+	}
 	p.taken[d.ID], p.phones[d.Phone] = d.Content.Text, d.ID
 	return nil
+}
+
+func (p *provider) answer(id string) {
+	at := p.world.clock()
+	for i, kind := range []campaign.EventKind{
+		campaign.EventDelivered, campaign.EventDelivered, campaign.EventRead, campaign.EventDelivered, campaign.EventRead, campaign.EventRead,
+	} {
+		body, _ := json.Marshal(campaign.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.world.agent, MessageID: id, At: at})
+		p.world.events.add(body, time.Duration(i)*time.Second)
+	}
 }
 
 func (p *provider) check(t *testing.T, b campaign.Batch) {
@@ -341,7 +383,9 @@ func (q *tasks) receive(n int) events.SQSEvent {
 		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.world.clock()) {
 			m.taken = true
 			m.receives++
-			event.Records = append(event.Records, events.SQSMessage{MessageId: id, Body: m.body})
+			event.Records = append(event.Records, events.SQSMessage{
+				MessageId: id, Body: m.body, Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receives)},
+			})
 		}
 	}
 	return event
@@ -440,8 +484,8 @@ func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
 }
 
-func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef) (bool, error) {
-	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref) })
+func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
 }
 
 func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
@@ -452,8 +496,8 @@ func (m mortal) Books(ctx context.Context, key campaign.BatchKey, frames []int) 
 	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, key, frames) })
 }
 
-func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change) error {
-	return m.w.death.call("Enter", func() error { return m.w.store.Enter(ctx, b, books, news) })
+func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
+	return call(m, "Enter", func() ([]campaign.Notice, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
 }
 
 func (m mortal) Channel(ctx context.Context, tenant string) (campaign.Channel, error) {
@@ -473,18 +517,22 @@ func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign
 }
 
 // Due leaves out the batches of other tests, which share the table.
-func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.BatchRef, error] {
-	return func(yield func(campaign.BatchRef, error) bool) {
+func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
-			yield(campaign.BatchRef{}, err)
+			yield(campaign.Due{}, err)
 			return
 		}
-		for ref, err := range m.w.store.Due(ctx, shard, now) {
-			if (err != nil || ref.Tenant == m.w.tenant) && !yield(ref, err) {
+		for due, err := range m.w.store.Due(ctx, shard, now) {
+			if (err != nil || m.w.owns(due)) && !yield(due, err) {
 				return
 			}
 		}
 	}
+}
+
+func (w *world) owns(due campaign.Due) bool {
+	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant
 }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {

@@ -1,0 +1,140 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/inbox"
+)
+
+// sink counts what is posted to endpoints: by endpoint, and by message and
+// outcome, or by kind for what belongs to no message.
+type sink struct {
+	mu    sync.Mutex
+	posts map[string]map[string]int
+}
+
+func (s *sink) post(endpoint, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.posts[endpoint] == nil {
+		s.posts[endpoint] = map[string]int{}
+	}
+	s.posts[endpoint][what]++
+}
+
+// notifier posts what endpoints are owed, without any failure of theirs.
+func (w *world) notifier() inbox.Handler {
+	m := mortal{w}
+	return inbox.Of(func(ctx context.Context, tasks []campaign.NotifyTask) []error {
+		errs := make([]error, len(tasks))
+		for i, t := range tasks {
+			errs[i] = m.notify(ctx, t)
+		}
+		return errs
+	})
+}
+
+func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
+	n, err := call(m, "Notice", func() (campaign.Notice, error) { return m.w.store.Notice(ctx, t) })
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	posts, err := m.postsOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	err = m.w.death.call("post", func() error {
+		for _, what := range posts {
+			m.w.sink.post(n.EndpointID, what)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteNotice(ctx, t) })
+}
+
+func (m mortal) postsOf(ctx context.Context, n campaign.Notice) ([]string, error) {
+	if n.Blob != "" {
+		return []string{string(n.Kind)}, nil
+	}
+	page, err := m.w.store.LogPage(ctx, n.Key, n.Ordinal)
+	if err != nil {
+		return nil, err
+	}
+	var posts []string
+	for _, c := range page.Changes {
+		posts = append(posts, fmt.Sprint(c.Index, " ", c.Outcome))
+	}
+	return posts, nil
+}
+
+func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	return call(m, "FindBatch", func() (campaign.Batch, error) { return m.w.store.FindBatch(ctx, key) })
+}
+
+func (m mortal) CompleteBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, ref, next) })
+}
+
+func (m mortal) Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error) {
+	err = m.w.death.call("Progress", func() error {
+		completed, batches, err = m.w.store.Progress(ctx, id)
+		return err
+	})
+	return completed, batches, err
+}
+
+func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
+	return call(m, "Endpoints", func() ([]campaign.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
+}
+
+func (m mortal) AddNotices(ctx context.Context, notices []campaign.Notice) error {
+	return m.w.death.call("AddNotices", func() error { return m.w.store.AddNotices(ctx, notices) })
+}
+
+func (m mortal) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveNotice(ctx, t, read, next) })
+}
+
+func (m mortal) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
+	return call(m, "TenantsOf", func() ([]string, error) { return m.w.store.TenantsOf(ctx, agentID) })
+}
+
+func (m mortal) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
+	return call(m, "OptOuts", func() ([]campaign.OptOuts, error) { return m.w.store.OptOuts(ctx, tenant) })
+}
+
+func (m mortal) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
+	return call(m, "SwapOptOuts", func() (bool, error) { return m.w.store.SwapOptOuts(ctx, tenant, o) })
+}
+
+func (m mortal) Put(_ context.Context, key string, body []byte, _ string) error {
+	return m.w.death.call("Put", func() error {
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
+		m.w.blobs[key] = body
+		return nil
+	})
+}
+
+func (m mortal) Get(_ context.Context, key string) ([]byte, error) {
+	return call(m, "Get", func() ([]byte, error) {
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
+		body, ok := m.w.blobs[key]
+		if !ok {
+			return nil, campaign.ErrNotFound
+		}
+		return body, nil
+	})
+}
