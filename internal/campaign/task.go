@@ -95,7 +95,8 @@ type NotifyTask struct {
 }
 
 // RevokeTask asks for the messages of one frame that are not delivered to be
-// revoked at the provider.
+// revoked at the provider. One without a BatchID asks for the campaign to be
+// cancelled: its batches, and with them their messages.
 type RevokeTask struct {
 	BatchRef
 	Frame int `json:"frame"`

@@ -1,4 +1,4 @@
-// Package rcs sends messages through Google's RCS Business Messaging API.
+// Package rcs sends and revokes messages through Google's RCS Business Messaging API.
 package rcs
 
 import (
@@ -38,29 +38,44 @@ func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.Deli
 	if err != nil {
 		return fmt.Errorf("%w: %w", unencodable(), err)
 	}
+	query := url.Values{"messageId": {d.ID}, "agentId": {agent.ID}}
+	return c.call(ctx, agent, http.MethodPost, c.messages(d.Phone)+"?"+query.Encode(), body)
+}
+
+// Revoke takes back a message that is not delivered. It returns nil where the
+// provider agreed, which it also does for one that it has revoked before. A
+// permanent failure says that it is too late, or that the provider never had the
+// message. Errors are as those of Send.
+func (c *Client) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
+	address := c.messages(phone) + "/" + url.PathEscape(messageID) + "?" + url.Values{"agentId": {agent.ID}}.Encode()
+	return c.call(ctx, agent, http.MethodDelete, address, nil)
+}
+
+func (c *Client) messages(phone string) string {
+	return c.URL + "/v1/phones/" + url.PathEscape(phone) + "/agentMessages"
+}
+
+// call makes a request, and makes it again with a fresh token where the one that
+// was kept is refused.
+func (c *Client) call(ctx context.Context, agent campaign.Agent, method, address string, body []byte) error {
 	token, err := c.token(ctx, agent, "")
 	if err != nil {
 		return err
 	}
-	err = c.post(ctx, c.messageURL(agent, d), token, body)
+	err = c.once(ctx, method, address, token, body)
 	if !errors.Is(err, errTokenRefused) {
 		return err
 	}
 	if token, err = c.token(ctx, agent, token); err != nil {
 		return err
 	}
-	return c.post(ctx, c.messageURL(agent, d), token, body)
+	return c.once(ctx, method, address, token, body)
 }
 
-func (c *Client) messageURL(agent campaign.Agent, d campaign.Delivery) string {
-	query := url.Values{"messageId": {d.ID}, "agentId": {agent.ID}}
-	return c.URL + "/v1/phones/" + url.PathEscape(d.Phone) + "/agentMessages?" + query.Encode()
-}
-
-// post sends a message once. The status alone decides: an answer that is cut
+// once makes a request once. The status alone decides: an answer that is cut
 // after it says no less.
-func (c *Client) post(ctx context.Context, address, token string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+func (c *Client) once(ctx context.Context, method, address, token string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("%w: the provider's address is malformed", unencodable())
 	}

@@ -1,0 +1,157 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// batchesAtOnce is how many batches are moved side by side.
+const batchesAtOnce = 16
+
+// canceller moves batches.
+type canceller interface {
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+}
+
+// cancelBatches cancels those of a cancelled campaign's batches that have not
+// ended.
+func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(batchesAtOnce)
+	for _, b := range c.Batches {
+		if b.Done() || b.Cancelled() {
+			continue
+		}
+		group.Go(func() error { return store.CancelBatch(ctx, b.BatchRef, c.CancelledAt) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("cancel the batches of campaign %s: %w", c.CampaignID, err)
+	}
+	return nil
+}
+
+// Books keeps campaigns, their batches and what became of their messages.
+type Books interface {
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+}
+
+// Recorder records outcomes, each once however often it is told.
+type Recorder interface {
+	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
+}
+
+// Tasks takes the tasks of revoking.
+type Tasks interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// Blobs reads payloads: the bytes from offset from up to, not including, to.
+type Blobs interface {
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+}
+
+// Provider takes back messages that are not delivered. An error that is no
+// campaign.Failure counts as a transient one.
+type Provider interface {
+	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error
+}
+
+// Canceller does what cancelling a campaign leaves to do. Whatever step it dies
+// at, the same task given to it again does the rest.
+type Canceller struct {
+	Books    Books
+	Recorder Recorder
+	Tasks    Tasks
+	Blobs    Blobs
+	Provider Provider
+	// Concurrency is how many messages one task revokes at once.
+	Concurrency int
+	Now         func() time.Time
+}
+
+// Handle does the tasks, and returns an error by its position for each that has
+// to come again.
+func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []error {
+	errs := make([]error, len(tasks))
+	for i, t := range tasks {
+		if t.BatchID == "" {
+			errs[i] = c.cancel(ctx, t.ID)
+		} else {
+			errs[i] = c.revoke(ctx, t)
+		}
+		if errors.Is(errs[i], campaign.ErrNotFound) {
+			slog.WarnContext(ctx, "a task names what does not exist", "campaign_id", t.CampaignID, "batch_id", t.BatchID, "error", errs[i])
+			errs[i] = nil
+		}
+	}
+	return errs
+}
+
+// cancel cancels the batches of a campaign, stops the messages of those that were
+// never released, and queues the revoking of what the provider may have.
+func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
+	all, err := c.Books.Campaign(ctx, id)
+	if err != nil {
+		return fmt.Errorf("cancel: %w", err)
+	}
+	if all.CancelledAt.IsZero() {
+		return nil
+	}
+	if err := cancelBatches(ctx, c.Books, all); err != nil {
+		return err
+	}
+	for _, b := range all.Batches {
+		if b.Done() {
+			continue
+		}
+		if err := c.settle(ctx, b, all.Revoke); err != nil {
+			return fmt.Errorf("cancel: %w", err)
+		}
+	}
+	return nil
+}
+
+// settle does what a batch needs that was cancelled just now or before: only its
+// row tells whether cancelling it was faster than releasing it.
+func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool) error {
+	b, err := c.Books.Batch(ctx, p.BatchRef)
+	if err != nil {
+		return err
+	}
+	if b.State == campaign.BatchCancelled {
+		return c.Recorder.Record(ctx, b, stopped(b))
+	}
+	if !revoke {
+		return nil
+	}
+	bodies := make([][]byte, b.Frames())
+	for f := range bodies {
+		if bodies[f], err = json.Marshal(campaign.RevokeTask{BatchRef: b.BatchRef, Frame: f}); err != nil {
+			return fmt.Errorf("write a task: %w", err)
+		}
+	}
+	return c.Tasks.SendAll(ctx, b.Tenant, bodies)
+}
+
+// stopped are the changes of a batch none of whose messages was given to the
+// provider.
+func stopped(b campaign.Batch) []campaign.Change {
+	changes := make([]campaign.Change, b.Accepted)
+	for i := range changes {
+		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, Code: "cancelled", At: b.CancelledAt}
+	}
+	return changes
+}

@@ -1,0 +1,188 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/localtime"
+)
+
+// maxBody is the size of a request's body in bytes that is read.
+const maxBody = 64 << 10
+
+type rescheduleAnswer struct {
+	CampaignID string          `json:"campaignId"`
+	BatchID    string          `json:"batchId"`
+	Batch      string          `json:"batch,omitempty"`
+	Status     campaign.Status `json:"status"`
+	Schedule   time.Time       `json:"schedule"`
+}
+
+// ServeReschedule gives a batch that was not released another time. The trigger
+// of the old time finds the batch not due, or released.
+func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error {
+	tenant, err := s.tenant(r)
+	if err != nil {
+		return err
+	}
+	body, err := gateway.Body(r, maxBody)
+	if err != nil {
+		return err
+	}
+	batch, schedule, err := readReschedule(body)
+	if err != nil {
+		return err
+	}
+	due, err := s.readSchedule(schedule)
+	if err != nil {
+		return err
+	}
+	c, err := s.find(r, tenant)
+	if err != nil {
+		return err
+	}
+	b, err := choose(c, batch)
+	if err != nil {
+		return err
+	}
+	if err := s.move(r.Context(), b.Batch, due); err != nil {
+		return err
+	}
+	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{r.PathValue("campaignId"), b.BatchID, b.Name, campaign.StatusScheduled, due})
+	return nil
+}
+
+// readReschedule reads a body: batch and schedule, strings both, of which batch
+// may be absent.
+func readReschedule(body []byte) (batch, schedule string, err error) {
+	if err := strict(body); err != nil {
+		return "", "", err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return "", "", fault("", "invalid_type", "the body must be a JSON object")
+	}
+	for name, to := range map[string]*string{"batch": &batch, "schedule": &schedule} {
+		if raw, ok := fields[name]; ok && json.Unmarshal(raw, to) != nil {
+			return "", "", fault("/"+name, "invalid_type", "must be a string")
+		}
+	}
+	if raw, ok := fields["schedule"]; !ok || string(raw) == "null" {
+		return "", "", fault("/schedule", "missing_field", "is required")
+	}
+	return batch, schedule, nil
+}
+
+// strict refuses what encoding/json would take.
+func strict(body []byte) error {
+	scan := jsonscan.New(body)
+	_, err := scan.Raw()
+	if err == nil {
+		err = scan.End()
+	}
+	if malformed, ok := errors.AsType[*jsonscan.Error](err); ok {
+		return fault("", malformed.Code, malformed.Detail+" (at byte "+strconv.Itoa(malformed.Offset)+")")
+	}
+	return err
+}
+
+func fault(pointer, code, detail string) *gateway.Problem {
+	return refuse(http.StatusBadRequest, pointer, code, detail)
+}
+
+func refuse(status int, pointer, code, detail string) *gateway.Problem {
+	return &gateway.Problem{
+		Status: status, Code: code, Detail: detail,
+		Errors: []gateway.Violation{{Pointer: pointer, Code: code, Detail: detail}},
+	}
+}
+
+// readSchedule returns the instant that the client names. The bounds are those of
+// dispatch.
+func (s *Service) readSchedule(text string) (time.Time, error) {
+	due, err := localtime.Parse(text)
+	now := s.Now()
+	switch {
+	case err != nil:
+		return due, fault("/schedule", "invalid_schedule", "schedule "+err.Error())
+	case due.Before(now.Add(s.Lead)):
+		return due, fault("/schedule", "schedule_too_soon", fmt.Sprintf("schedule must be at least %v in the future", lead(s.Lead)))
+	case due.After(now.AddDate(1, 0, 0)):
+		return due, fault("/schedule", "schedule_too_far", "schedule must be at most a year in the future")
+	}
+	return due, nil
+}
+
+func lead(d time.Duration) string {
+	if d%time.Minute == 0 {
+		return strconv.Itoa(int(d/time.Minute)) + " minutes"
+	}
+	return strconv.Itoa(int(d/time.Second)) + " seconds"
+}
+
+// choose returns the batch that the client names, by the name it gave it or by
+// the batchId that stands in the campaign.
+func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
+	b, ok := c.Find(campaign.BatchID(name))
+	if !ok {
+		b, ok = c.Find(name)
+	}
+	switch {
+	case !ok:
+		return b, &gateway.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+	case !c.CancelledAt.IsZero():
+		return b, refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+	}
+	return b, nil
+}
+
+// move moves the batch and makes its new trigger. Should this call die between
+// the two, sweep releases the batch.
+func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) error {
+	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
+		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
+	}
+	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
+	if err != nil {
+		return fmt.Errorf("reschedule: %w", err)
+	}
+	if !moved {
+		if err := s.judgeUnmoved(ctx, b, due); err != nil {
+			return err
+		}
+	}
+	b.Due, b.Scheduled = due, true
+	if err := s.Handoff.HandOff(ctx, b); err != nil {
+		slog.WarnContext(ctx, "a batch could not be handed off again, sweep will release it", "batch_id", b.BatchID, "error", err)
+	}
+	return nil
+}
+
+// judgeUnmoved tells why a batch was not as it was read: it was released, or
+// cancelled, or moved by another call, or by this one whose answer was lost.
+func (s *Service) judgeUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
+	now, err := s.Store.Batch(ctx, b.BatchRef)
+	switch {
+	case err != nil:
+		return fmt.Errorf("reschedule: %w", err)
+	case now.State == campaign.BatchCancelled:
+		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+	case now.State != campaign.BatchPending:
+		return refuse(http.StatusConflict, "/batch", "batch_released", "the sending of the batch has begun already")
+	case now.Due.UnixMilli() == due.UnixMilli():
+		return nil
+	}
+	return &gateway.Problem{
+		Status: http.StatusServiceUnavailable, Code: "try_again",
+		Detail: "another call moved the batch at the same time: repeat this one", Header: http.Header{"Retry-After": {"1"}},
+	}
+}

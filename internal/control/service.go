@@ -1,0 +1,154 @@
+// Package control cancels campaigns and gives batches another time.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+)
+
+// Tokens tells whose a request's access token is.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Store keeps campaigns.
+type Store interface {
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
+}
+
+// Queue takes the tasks of cancelling and revoking.
+type Queue interface {
+	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
+}
+
+// Handoff passes a batch on to be released when it is due.
+type Handoff interface {
+	HandOff(ctx context.Context, b campaign.Batch) error
+}
+
+// Service answers the requests that control a campaign.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Queue   Queue
+	Handoff Handoff
+	Now     func() time.Time
+	BaseURL string        // configured address of the service, or ""
+	Lead    time.Duration // a schedule is at least this far ahead
+	// Grace is how long after its due time an unreleased batch is left to the
+	// hand-off before sweep takes care of it.
+	Grace time.Duration
+}
+
+// Register adds the service's routes to the mux.
+func (s *Service) Register(mux *http.ServeMux) {
+	const path = "POST /api/v1/external/campaigns/{campaignId}"
+	mux.Handle(path+"/cancel", gateway.HandlerFunc(s.ServeCancel))
+	mux.Handle(path+"/reschedule", gateway.HandlerFunc(s.ServeReschedule))
+}
+
+// tenant authorizes a request.
+func (s *Service) tenant(r *http.Request) (string, error) {
+	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	return claims.Tenant, err
+}
+
+// find reads the campaign of the tenant that the request's path names.
+func (s *Service) find(r *http.Request, tenant string) (campaign.Campaign, error) {
+	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+	if !ok {
+		return campaign.Campaign{}, noCampaign()
+	}
+	c, err := s.Store.Campaign(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Campaign{}, noCampaign()
+	}
+	if err != nil {
+		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
+	}
+	return c, nil
+}
+
+func noCampaign() *gateway.Problem {
+	return &gateway.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+}
+
+type cancelAnswer struct {
+	CampaignID string `json:"campaignId"`
+	Status     string `json:"status"`
+	Revoke     bool   `json:"revoke"`
+}
+
+// ServeCancel begins the cancelling of a campaign. From its answer on no batch
+// that had to wait for its time is sent; a Canceller does the rest.
+func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
+	tenant, err := s.tenant(r)
+	if err != nil {
+		return err
+	}
+	revoke, err := revokeOf(r)
+	if err != nil {
+		return err
+	}
+	c, err := s.find(r, tenant)
+	if err != nil {
+		return err
+	}
+	if c.Status() == campaign.StatusCompleted {
+		return &gateway.Problem{
+			Status: http.StatusConflict, Code: "campaign_completed",
+			Detail: "The campaign is completed: there is nothing left to cancel.",
+		}
+	}
+	if err := s.cancel(r.Context(), c.ID, revoke); err != nil {
+		return err
+	}
+	slog.InfoContext(r.Context(), "campaign cancelled", "tenant", tenant, "campaign_id", c.CampaignID, "revoke", revoke || c.Revoke)
+	gateway.WriteJSON(w, http.StatusAccepted, cancelAnswer{r.PathValue("campaignId"), "cancelling", revoke || c.Revoke})
+	return nil
+}
+
+func revokeOf(r *http.Request) (bool, error) {
+	switch r.URL.Query().Get("revoke") {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	}
+	return false, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_revoke", Detail: "revoke must be true or false."}
+}
+
+// cancel closes the campaign first: the batches that are read after that are all
+// it will ever have. The task does again what is done here, and all the rest,
+// should this call die.
+func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error {
+	at := s.Now()
+	if err := s.Store.CancelCampaign(ctx, id, at, revoke); err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}})
+	if err != nil {
+		return fmt.Errorf("write a task: %w", err)
+	}
+	if err := s.Queue.Send(ctx, id.Tenant, body, 0); err != nil {
+		return fmt.Errorf("queue the cancelling of campaign %s: %w", id.CampaignID, err)
+	}
+	c, err := s.Store.Campaign(ctx, id)
+	if err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	return cancelBatches(ctx, s.Store, c)
+}
