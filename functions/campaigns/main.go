@@ -1,31 +1,77 @@
-// Command campaigns is the Lambda function behind error files, the OpenAPI
-// document and whatever path the API does not have.
+// Command campaigns is the Lambda function that reads campaigns back and controls
+// them. It is behind error files, the OpenAPI document and whatever path the API
+// does not have, too.
 package main
 
 import (
 	"log/slog"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/apidoc"
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/errorfile"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/readback"
+	"campaign-dispatch/internal/schedule"
+	"campaign-dispatch/internal/signer"
 )
 
 func main() {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
-	client := s3.NewFromConfig(awsconf.FromEnv(), func(o *s3.Options) { o.UsePathStyle = awsconf.Local() })
-	files := &errorfile.Files{Blobs: &blob.Store{Client: client, Bucket: os.Getenv("BUCKET")}}
-	api := &apidoc.Service{BaseURL: os.Getenv("BASE_URL")}
+	cfg, base := awsconf.FromEnv(), os.Getenv("BASE_URL")
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
+		Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+	}
+	blobs := &blob.Store{
+		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+		Bucket: os.Getenv("BUCKET"),
+	}
+	tokens := &accesstoken.Live{
+		Verifier:    &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
+		Credentials: store,
+	}
+	queues := sqs.NewFromConfig(cfg)
+	controls := &control.Service{
+		Tokens: tokens, Store: store, Queue: &queue.Queue{Client: queues, URL: os.Getenv("REVOKE_QUEUE_URL")},
+		Handoff: handoff.Releaser{
+			Queue: &queue.Queue{Client: queues, URL: os.Getenv("RELEASE_QUEUE_URL")},
+			Schedules: &schedule.Scheduler{
+				Client: scheduler.NewFromConfig(cfg), Group: os.Getenv("SCHEDULE_GROUP"),
+				QueueARN: os.Getenv("RELEASE_QUEUE_ARN"), RoleARN: os.Getenv("SCHEDULE_ROLE_ARN"),
+			},
+		},
+		Now: time.Now, BaseURL: base,
+		Lead:  awsconf.Seconds("MIN_LEAD_SECONDS", 300),
+		Grace: min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
+	}
+	reads := &readback.Service{Tokens: tokens, Store: store, Blobs: blobs, BaseURL: base}
+	lambda.Start(gateway.Lambda(routes(reads, controls, &errorfile.Files{Blobs: blobs}, &apidoc.Service{BaseURL: base})))
+}
+
+func routes(reads *readback.Service, controls *control.Service, files *errorfile.Files, api *apidoc.Service) http.Handler {
 	unknown := gateway.HandlerFunc(api.ServeUnknown)
 	mux := http.NewServeMux()
+	reads.Register(mux)
+	controls.Register(mux)
+	mux.Handle("GET /api/v1/external/campaigns/dispatch", unknown) // no campaign of that name
 	mux.Handle("GET /api/v1/error-files/{name}", gateway.HandlerFunc(files.ServeFile))
 	mux.Handle("GET /api/v1/openapi.json", gateway.HandlerFunc(api.ServeDocument))
 	mux.Handle("/", unknown)
-	lambda.Start(gateway.Lambda(gateway.Exact(mux, unknown)))
+	return gateway.Exact(mux, unknown)
 }

@@ -19,10 +19,10 @@ func (c Change) Why() (code, reason string) {
 	switch c.Outcome {
 	case OutcomeSent, OutcomeDelivered, OutcomeRead:
 		return "", ""
+	case OutcomeRevoked:
+		return "revoked", reasonOf("revoked")
 	case OutcomeStopped:
 		code = "cancelled"
-	case OutcomeRevoked:
-		code = "revoked"
 	case OutcomeExpired:
 		code = "ttl_passed"
 	case OutcomeFailed:

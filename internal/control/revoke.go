@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,9 +62,9 @@ func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.Revo
 	return c.Tasks.Send(ctx, t.Tenant, body, revokeAgain)
 }
 
-// takeBack revokes messages of a frame and records those that it could. It tells
-// whether some have to be tried again. What the provider refuses to take back
-// stays as it is: it may have been delivered.
+// takeBack revokes messages of a frame, and tells whether some have to be tried
+// again. Nothing is recorded: the provider's answer says little, and its events
+// tell which messages it revoked and which were delivered before.
 func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, frame int, indexes []int) (left bool, err error) {
 	if len(indexes) == 0 {
 		return false, nil
@@ -77,27 +77,20 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, frame int, i
 	if err != nil {
 		return false, err
 	}
-	var mu sync.Mutex
-	var changes []campaign.Change
+	var again atomic.Bool
 	var calls errgroup.Group
 	calls.SetLimit(max(c.Concurrency, 1))
 	for _, index := range indexes {
 		calls.Go(func() error {
 			err := c.Provider.Revoke(ctx, channel.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone)
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeRevoked, Code: "revoked", At: c.Now()})
+			if retryable(err) {
+				again.Store(true)
 			}
-			left = left || retryable(err)
 			return nil
 		})
 	}
-	_ = calls.Wait()
-	if len(changes) == 0 {
-		return left, nil
-	}
-	return left, c.Recorder.Record(ctx, b, changes)
+	err = calls.Wait()
+	return again.Load(), err
 }
 
 func retryable(err error) bool {

@@ -1,0 +1,58 @@
+// Command revoke is the Lambda function behind the revoke queue: it does what the
+// cancelling of a campaign leaves to do.
+package main
+
+import (
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/ssmparam"
+)
+
+// concurrency is the number of messages that are revoked at once.
+const concurrency = 32
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	cfg := awsconf.FromEnv()
+	queues := sqs.NewFromConfig(cfg)
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+	}
+	blobs := &blob.Store{
+		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
+		Bucket: os.Getenv("BUCKET"),
+	}
+	canceller := &control.Canceller{
+		Books: store, Blobs: blobs,
+		Tasks: &queue.Queue{Client: queues, URL: os.Getenv("REVOKE_QUEUE_URL")},
+		Recorder: &outcome.Recorder{
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
+			SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+			Now:        time.Now,
+		},
+		Provider: &rcs.Client{
+			URL: os.Getenv("RCS_URL"), Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)},
+			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
+		},
+		Concurrency: concurrency,
+		Now:         time.Now,
+	}
+	lambda.Start(inbox.Of(canceller.Handle))
+}
