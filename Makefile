@@ -32,7 +32,7 @@ BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
 	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
@@ -79,7 +79,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke endpoint pause resume redrive list
+.PHONY: tenant agent template credential rotate revoke endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive list
 tenant: ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -94,11 +94,21 @@ revoke: ## end a credential at once: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
 endpoint: ## register an address for webhooks: TENANT=id URL= KINDS=
 	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)
+rotate-endpoint: ## give an endpoint a new signing secret: TENANT=id ENDPOINT=id KEEP=24h
+	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) rotate-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT) $(call flag,--keep,KEEP)
+enable-endpoint: ## switch an endpoint on again, and post what waited: TENANT=id ENDPOINT=id
+	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) enable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
+disable-endpoint: ## switch an endpoint off: TENANT=id ENDPOINT=id
+	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) disable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
+resend: ## try webhooks again that were given up: TENANT=id ENDPOINT=id
+	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) resend $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
+failures: ## show an endpoint's last failures: TENANT=id ENDPOINT=id
+	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) failures $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 pause: ## stop sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
 resume: ## go on sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) resume $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
-redrive: ## put dead letters back on their queues: QUEUE=release or send
+redrive: ## put dead letters back on their queues: QUEUE=release, send, events, notify or revoke
 	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
 list: ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)

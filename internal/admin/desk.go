@@ -47,6 +47,7 @@ type Store interface {
 	templateStore
 	credentialStore
 	endpointStore
+	noticeStore
 	pauseStore
 }
 
@@ -70,6 +71,17 @@ type credentialStore interface {
 
 type endpointStore interface {
 	SaveEndpoint(ctx context.Context, e campaign.Endpoint) error
+	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
+	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
+	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
+	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+}
+
+type noticeStore interface {
+	DeadNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)
+	SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error)
 }
 
 type pauseStore interface {

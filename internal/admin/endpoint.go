@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/netguard"
@@ -54,6 +55,125 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 		Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret),
 	}
 	return e, d.Store.SaveEndpoint(ctx, e)
+}
+
+// RotatedEndpoint is an endpoint's new signing secret.
+type RotatedEndpoint struct {
+	ID            string
+	Secret        string    // shown this once
+	PreviousUntil time.Time // until then the secret before signs too
+}
+
+// RotateEndpoint gives an endpoint a new signing secret. Webhooks carry the
+// signatures of both for keep longer, MaxKeep at most.
+func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (RotatedEndpoint, error) {
+	if keep < 0 || keep > MaxKeep {
+		return RotatedEndpoint{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+	}
+	secret, err := d.random(32)
+	if err != nil {
+		return RotatedEndpoint{}, err
+	}
+	r := RotatedEndpoint{
+		ID: id, Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret), PreviousUntil: d.Now().Add(keep),
+	}
+	err = d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
+	if errors.Is(err, campaign.ErrNotFound) {
+		err = noEndpoint(tenant, id)
+	}
+	return r, err
+}
+
+// DisableEndpoint switches an endpoint off: it is owed nothing new, and what it
+// was owed waits.
+func (d *Desk) DisableEndpoint(ctx context.Context, tenant, id string) error {
+	return d.switchEndpoint(ctx, tenant, id, "operator")
+}
+
+// EnableEndpoint switches an endpoint on, whoever switched it off. What waited
+// for it is posted within some minutes.
+func (d *Desk) EnableEndpoint(ctx context.Context, tenant, id string) error {
+	if err := d.switchEndpoint(ctx, tenant, id, ""); err != nil {
+		return err
+	}
+	for range maxRaces {
+		c, err := d.Store.Circuit(ctx, tenant, id)
+		if err != nil {
+			return err
+		}
+		c.Closing, c.Drained, c.Probes, c.Next = true, false, 0, d.Now()
+		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
+			return err
+		}
+	}
+	return fmt.Errorf("enable endpoint %s: %w", id, campaign.ErrLostRace)
+}
+
+// maxRaces is how often a circuit that changes meanwhile is read again.
+const maxRaces = 20
+
+func (d *Desk) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
+	ok, err := d.Store.SwitchEndpoint(ctx, tenant, id, offReason)
+	if err == nil && !ok {
+		err = noEndpoint(tenant, id)
+	}
+	return err
+}
+
+func noEndpoint(tenant, id string) error {
+	return missing(fmt.Sprintf("tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id)))
+}
+
+// perResend is how many dead notices are looked up at once.
+const perResend = 100
+
+// ResendDead lets what was given up of an endpoint's webhooks be tried again from
+// the start, within a minute or two, and returns how many notices it was, after
+// an error too. A notice is some webhooks of one batch.
+func (d *Desk) ResendDead(ctx context.Context, tenant, id string) (int, error) {
+	e, err := d.Store.Endpoint(ctx, tenant, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return 0, noEndpoint(tenant, id)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if e.Off() {
+		return 0, fmt.Errorf("endpoint %s is switched off: enable it first", id)
+	}
+	for total := 0; ; {
+		tasks, err := d.Store.DeadNotices(ctx, tenant, id, perResend)
+		if err != nil {
+			return total, err
+		}
+		found := 0
+		for _, t := range tasks {
+			ok, err := d.revive(ctx, t)
+			if err != nil {
+				return total + found, err
+			}
+			if ok {
+				found++
+			}
+		}
+		if total += found; found == 0 {
+			return total, nil
+		}
+	}
+}
+
+// revive tells whether the notice was dead.
+func (d *Desk) revive(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+	read, err := d.Store.Notice(ctx, t)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Dead {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	alive := read
+	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
+	return d.Store.SaveNotice(ctx, read, alive)
 }
 
 // checkAddress judges an endpoint's address. What it says never repeats the

@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -109,4 +111,85 @@ func TestCreateEndpointRefuses(t *testing.T) {
 	refused(t, err, `no kind "delivered"`)
 	_, err = b.CreateEndpoint(t.Context(), randomID(), "https://example.com", nil)
 	refused(t, err, "does not exist")
+}
+
+func TestRotateEndpoint(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rotated, err := b.RotateEndpoint(ctx, b.tenant, made.ID, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := made
+	want.Secret, want.PreviousSecret, want.PreviousUntil = rotated.Secret, made.Secret, now.Add(time.Hour)
+	kept, err := b.store.Endpoint(ctx, b.tenant, made.ID)
+	if diff := cmp.Diff(want, kept, cmpopts.EquateEmpty()); diff != "" || err != nil || rotated.Secret == made.Secret {
+		t.Errorf("endpoint %v (-want +got):\n%s", err, diff)
+	}
+	_, err = b.RotateEndpoint(ctx, b.tenant, made.ID, -time.Second)
+	refused(t, err, "cannot be kept")
+	_, err = b.RotateEndpoint(ctx, b.tenant, "nobody", 0)
+	refused(t, err, "no endpoint")
+}
+
+func TestSwitchEndpoint(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	off, err := b.store.Endpoint(ctx, b.tenant, made.ID)
+	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
+		t.Errorf("endpoint %+v, %v; want it off and owed nothing", off, err)
+	}
+	_, err = b.ResendDead(ctx, b.tenant, made.ID)
+	refused(t, err, "enable it first")
+	for range 2 {
+		if err := b.EnableEndpoint(ctx, b.tenant, made.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on, err := b.store.Endpoint(ctx, b.tenant, made.ID)
+	if diff := cmp.Diff(made, on, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("endpoint %v (-want +got):\n%s", err, diff)
+	}
+	refused(t, b.EnableEndpoint(ctx, b.tenant, "nobody"), "no endpoint")
+	refused(t, b.DisableEndpoint(ctx, randomID(), made.ID), "no endpoint")
+	_, err = b.ResendDead(ctx, b.tenant, "nobody")
+	refused(t, err, "no endpoint")
+}
+
+func TestResendDead(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := campaign.Notice{
+		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
+	}
+	if err := b.store.AddNotices(ctx, []campaign.Notice{dead}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 1 || err != nil {
+		t.Errorf("resent %d, %v; want 1", n, err)
+	}
+	want := dead
+	want.Dead, want.Attempt = false, 0
+	got, err := b.store.Notice(ctx, dead.Task())
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("notice %v (-want +got):\n%s", err, diff)
+	}
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 0 || err != nil {
+		t.Errorf("resent %d once more, %v", n, err)
+	}
 }

@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,15 +44,8 @@ type data struct {
 
 const instant = "2006-01-02T15:04:05.000Z"
 
-// webhookID is the same for the same kind of news of the same subject, however
-// often it is posted and to whichever endpoint.
-func webhookID(subject string, kind campaign.Kind) string {
-	sum := sha256.Sum256([]byte(subject + " " + string(kind)))
-	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
-}
-
 func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d data) (letter, error) {
-	l := letter{position: position, id: webhookID(subject, kind), kind: kind, messageID: d.MessageID}
+	l := letter{position: position, id: campaign.WebhookID(subject, kind), kind: kind, messageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)
 	body, err := json.Marshal(document{ID: l.id, Type: kind, Timestamp: d.OccurredAt, Data: d})
 	l.body = body
@@ -89,10 +80,7 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 		if d.UID, d.Phone, err = contact(frames, c.Index); err != nil {
 			return nil, err
 		}
-		if kind := c.Outcome.Kind(); kind == campaign.KindFailed || kind == campaign.KindExpired {
-			d.Code = codeOf(c)
-			d.Reason = Reason(d.Code)
-		}
+		d.Code, d.Reason = c.Why()
 		l, err := newLetter(p, d.MessageID, c.Outcome.Kind(), c.At, d)
 		if err != nil {
 			return nil, fmt.Errorf("write a webhook: %w", err)
@@ -100,24 +88,6 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 		letters = append(letters, l)
 	}
 	return letters, nil
-}
-
-// codeOf returns why a message failed or expired. Whoever records an outcome may
-// leave out what the outcome itself says.
-func codeOf(c campaign.Change) string {
-	if c.Code != "" {
-		return c.Code
-	}
-	switch c.Outcome {
-	case campaign.OutcomeStopped:
-		return "cancelled"
-	case campaign.OutcomeRevoked:
-		return "revoked"
-	case campaign.OutcomeExpired:
-		return "ttl_passed"
-	case campaign.OutcomeFailed, campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead:
-	}
-	return "failed"
 }
 
 // owed returns the positions within the page that the endpoint is owed still.

@@ -23,6 +23,11 @@ func commands() []command {
 		{name: "rotate", summary: "give a credential a new secret", prepare: rotateCommand},
 		{name: "revoke", summary: "end a credential at once and for good", prepare: revokeCommand},
 		{name: "endpoint", summary: "register a tenant's address for webhooks", prepare: endpointCommand},
+		{name: "rotate-endpoint", summary: "give an endpoint a new signing secret", prepare: rotateEndpointCommand},
+		{name: "enable-endpoint", summary: "switch an endpoint on again, and post what waited", prepare: enableEndpointCommand},
+		{name: "disable-endpoint", summary: "switch an endpoint off", prepare: disableEndpointCommand},
+		{name: "resend", summary: "try the webhooks again that were given up", prepare: resendCommand, endless: true},
+		{name: "failures", summary: "show an endpoint's last failures", prepare: failuresCommand},
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
@@ -212,39 +217,6 @@ func revokeCommand(flags *flag.FlagSet) action {
 			Next:  s.next("credential --tenant TENANT") + " makes another",
 		}, nil
 	}
-}
-
-func endpointCommand(flags *flag.FlagSet) action {
-	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
-	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
-	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all)")
-	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := required("--tenant", *tenant); err != nil {
-			return answer{}, err
-		}
-		if err := required("--url", *url); err != nil {
-			return answer{}, err
-		}
-		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, split(*kinds))
-		if err != nil {
-			return answer{}, err
-		}
-		return answer{
-			Lines: []string{
-				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
-				"secret:\t" + e.Secret + "\t(shown this once: keep it now)",
-			},
-			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
-			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
-		}, nil
-	}
-}
-
-func kindNames(kinds []string) string {
-	if len(kinds) == 0 {
-		return "all kinds of events"
-	}
-	return strings.Join(kinds, ", ")
 }
 
 // split returns the names of a list with commas.

@@ -85,7 +85,11 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		})
 	}
 	for _, endpoint := range endpoints {
-		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}})
+		health, err := s.health(ctx, endpoint)
+		if err != nil {
+			return answer{}, err
+		}
+		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}, {"status", health}})
 	}
 	next := s.next("credential --tenant "+id) + " makes a credential"
 	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil

@@ -110,6 +110,19 @@ func TestATenantFromNothingToItsCredential(t *testing.T) {
 	}
 	endpoint := c.ok("endpoint", "--tenant", id, "--url", "https://example.com/hook", "--kinds", "message.sent, message.failed")
 	c.ok("revoke", "--client-id", client)
+	endpointID, _ := endpoint["id"].(string)
+	on := func(command string) map[string]any { return c.ok(command, "--tenant", id, "--id", endpointID) }
+	if next := on("rotate-endpoint"); next["secret"] == endpoint["secret"] || next["secret"] == "" {
+		t.Error("the endpoint's secret did not change")
+	}
+	on("disable-endpoint")
+	on("enable-endpoint")
+	if resent := on("resend"); resent["notices"] != 0.0 {
+		t.Errorf("resent %v, want nothing", resent["notices"])
+	}
+	if failures := on("failures"); !cmp.Equal(failures["failures"], []any{}) {
+		t.Errorf("failures %v, want none", failures["failures"])
+	}
 
 	list := c.ok("list", "--tenant", id)
 	credentials, _ := list["credentials"].([]any)
@@ -120,7 +133,7 @@ func TestATenantFromNothingToItsCredential(t *testing.T) {
 	want := map[string]any{
 		"tenants":   []any{map[string]any{"id": id, "name": "Acme", "agentId": id + "_agent"}},
 		"templates": []any{map[string]any{"id": uuid, "name": "Oi", "version": 2.0}},
-		"endpoints": []any{map[string]any{"id": endpoint["id"], "url": "https://example.com/hook", "kinds": "message.failed, message.sent"}},
+		"endpoints": []any{map[string]any{"id": endpoint["id"], "url": "https://example.com/hook", "kinds": "message.failed, message.sent", "status": "on"}},
 	}
 	delete(list, "credentials")
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -227,7 +240,7 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"pause nobody":      {"pause", 2, "exactly one"},
 		"pause two":         {"pause --all --tenant a", 2, "exactly one"},
 		"resume nobody":     {"resume --agent=", 2, "exactly one"},
-		"queue":             {"redrive --queue notify", 2, "release or send"},
+		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify or revoke"},
 		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "keep"},
 		"bad id":            {"tenant --id A_B", 1, "lower-case"},
 		"no agent":          {"tenant --id new-one", 1, "needs an agent"},
@@ -332,8 +345,9 @@ func TestRedrive(t *testing.T) {
 	config := c.env.AWS()
 	config.HTTPClient = awsconf.HTTPClient()
 	client := sqs.NewFromConfig(config)
-	for _, key := range []string{"RELEASE_QUEUE_URL", "RELEASE_DEAD_LETTERS_URL", "SEND_QUEUE_URL", "SEND_DEAD_LETTERS_URL"} {
-		c.env[key] = newQueue(t, client)
+	for _, name := range queues() {
+		prefix := strings.ToUpper(name)
+		c.env[prefix+"_QUEUE_URL"], c.env[prefix+"_DEAD_LETTERS_URL"] = newQueue(t, client), newQueue(t, client)
 	}
 	for _, dead := range []string{"RELEASE_DEAD_LETTERS_URL", "SEND_DEAD_LETTERS_URL", "SEND_DEAD_LETTERS_URL"} {
 		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(c.env[dead]), MessageBody: aws.String("{}")}); err != nil {
@@ -343,8 +357,9 @@ func TestRedrive(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"moved": map[string]any{"release": 1.0}}, c.ok("redrive", "--queue", "release")); diff != "" {
 		t.Errorf("release (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"moved": map[string]any{"release": 0.0, "send": 2.0}}, c.ok("redrive")); diff != "" {
-		t.Errorf("both (-want +got):\n%s", diff)
+	moved := map[string]any{"release": 0.0, "send": 2.0, "events": 0.0, "notify": 0.0, "revoke": 0.0}
+	if diff := cmp.Diff(map[string]any{"moved": moved}, c.ok("redrive")); diff != "" {
+		t.Errorf("all (-want +got):\n%s", diff)
 	}
 	if got := c.run("redrive", "--queue", "send"); !strings.Contains(got.stdout, "send queue: 0 dead letters put back") {
 		t.Errorf("for a person: %+v", got)

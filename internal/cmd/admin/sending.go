@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/admin"
@@ -77,15 +78,14 @@ func subjectFlag(s admin.Subject) string {
 }
 
 func redriveCommand(flags *flag.FlagSet) action {
-	only := flags.String("queue", "", "`NAME` of the queue whose dead letters go back: release or send (default: both)")
+	only := flags.String("queue", "", "`NAME` of the queue whose dead letters go back: "+queueNames()+" (default: all)")
 	return func(ctx context.Context, s *stack) (answer, error) {
-		queues := []string{"release", "send"}
-		switch *only {
-		case "":
-		case "release", "send":
+		queues := queues()
+		if *only != "" && !slices.Contains(queues, *only) {
+			return answer{}, usageError{fmt.Errorf("there is no queue %q: it is %s", *only, queueNames())}
+		}
+		if *only != "" {
 			queues = []string{*only}
-		default:
-			return answer{}, usageError{fmt.Errorf("there is no queue %q: it is release or send", *only)}
 		}
 		result := answer{Next: s.next("list") + " shows whether sending is paused"}
 		counts := map[string]int{}
@@ -100,6 +100,14 @@ func redriveCommand(flags *flag.FlagSet) action {
 		result.Data = map[string]any{"moved": counts}
 		return result, nil
 	}
+}
+
+// queues are the queues that have dead letters.
+func queues() []string { return []string{"release", "send", "events", "notify", "revoke"} }
+
+func queueNames() string {
+	names := queues()
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // everyMoved is how many letters are moved between two lines of progress.

@@ -149,6 +149,9 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
+		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
+		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
+		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
 	}
 	return func(key string) string {
 		if key == "STACK_NAME" {

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+)
+
+func endpointCommand(flags *flag.FlagSet) action {
+	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
+	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", *tenant); err != nil {
+			return answer{}, err
+		}
+		if err := required("--url", *url); err != nil {
+			return answer{}, err
+		}
+		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, split(*kinds))
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{
+				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
+				"secret:\t" + e.Secret + "\t(shown this once: keep it now)",
+			},
+			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
+			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
+		}, nil
+	}
+}
+
+func kindNames(kinds []string) string {
+	if len(kinds) == 0 {
+		return "all kinds of events"
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// endpointFlags declares the flags that name an endpoint.
+func endpointFlags(flags *flag.FlagSet) (tenant, id *string, check func() error) {
+	tenant = flags.String("tenant", "", "`ID` of the tenant (required)")
+	id = flags.String("id", "", "`ID` of the endpoint (required)")
+	return tenant, id, func() error {
+		if err := required("--tenant", *tenant); err != nil {
+			return err
+		}
+		return required("--id", *id)
+	}
+}
+
+func rotateEndpointCommand(flags *flag.FlagSet) action {
+	tenant, id, check := endpointFlags(flags)
+	keep := flags.Duration("keep", 24*time.Hour, "`TIME` for which the previous secret signs too, like 0s, 30m or 24h")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		r, err := s.desk.RotateEndpoint(ctx, *tenant, *id, *keep)
+		if err != nil {
+			return answer{}, err
+		}
+		until := instant(r.PreviousUntil)
+		return answer{
+			Lines: []string{
+				"endpoint:\t" + r.ID,
+				"secret:\t" + r.Secret + "\t(shown this once: keep it now)",
+				"the previous secret signs too until " + until,
+			},
+			Data: map[string]any{"id": r.ID, "secret": r.Secret, "previousUntil": until},
+			Next: "give the receiver its new secret before " + until,
+		}, nil
+	}
+}
+
+func enableEndpointCommand(flags *flag.FlagSet) action {
+	tenant, id, check := endpointFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.EnableEndpoint(ctx, *tenant, *id); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"endpoint " + *id + " is on: what waited for it is posted within some minutes"},
+			Data:  map[string]any{"id": *id, "enabled": true},
+			Next:  s.next("resend --tenant "+*tenant+" --id "+*id) + " tries again what was given up",
+		}, nil
+	}
+}
+
+func disableEndpointCommand(flags *flag.FlagSet) action {
+	tenant, id, check := endpointFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.DisableEndpoint(ctx, *tenant, *id); err != nil {
+			return answer{}, err
+		}
+		return answer{
+			Lines: []string{"endpoint " + *id + " is off: nothing new is owed to it, and what it was owed waits"},
+			Data:  map[string]any{"id": *id, "enabled": false},
+			Next:  s.next("enable-endpoint --tenant "+*tenant+" --id "+*id) + " switches it on again",
+		}, nil
+	}
+}
+
+func resendCommand(flags *flag.FlagSet) action {
+	tenant, id, check := endpointFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		n, err := s.desk.ResendDead(ctx, *tenant, *id)
+		if err != nil {
+			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
+		}
+		return answer{
+			Lines: []string{fmt.Sprintf("%d notices of webhooks that were given up are tried again, within a minute or two", n)},
+			Data:  map[string]any{"id": *id, "notices": n},
+			Next:  s.next("failures --tenant "+*tenant+" --id "+*id) + " shows what fails",
+		}, nil
+	}
+}
+
+// maxFailures is how many failures are shown.
+const maxFailures = 100
+
+func failuresCommand(flags *flag.FlagSet) action {
+	tenant, id, check := endpointFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		found, err := s.store.Failures(ctx, *tenant, *id, maxFailures)
+		if err != nil {
+			return answer{}, err
+		}
+		var failures section
+		for _, f := range found {
+			failures.add(row{
+				{"at", instant(f.At)}, {"code", f.Code}, {"kind", f.Kind}, {"webhookId", f.WebhookID},
+				{"messageId", f.MessageID}, {"attempt", f.Attempt},
+			})
+		}
+		return sections(s.next("list --tenant "+*tenant)+" shows how its endpoints fare", named{"failures", failures}), nil
+	}
+}
+
+// health says how an endpoint fares, in a word or two.
+func (s *stack) health(ctx context.Context, e campaign.Endpoint) (string, error) {
+	if e.Off() {
+		return "off since " + instant(e.OffAt) + ": " + e.OffReason, nil
+	}
+	c, err := s.store.Circuit(ctx, e.Tenant, e.ID)
+	if err != nil || !c.Open() {
+		return "on", err
+	}
+	return fmt.Sprintf("failing since %s, next probe %s", instant(c.Since), instant(c.Next)), nil
+}
