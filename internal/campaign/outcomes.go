@@ -50,7 +50,6 @@ func (h Head) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
 
 // FrameState is what the books say of one frame.
 type FrameState struct {
-	Ordinal  int             // of the last page of the log that changed it, 0 for none
 	Outcomes map[int]Outcome // by index within the batch, where there is one
 }
 
@@ -58,6 +57,7 @@ type FrameState struct {
 type Books struct {
 	Head   Head
 	Frames map[int]FrameState
+	States []byte // the outcomes of all messages, as the store keeps them
 }
 
 // Outcome returns the outcome of the message at index, whose frame must have

@@ -17,7 +17,7 @@ import (
 func newBatch(tenant string, state campaign.BatchState, due, check time.Time) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: newKey().MessageID(0)}, BatchID: campaign.BatchID(rand.Text())},
-		Key:      newKey(), Offsets: []int{0}, AcceptedAt: later, Due: due, NextCheck: check, State: state,
+		Ordinal:  1, Key: newKey(), Offsets: []int{0}, AcceptedAt: later, Due: due, NextCheck: check, State: state,
 	}
 }
 

@@ -70,8 +70,7 @@ func templateVersionKey(id string, version int) Item {
 	return Item{"pk": text("T#" + id), "sk": text(fmt.Sprintf("V#%06d", version))}
 }
 
-// outcomeKey is the key of a row of a batch's outcomes: HEAD, STATE#frame or
-// LOG#ordinal.
+// outcomeKey is the key of a row of a batch's outcomes: HEAD or LOG#ordinal.
 func outcomeKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text("B#" + key.String()), "sk": text(sk)}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,36 +19,23 @@ import (
 
 const headSK = "HEAD"
 
-func stateSK(frame int) string { return fmt.Sprintf("STATE#%03d", frame) }
-
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%06d", ordinal) }
 
-// outcomePrefix begins the name of each attribute that belongs to an outcome: in
-// a HEAD row the number of its messages, in a STATE row the set of the indexes
-// within the frame that reached it.
+// outcomePrefix begins the name of each attribute of a HEAD row that counts the
+// messages which have an outcome.
 const outcomePrefix = "o_"
 
 // Books reads the head and the given frames of a batch's books consistently.
-// The rows may be of different moments: Enter notices that.
 func (s *Store) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
-	keys := map[string]rowKey{headSK: {s.Campaigns, outcomeKey(key, headSK)}}
-	for _, f := range frames {
-		keys[stateSK(f)] = rowKey{s.Campaigns, outcomeKey(key, stateSK(f))}
-	}
-	rows, err := s.batchGet(ctx, keys)
-	if err != nil {
+	row, err := s.get(ctx, outcomeKey(key, headSK))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", key, err)
 	}
 	books := campaign.Books{
-		Head:   readHead(rows[keys[headSK].id()]),
-		Frames: make(map[int]campaign.FrameState, len(frames)),
+		Head: readHead(row), Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
 	}
 	for _, f := range frames {
-		state, err := readState(f, rows[keys[stateSK(f)].id()])
-		if err != nil {
-			return campaign.Books{}, fmt.Errorf("read frame %d of batch %s: %w", f, key, err)
-		}
-		books.Frames[f] = state
+		books.Frames[f] = readFrame(books.States, f)
 	}
 	return books, nil
 }
@@ -67,32 +54,8 @@ func readHead(row Item) campaign.Head {
 	return head
 }
 
-// readState reads a STATE row. A message stands in the set of each outcome that
-// it had; the one that supersedes the others is the one it has.
-func readState(frame int, row Item) (campaign.FrameState, error) {
-	state := campaign.FrameState{Ordinal: int(getNumber(row, "ordinal")), Outcomes: map[int]campaign.Outcome{}}
-	for name, value := range row {
-		outcome, ok := strings.CutPrefix(name, outcomePrefix)
-		set, isSet := value.(*types.AttributeValueMemberNS)
-		if !ok || !isSet {
-			continue
-		}
-		for _, member := range set.Value {
-			n, err := strconv.Atoi(member)
-			if err != nil {
-				return state, fmt.Errorf("read an index: %w", err)
-			}
-			index := frame*campaign.FrameSize + n
-			if o := campaign.Outcome(outcome); o.Supersedes(state.Outcomes[index]) {
-				state.Outcomes[index] = o
-			}
-		}
-	}
-	return state, nil
-}
-
 // Enter writes the news, which books.News returned, into a batch's books: the
-// log, the head and the frames change together or not at all, and with them come
+// log and the head with the states change together or not at all, and with them come
 // the notices of what each of the endpoints is owed of it, to be looked at by
 // sweep at the time check, which are returned. All has to fit one transaction:
 // see MaxNews. The error wraps campaign.ErrLostRace where the books are no longer
@@ -101,7 +64,7 @@ func readState(frame int, row Item) (campaign.FrameState, error) {
 func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := books.HeadAfter(news, len(pages))
-	items := []types.TransactWriteItem{s.headWrite(b, books.Head, head)}
+	items := []types.TransactWriteItem{s.headWrite(b, books, head, news)}
 	var notices []campaign.Notice
 	first := books.Head.Sequence + 1
 	for i, page := range pages {
@@ -117,13 +80,6 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	for _, n := range notices {
 		items = append(items, s.put(noticeRow(n)))
 	}
-	byFrame := map[int][]campaign.Change{}
-	for _, c := range news {
-		byFrame[c.Index/campaign.FrameSize] = append(byFrame[c.Index/campaign.FrameSize], c)
-	}
-	for _, frame := range slices.Sorted(maps.Keys(byFrame)) {
-		items = append(items, s.stateWrite(b.Key, frame, books.Frames[frame].Ordinal, head.Ordinal, byFrame[frame]))
-	}
 	reasons, err := s.transact(ctx, items, newToken())
 	if err == nil && len(reasons) > 0 {
 		err = campaign.ErrLostRace
@@ -138,19 +94,18 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 const maxItems = 100
 
 // MaxNews is how many changes Enter takes at once for so many endpoints, of
-// which there may be 78 at most.
-func MaxNews(endpoints int) int {
-	const headAndFrames = 1 + campaign.MaxMessages/campaign.FrameSize
-	return max(1, (maxItems-headAndFrames)/(1+endpoints)) * maxPage
-}
+// which there may be 98 at most.
+func MaxNews(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
 }
 
 // headWrite replaces a HEAD row that is still as it was read. The row names its
-// batch, so that what finds it by a message's id finds the batch.
-func (s *Store) headWrite(b campaign.Batch, old, head campaign.Head) types.TransactWriteItem {
+// batch, so that what finds it by a message's id finds the batch, and holds the
+// states of all messages: one row of a kilobyte costs far less to write than a
+// row for each frame that a group of events happens to touch.
+func (s *Store) headWrite(b campaign.Batch, old campaign.Books, head campaign.Head, news []campaign.Change) types.TransactWriteItem {
 	row := outcomeKey(b.Key, headSK)
 	row["tenant"] = text(b.Tenant)
 	row["campaignId"] = text(b.CampaignID)
@@ -158,17 +113,18 @@ func (s *Store) headWrite(b campaign.Batch, old, head campaign.Head) types.Trans
 	row["accepted"] = number(b.Accepted)
 	row["ordinal"] = number(head.Ordinal)
 	row["sequence"] = number(head.Sequence)
+	row["states"] = bytesOf(withStates(old.States, b.Accepted, news))
 	for outcome, n := range head.Counts {
 		row[outcomePrefix+string(outcome)] = number(n)
 	}
-	if old.Ordinal == 0 {
+	if old.Head.Ordinal == 0 {
 		return s.putNew(row)
 	}
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName: &s.Campaigns, Item: row,
 		ConditionExpression:       aws.String("#ordinal = :old"),
 		ExpressionAttributeNames:  map[string]string{"#ordinal": "ordinal"},
-		ExpressionAttributeValues: Item{":old": number(old.Ordinal)},
+		ExpressionAttributeValues: Item{":old": number(old.Head.Ordinal)},
 	}}
 }
 
@@ -179,33 +135,6 @@ func logRow(key campaign.BatchKey, ordinal, first int, page []campaign.Change) I
 	row["first"] = number(first)
 	row["changes"] = bytesOf(packChanges(page))
 	return row
-}
-
-// stateWrite adds indexes to the sets of a STATE row whose last change was at
-// the ordinal old, 0 where there is no row yet.
-func (s *Store) stateWrite(key campaign.BatchKey, frame, old, ordinal int, changes []campaign.Change) types.TransactWriteItem {
-	sets := map[campaign.Outcome][]string{}
-	for _, c := range changes {
-		sets[c.Outcome] = append(sets[c.Outcome], strconv.Itoa(c.Index%campaign.FrameSize))
-	}
-	names := map[string]string{"#ordinal": "ordinal"}
-	values := Item{":ordinal": number(ordinal)}
-	var adds []string
-	for i, outcome := range slices.Sorted(maps.Keys(sets)) {
-		names[fmt.Sprint("#", i)] = outcomePrefix + string(outcome)
-		values[fmt.Sprint(":", i)] = &types.AttributeValueMemberNS{Value: sets[outcome]}
-		adds = append(adds, fmt.Sprintf("#%d :%d", i, i))
-	}
-	condition := "attribute_not_exists(pk)"
-	if old > 0 {
-		condition, values[":old"] = "#ordinal = :old", number(old)
-	}
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.Campaigns, Key: outcomeKey(key, stateSK(frame)),
-		UpdateExpression:         aws.String("SET #ordinal = :ordinal ADD " + strings.Join(adds, ", ")),
-		ConditionExpression:      &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}}
 }
 
 // Log returns the pages of a batch's log after the given ordinal, in order.

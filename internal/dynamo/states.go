@@ -1,0 +1,53 @@
+package dynamo
+
+import (
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// The states of a batch are three bits for each message, the lowest first: the
+// position of its outcome here, 0 for none.
+var stateOutcomes = [8]campaign.Outcome{
+	"", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead,
+	campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped,
+}
+
+const stateBits = 3
+
+// stateAt returns the state of the message at index, 0 beyond the end.
+func stateAt(states []byte, index int) (state int) {
+	for i := range stateBits {
+		bit := index*stateBits + i
+		if bit/8 < len(states) && states[bit/8]&(1<<(bit%8)) != 0 {
+			state |= 1 << i
+		}
+	}
+	return state
+}
+
+// withStates returns the states of so many messages once the news have changed
+// them. The states given stay as they are.
+func withStates(states []byte, messages int, news []campaign.Change) []byte {
+	next := make([]byte, max(len(states), (messages*stateBits+7)/8))
+	copy(next, states)
+	for _, c := range news {
+		state := slices.Index(stateOutcomes[:], c.Outcome)
+		for i := range stateBits {
+			bit := c.Index*stateBits + i
+			next[bit/8] &^= 1 << (bit % 8)
+			next[bit/8] |= byte(state>>i&1) << (bit % 8)
+		}
+	}
+	return next
+}
+
+func readFrame(states []byte, frame int) campaign.FrameState {
+	outcomes := map[int]campaign.Outcome{}
+	for index := frame * campaign.FrameSize; index < (frame+1)*campaign.FrameSize; index++ {
+		if state := stateAt(states, index); state > 0 {
+			outcomes[index] = stateOutcomes[state]
+		}
+	}
+	return campaign.FrameState{Outcomes: outcomes}
+}

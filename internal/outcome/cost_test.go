@@ -1,0 +1,206 @@
+package outcome_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	crand "crypto/rand"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// units counts the write units of DynamoDB calls: one for each kilobyte begun of
+// an item, two in a transaction, and one for each write of the sparse index.
+type units struct {
+	mu    sync.Mutex
+	total int
+}
+
+func (u *units) attach(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("units", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			u.count(in.Parameters)
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+	})
+}
+
+func (u *units) count(in any) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch in := in.(type) {
+	case *dynamodb.TransactWriteItemsInput:
+		for _, item := range in.TransactItems {
+			if item.Put != nil {
+				u.total += 2*kilobytes(item.Put.Item) + index(item.Put.Item)
+				continue
+			}
+			u.total += 2 // an update: of a batch's row or a counter, once in a batch's life
+		}
+	case *dynamodb.PutItemInput:
+		u.total += kilobytes(in.Item) + index(in.Item)
+	case *dynamodb.UpdateItemInput, *dynamodb.DeleteItemInput:
+		u.total += 2 // with the index
+	}
+}
+
+func index(item map[string]types.AttributeValue) int {
+	if item["due"] != nil {
+		return 1
+	}
+	return 0
+}
+
+func kilobytes(item map[string]types.AttributeValue) int {
+	bytes := 0
+	for name, value := range item {
+		bytes += len(name)
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			bytes += len(v.Value)
+		case *types.AttributeValueMemberN:
+			bytes += len(v.Value)/2 + 2
+		case *types.AttributeValueMemberB:
+			bytes += len(v.Value)
+		default:
+			bytes++
+		}
+	}
+	return (bytes + 1023) / 1024
+}
+
+type discard struct{}
+
+func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
+func (discard) Put(context.Context, string, []byte, string) error { return nil }
+func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
+
+// TestWriteUnits meters what it costs to record that messages were sent, were
+// delivered and were read, and to owe each of these changes to two endpoints and
+// to clear the debt. The events come in groups of 500 in any order, of one batch
+// or of four that are under way at once.
+func TestWriteUnits(t *testing.T) {
+	t.Parallel()
+	for name, batches := range map[string]int{"one batch": 1, "four batches at once": 4} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, meter := stackenv.Load(t), &units{}
+			store := &dynamo.Store{Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+			store.Client = dynamodb.NewFromConfig(env.AWS())
+			tenant := "tenant-" + crand.Text()
+			for _, id := range []string{"first", "second"} {
+				if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + id + crand.Text(), Tenant: tenant}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			accepted := accept(t, store, tenant, batches)
+			store.Client = dynamodb.NewFromConfig(env.AWS(), meter.attach)
+			recorder := &outcome.Recorder{
+				Store: store, Webhooks: store, Blobs: discard{}, Notify: clearing{store}, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			}
+			applier := &outcome.Applier{
+				Batches: store, Tenants: store, Contents: discard{}, Recorder: recorder, OptOuts: &optout.Book{Store: store, Now: time.Now},
+			}
+			for _, b := range accepted {
+				recordSent(t, recorder, b)
+			}
+			for _, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
+				applyShuffled(t, applier, accepted, kind)
+			}
+			messages := batches * campaign.MaxMessages
+			for _, b := range accepted {
+				if now, err := store.Batch(t.Context(), b.BatchRef); err != nil || now.State != campaign.BatchCompleted {
+					t.Errorf("the batch is %s, error %v", now.State, err)
+				}
+			}
+			perMessage := float64(meter.total) / float64(messages)
+			t.Logf("%.3f write units per message", perMessage)
+			if perMessage > 0.5 {
+				t.Errorf("%.3f write units per message, want 0.5 at most", perMessage)
+			}
+		})
+	}
+}
+
+func accept(t *testing.T, store *dynamo.Store, tenant string, batches int) (accepted []campaign.Batch) {
+	t.Helper()
+	for range batches {
+		b := campaign.Batch{
+			BatchRef: campaign.BatchRef{
+				ID:      campaign.ID{Tenant: tenant, CampaignID: "0198d3a0-0000-4000-8000-000000000000"[:24] + crand.Text()[:12]},
+				BatchID: campaign.BatchID(crand.Text()),
+			},
+			Accepted: campaign.MaxMessages, State: campaign.BatchSending, NextCheck: time.Now().Add(1000 * time.Hour),
+		}
+		_, _ = crand.Read(b.Key[:])
+		err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted = append(accepted, b)
+	}
+	return accepted
+}
+
+// recordSent records a batch's messages as sent, five frames at a time.
+func recordSent(t *testing.T, recorder *outcome.Recorder, b campaign.Batch) {
+	t.Helper()
+	for first := 0; first < b.Accepted; first += 500 {
+		var changes []campaign.Change
+		for i := first; i < first+500; i++ {
+			changes = append(changes, campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: time.Now(), First: true})
+		}
+		if err := recorder.Record(t.Context(), b, changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Batch, kind campaign.EventKind) {
+	t.Helper()
+	var tasks []campaign.EventTask
+	for _, b := range batches {
+		for i := range b.Accepted {
+			at := time.Now().Add(time.Duration(rand.N(3600)) * time.Second) //nolint:gosec // any order will do
+			tasks = append(tasks, campaign.EventTask{Kind: kind, MessageID: b.Key.MessageID(i), At: at})
+		}
+	}
+	rand.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+	for first := 0; first < len(tasks); first += 500 {
+		for _, err := range applier.Handle(t.Context(), tasks[first:first+500]) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// clearing clears each debt as soon as it is queued.
+type clearing struct{ store *dynamo.Store }
+
+func (c clearing) SendAll(ctx context.Context, _ string, bodies [][]byte) error {
+	for _, body := range bodies {
+		var task campaign.NotifyTask
+		if err := json.Unmarshal(body, &task); err != nil {
+			return err
+		}
+		if err := c.store.DeleteNotice(ctx, task); err != nil {
+			return err
+		}
+	}
+	return nil
+}
