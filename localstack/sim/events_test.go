@@ -127,15 +127,18 @@ func TestMessagesAreDeliveredAndRead(t *testing.T) {
 	}{
 		{"at once", `{}`, []told{event("DELIVERED"), event("READ")}, []time.Duration{0, 0, 0, 0}},
 		{
-			"later", `{"eventDelayMs":100}`, []told{event("DELIVERED"), event("READ")},
+			"later", `{"eventDelayMs":100}`,
+			[]told{event("DELIVERED"), event("READ")},
 			[]time.Duration{100e6, 0, 100e6, 0},
 		},
 		{
-			"twice", `{"duplicateEvents":true}`, []told{event("DELIVERED"), event("DELIVERED"), event("READ"), event("READ")},
+			"twice", `{"duplicateEvents":true}`,
+			[]told{event("DELIVERED"), event("DELIVERED"), event("READ"), event("READ")},
 			[]time.Duration{0, 0, 0, 0, 0, 0},
 		},
 		{
-			"late at random", `{"eventJitterMs":40,"eventCopies":1}`, []told{event("DELIVERED"), event("READ")},
+			"late at random", `{"eventJitterMs":40,"eventCopies":1}`,
+			[]told{event("DELIVERED"), event("READ")},
 			[]time.Duration{0, 0, 20e6, 20e6},
 		},
 	}
