@@ -84,7 +84,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	hold := time.Duration(0)
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		hold = time.Duration(seconds) * time.Second //nolint:gosec // 32 bits
+		hold = time.Duration(seconds) * time.Second
 	} else if at, err := http.ParseTime(value); err == nil {
 		hold = at.Sub(now)
 	}

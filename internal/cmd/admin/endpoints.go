@@ -148,8 +148,12 @@ func failuresCommand(flags *flag.FlagSet) action {
 		var failures section
 		for _, f := range found {
 			failures.add(row{
-				{"at", instant(f.At)}, {"code", f.Code}, {"kind", f.Kind}, {"webhookId", f.WebhookID},
-				{"messageId", f.MessageID}, {"attempt", f.Attempt},
+				{"at", instant(f.At)},
+				{"code", f.Code},
+				{"kind", f.Kind},
+				{"webhookId", f.WebhookID},
+				{"messageId", f.MessageID},
+				{"attempt", f.Attempt},
 			})
 		}
 		return sections(s.next("list --tenant "+*tenant)+" shows how its endpoints fare", named{"failures", failures}), nil
