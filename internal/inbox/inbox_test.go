@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/inbox"
 )
 
@@ -66,5 +67,25 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("answer %s (%v), want %s", body, err, tt.answer)
 			}
 		})
+	}
+}
+
+func TestTasksAreToldHowOftenTheyArrived(t *testing.T) {
+	t.Parallel()
+	var got []int
+	handler := inbox.Of(func(_ context.Context, tasks []campaign.EventTask) []error {
+		for _, task := range tasks {
+			got = append(got, task.Receives)
+		}
+		return nil
+	})
+	event := events.SQSEvent{Records: []events.SQSMessage{
+		{MessageId: "1", Body: `{}`, Attributes: map[string]string{"ApproximateReceiveCount": "3"}}, {MessageId: "2", Body: `{}`},
+	}}
+	if _, err := handler(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{3, 0}, got); diff != "" {
+		t.Errorf("receives (-want +got):\n%s", diff)
 	}
 }
