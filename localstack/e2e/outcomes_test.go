@@ -142,7 +142,7 @@ func TestRefusedAddresses(t *testing.T) {
 	elsewhere := c.receiver("message.replied") // nobody replies
 	moved := redirector(t, elsewhere.address+"/webhooks")
 	endpoints := map[string]string{ // past the check when they were registered, as a name that changes its address
-		newUUID(): "http://169.254.169.254/latest/meta-data", newUUID(): "http://[::ffff:10.0.0.1]/", newUUID(): "http://2852039166/", newUUID(): moved,
+		newUUID(): "http://169.254.169.254/latest/meta-data", newUUID(): "http://[::ffff:10.0.0.1]/", newUUID(): "http://0.0.0.0:80/", newUUID(): moved,
 	}
 	for id, address := range endpoints {
 		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}
