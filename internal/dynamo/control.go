@@ -19,7 +19,7 @@ import (
 func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
 	if revoke {
-		update += ", revoke = :true"
+		update += ", takeBack = :true"
 	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,

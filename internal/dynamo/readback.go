@@ -34,7 +34,7 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 	meta := rows[len(rows)-1]
 	c := campaign.Campaign{
 		ID: id, Name: getText(meta, "name"), CreatedAt: getMillis(meta, "createdAt"),
-		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "revoke"),
+		CancelledAt: getMillis(meta, "cancelledAt"), Revoke: getBool(meta, "takeBack"),
 		Batches: make([]campaign.Progress, len(rows)-1),
 	}
 	for i, row := range rows[:len(rows)-1] {

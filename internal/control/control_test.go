@@ -1,0 +1,376 @@
+package control_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/apidoc/apitest"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// desk is a control service and a canceller of a tenant of its own, on the
+// stack's table. Queues, payloads and the provider are its own.
+type desk struct {
+	t         *testing.T
+	store     *dynamo.Store
+	id        campaign.ID
+	server    *httptest.Server
+	canceller *control.Canceller
+
+	mu       sync.Mutex
+	tasks    []campaign.RevokeTask
+	handed   []time.Time // due times of the batches that were handed off
+	payloads map[string][]byte
+	asked    []string         // message ids that the provider was asked to take back
+	refuse   map[string]error // by message id
+}
+
+func (d *desk) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
+	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, nil
+}
+
+func (d *desk) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var task campaign.RevokeTask
+	err := json.Unmarshal(body, &task)
+	d.tasks = append(d.tasks, task)
+	return err
+}
+
+func (d *desk) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	for _, body := range bodies {
+		if err := d.Send(ctx, group, body, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
+	d.handed = append(d.handed, b.Due)
+	return nil
+}
+
+func (d *desk) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+	return d.payloads[key][from:to], nil
+}
+
+func (d *desk) Revoke(_ context.Context, _ campaign.Agent, messageID, phone string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !strings.HasPrefix(phone, "+5511") {
+		return &campaign.Failure{Kind: campaign.Permanent, Code: "no such number"}
+	}
+	d.asked = append(d.asked, messageID)
+	return d.refuse[messageID]
+}
+
+// Record enters changes as outcome does, without what endpoints are owed.
+func (d *desk) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+	frames := map[int]bool{}
+	for _, c := range changes {
+		frames[c.Index/campaign.FrameSize] = true
+	}
+	var list []int
+	for f := range frames {
+		list = append(list, f)
+	}
+	books, err := d.store.Books(ctx, b.Key, list)
+	if err != nil {
+		return err
+	}
+	if news := books.News(changes); len(news) > 0 {
+		_, err = d.store.Enter(ctx, b, books, news, nil, noon)
+	}
+	return err
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	env := stackenv.Load(t)
+	clock := func() time.Time { return noon }
+	d := &desk{
+		t:  t,
+		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
+		store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		},
+		payloads: map[string][]byte{}, refuse: map[string]error{},
+	}
+	mux := http.NewServeMux()
+	service := &control.Service{
+		Tokens: d, Store: d.store, Queue: d, Handoff: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+	}
+	service.Register(mux)
+	d.server = httptest.NewServer(mux)
+	t.Cleanup(d.server.Close)
+	d.canceller = &control.Canceller{Books: d.store, Recorder: d, Tasks: d, Blobs: d, Provider: d, Concurrency: 8, Now: clock}
+	return d
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState) campaign.Batch {
+	d.t.Helper()
+	var w payload.Writer
+	numbers := make([]uint64, n)
+	for i := range numbers {
+		numbers[i] = uint64(5511_9_8000_0000 + 10_000*ordinal + i) //nolint:gosec // positive
+		w.Add(numbers[i], []byte("u"), nil)
+	}
+	body, offsets := w.Finish()
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: d.id, BatchID: campaign.BatchID(name)}, Name: name, TemplateID: "7d3f5a10-3c1f-4b9f-8a10-0190b6a47a1c",
+		Payload: rand.Text(), Offsets: offsets, Accepted: n, AcceptedAt: noon, Due: noon, State: state, NextCheck: noon.Add(time.Hour),
+	}
+	if state == campaign.BatchPending {
+		b.Scheduled, b.Due = true, noon.Add(3*time.Hour)
+	}
+	_, _ = rand.Read(b.Key[:])
+	d.payloads[b.Payload] = body
+	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+	}, rand.Text()))
+	return b
+}
+
+func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, first, last int) {
+	d.t.Helper()
+	var changes []campaign.Change
+	for i := first; i <= last; i++ {
+		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, At: noon})
+	}
+	d.must(d.Record(d.t.Context(), b, changes))
+}
+
+// post calls a path below the campaign, checks the answer against the API's
+// document, and returns "status code-or-status".
+func (d *desk) post(path, body string) string {
+	d.t.Helper()
+	address := d.server.URL + "/api/v1/external/campaigns/" + d.id.CampaignID + path
+	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, address, strings.NewReader(body))
+	d.must(err)
+	r.Header.Set("Content-Type", "application/json")
+	client := http.Client{Transport: apitest.New(d.t, http.DefaultTransport)}
+	res, err := client.Do(r)
+	d.must(err)
+	defer func() { _ = res.Body.Close() }()
+	var answer struct {
+		Code   string
+		Status any
+	}
+	d.must(json.NewDecoder(res.Body).Decode(&answer))
+	if answer.Code != "" {
+		return fmt.Sprint(res.StatusCode, " ", answer.Code)
+	}
+	return fmt.Sprint(res.StatusCode, " ", answer.Status)
+}
+
+// work does the tasks that are queued, each twice, as a queue may, and returns
+// them.
+func (d *desk) work() []campaign.RevokeTask {
+	d.t.Helper()
+	tasks := d.tasks
+	d.tasks = nil
+	for _, task := range tasks {
+		for _, err := range d.canceller.Handle(d.t.Context(), []campaign.RevokeTask{task, task}) {
+			d.must(err)
+		}
+	}
+	return tasks
+}
+
+func (d *desk) campaign() campaign.Campaign {
+	d.t.Helper()
+	c, err := d.store.Campaign(d.t.Context(), d.id)
+	d.must(err)
+	return c
+}
+
+func TestCancelStopsWhatWasNotReleased(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	waiting := d.accept(1, "later", 150, campaign.BatchPending)
+	done := d.accept(2, "done", 2, campaign.BatchCompleted)
+	d.record(done, campaign.OutcomeRead, 0, 1)
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	released, err := d.store.StartRelease(t.Context(), waiting.BatchRef, noon.AddDate(1, 0, 0), noon)
+	if err != nil || released {
+		t.Errorf("released after the answer: %v, %v", released, err)
+	}
+	d.work()
+	c := d.campaign()
+	if c.Status() != campaign.StatusCancelled || c.Batches[0].Status() != campaign.StatusCancelled || c.Batches[1].Status() != campaign.StatusCompleted {
+		t.Errorf("%s: %s, %s", c.Status(), c.Batches[0].Status(), c.Batches[1].Status())
+	}
+	if diff := cmp.Diff(map[campaign.Outcome]int{campaign.OutcomeStopped: 150}, c.Batches[0].Head.Counts); diff != "" {
+		t.Error(diff)
+	}
+	if len(d.asked) > 0 || len(d.tasks) > 0 {
+		t.Errorf("%d messages and %d tasks of a campaign that is not to be revoked", len(d.asked), len(d.tasks))
+	}
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Errorf("again: %s", got)
+	}
+}
+
+func TestABatchBeingSentIsMarked(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	sending := d.accept(1, "", 3, campaign.BatchSending)
+	d.record(sending, campaign.OutcomeSent, 0, 0)
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	b, err := d.store.Batch(t.Context(), sending.BatchRef)
+	d.must(err)
+	if !b.CancelledAt.Equal(noon) || b.State != campaign.BatchSending || b.NextCheck.IsZero() {
+		t.Errorf("%+v", b)
+	}
+	if got := d.campaign().Status(); got != campaign.StatusSending {
+		t.Errorf("%s while two messages may still be on their way", got)
+	}
+	d.record(sending, campaign.OutcomeStopped, 1, 2)
+	if got := d.campaign().Status(); got != campaign.StatusCancelled {
+		t.Errorf("%s once all were stopped", got)
+	}
+}
+
+func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(1, "", 120, campaign.BatchSending)
+	d.record(b, campaign.OutcomeSent, 0, 110)
+	d.record(b, campaign.OutcomeDelivered, 3, 109)
+	d.refuse[b.Key.MessageID(1)] = &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+	d.refuse[b.Key.MessageID(2)] = &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+	if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	d.work() // the campaign, which queues its frames
+	d.work() // the frames
+	slices.Sort(d.asked)
+	want := []string{b.Key.MessageID(0), b.Key.MessageID(1), b.Key.MessageID(2), b.Key.MessageID(110)}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Compact(d.asked)); diff != "" {
+		t.Error(diff)
+	}
+	left := map[int]bool{}
+	for _, task := range d.tasks {
+		left[task.Frame] = true
+	}
+	// Frame 0 has a throttled message, frame 1 nine that may yet be sent.
+	if diff := cmp.Diff(map[int]bool{0: true, 1: true}, left); diff != "" {
+		t.Error(diff)
+	}
+	d.record(b, campaign.OutcomeRevoked, 0, 2)
+	d.record(b, campaign.OutcomeStopped, 111, 119)
+	d.work()
+	if len(d.tasks) != 0 {
+		t.Errorf("%d tasks are left", len(d.tasks))
+	}
+}
+
+func TestWhatCannotBeCancelled(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if got := d.post("/cancel", ""); got != "404 campaign_not_found" {
+		t.Error(got)
+	}
+	b := d.accept(1, "", 1, campaign.BatchSending)
+	if got := d.post("/cancel?revoke=yes", ""); got != "400 invalid_revoke" {
+		t.Error(got)
+	}
+	d.record(b, campaign.OutcomeDelivered, 0, 0)
+	if got := d.post("/cancel", ""); got != "409 campaign_completed" {
+		t.Error(got)
+	}
+}
+
+func TestRescheduleMovesABatch(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(1, "tarde", 1, campaign.BatchPending)
+	later, earlier := noon.Add(5*time.Hour), noon.Add(time.Hour)
+	if got := d.post("/reschedule", `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`); got != "200 scheduled" {
+		t.Fatal(got)
+	}
+	started, err := d.store.StartRelease(t.Context(), b.BatchRef, b.Due, noon)
+	d.must(err)
+	if started {
+		t.Error("the old time released the batch")
+	}
+	if got := d.post("/reschedule", `{"batch":"`+b.BatchID+`","schedule":"2026-11-21T13:00:00Z"}`); got != "200 scheduled" {
+		t.Fatal(got)
+	}
+	if diff := cmp.Diff([]time.Time{later, earlier}, d.handed); diff != "" {
+		t.Error(diff)
+	}
+	now, err := d.store.Batch(t.Context(), b.BatchRef)
+	d.must(err)
+	if !now.Due.Equal(earlier) || !now.NextCheck.Equal(earlier.Add(2*time.Minute)) || now.State != campaign.BatchPending {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestWhatCannotBeRescheduled(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.accept(1, "", 1, campaign.BatchSending)
+	d.accept(2, "p", 1, campaign.BatchPending)
+	for body, want := range map[string]string{
+		`{`:                                   "400 malformed_json",
+		`[]`:                                  "400 invalid_type",
+		`{"batch":"p"}`:                       "400 missing_field",
+		`{"batch":"p","schedule":null}`:       "400 missing_field",
+		`{"batch":"p","schedule":7}`:          "400 invalid_type",
+		`{"batch":7,"schedule":"2026"}`:       "400 invalid_type",
+		`{"schedule":"2026","schedule":"20"}`: "400 duplicate_name",
+		`{"batch":"p","schedule":"2026-02-30T10:00:00"}`:         "400 invalid_schedule",
+		`{"batch":"p","schedule":"2026-11-21T12:04:59Z"}`:        "400 schedule_too_soon",
+		`{"batch":"p","schedule":"2027-11-22T12:00:00Z"}`:        "400 schedule_too_far",
+		`{"batch":"other","schedule":"2026-11-21T13:00:00Z"}`:    "404 batch_not_found",
+		`{"batch":null,"schedule":"2026-11-21T13:00:00Z"}`:       "409 batch_released",
+		`{"schedule":"2026-11-21T13:00:00Z"}`:                    "409 batch_released",
+		strings.Repeat(" ", 70_000):                              "413 body_too_large",
+		`{"batch":"p","schedule":"2026-11-21T13:00:00Z","x":[]}`: "200 scheduled",
+	} {
+		if got := d.post("/reschedule", body); got != want {
+			t.Errorf("%.80s: %s, want %s", body, got, want)
+		}
+	}
+	if got := d.post("/cancel", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != "409 campaign_cancelled" {
+		t.Error(got)
+	}
+}
