@@ -34,6 +34,7 @@ func parts() []part {
 		{"set", packedFigures},
 		{"many", manyCallsFigures},
 		{"large", batch500Figures},
+		{"send", sendFigures},
 		{"cost", costFigures},
 		{"start", startFigures},
 	}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/send"
+)
+
+const (
+	// sendRounds batches of campaign.MaxMessages are sent in one measurement.
+	sendRounds = 20
+	// tasksAtOnce is how many frames the queue gives the function at once.
+	tasksAtOnce = 10
+)
+
+var errSendBench = errors.New("not every message was sent")
+
+// sendFigures measures the send function alone: the client of the provider and
+// all that decides, against a provider on the loopback that answers at once. The
+// rows and queues of AWS are in memory.
+func sendFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
+	provider, err := newLoopback(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer provider.close()
+	document, err := loopbackKey(provider.url)
+	if err != nil {
+		return nil, err
+	}
+	rows := newSendRows(document, mobiles(random, campaign.MaxMessages))
+	sender := &send.Sender{
+		Batches: rows, Directory: rows, Paces: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
+		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now},
+		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+	}
+	if err := rows.sendAll(ctx, sender); err != nil { // connections, token, caches
+		return nil, err
+	}
+	rates, micros := make([]float64, 3), make([]float64, 3)
+	for i := range rates {
+		began, cpu := time.Now(), cpuTime()
+		for range sendRounds {
+			if err := rows.sendAll(ctx, sender); err != nil {
+				return nil, err
+			}
+		}
+		const messages = sendRounds * campaign.MaxMessages
+		rates[i] = messages / time.Since(began).Seconds()
+		micros[i] = float64((cpuTime() - cpu).Microseconds()) / messages
+	}
+	const method = "40,000 messages a run, median of 3, provider on the loopback, rows in memory"
+	return []figure{
+		measured("send function alone", median(rates), "messages/s", 0, method+"; should be 10,000 or more on two idle cores"),
+		// 10,000 messages a second leave 200 microseconds of two cores to each.
+		measured("send function alone, processor", median(micros), "us/message", 200, method+", that of the provider included"),
+	}, nil
+}
+
+// sendRows is one batch and its recipients in memory, over and over again.
+type sendRows struct {
+	batch    campaign.Batch
+	payload  []byte
+	document []byte
+	recorded atomic.Int64
+}
+
+func newSendRows(document []byte, numbers []uint64) *sendRows {
+	var w payload.Writer
+	for i, n := range numbers {
+		w.Add(n, strconv.AppendInt([]byte("uid-"), int64(i), 10), [][]byte{[]byte("Maria"), strconv.AppendInt(nil, int64(i), 10)})
+	}
+	r := &sendRows{document: document, batch: campaign.Batch{
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenantID, CampaignID: newUUID()}, BatchID: campaign.BatchID("")},
+		TemplateID: newUUID(), TemplateVersion: 1, Accepted: len(numbers), State: campaign.BatchSending, NextCheck: time.Now().Add(time.Hour),
+	}}
+	r.payload, r.batch.Offsets = w.Finish()
+	return r
+}
+
+// sendAll sends the whole batch once more, as another one.
+func (r *sendRows) sendAll(ctx context.Context, sender *send.Sender) error {
+	_, _ = rand.Read(r.batch.Key[:])
+	r.recorded.Store(0)
+	for start := 0; start < r.batch.Frames(); start += tasksAtOnce {
+		tasks := make([]campaign.SendTask, 0, tasksAtOnce)
+		for f := start; f < min(start+tasksAtOnce, r.batch.Frames()); f++ {
+			tasks = append(tasks, campaign.SendTask{BatchRef: r.batch.BatchRef, Frame: f})
+		}
+		if err := errors.Join(sender.Handle(ctx, tasks)...); err != nil {
+			return err
+		}
+	}
+	if r.recorded.Load() != int64(r.batch.Accepted) {
+		return fmt.Errorf("%d of %d: %w", r.recorded.Load(), r.batch.Accepted, errSendBench)
+	}
+	return nil
+}
+
+func (r *sendRows) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return r.batch, nil
+}
+
+func (r *sendRows) Books(context.Context, campaign.BatchKey, []int) (campaign.Books, error) {
+	return campaign.Books{}, nil
+}
+
+func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
+	return true, nil
+}
+
+func (r *sendRows) Channel(context.Context, string) (campaign.Channel, error) {
+	return campaign.Channel{Tenant: campaign.Tenant{ID: tenantID, AgentID: "agent"}, Agent: campaign.Agent{ID: "agent"}}, nil
+}
+
+func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
+	return campaign.Template{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}, nil
+}
+
+func (r *sendRows) Pace(context.Context, string) (campaign.Pace, error) { return campaign.Pace{}, nil }
+
+func (r *sendRows) SwapPace(context.Context, string, campaign.Pace, campaign.Pace) (bool, error) {
+	return true, nil
+}
+
+func (r *sendRows) GetRange(_ context.Context, _ string, from, to int) ([]byte, error) {
+	return r.payload[from:to], nil
+}
+
+func (r *sendRows) Record(_ context.Context, _ campaign.Batch, changes []campaign.Change) error {
+	r.recorded.Add(int64(len(changes)))
+	return nil
+}
+
+func (r *sendRows) Of(context.Context, string) (func(string) bool, error) {
+	return func(string) bool { return false }, nil
+}
+
+func (r *sendRows) Send(context.Context, string, []byte, time.Duration) error { return nil }
+
+func (r *sendRows) KeyDocument(context.Context, string) ([]byte, error) { return r.document, nil }
+
+// loopback is a provider that takes everything: as little HTTP as will do, so
+// that what is measured is the sender.
+type loopback struct {
+	listener net.Listener
+	url      string
+}
+
+func newLoopback(ctx context.Context) (*loopback, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	l := &loopback{listener: listener, url: "http://" + listener.Addr().String()}
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go l.serve(connection)
+		}
+	}()
+	return l, nil
+}
+
+func (l *loopback) close() { _ = l.listener.Close() }
+
+var loopbackAnswer = func() []byte {
+	const body = `{"access_token":"t","token_type":"Bearer","expires_in":3600}`
+	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}()
+
+// serve answers each request of a connection with the same, which is a token too.
+func (l *loopback) serve(connection net.Conn) {
+	defer func() { _ = connection.Close() }()
+	r := bufio.NewReader(connection)
+	for {
+		length := 0
+		for {
+			line, err := r.ReadSlice('\n')
+			if err != nil {
+				return
+			}
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				break
+			}
+			if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+				length, _ = strconv.Atoi(string(value))
+			}
+		}
+		if _, err := io.CopyN(io.Discard, r, int64(length)); err != nil {
+			return
+		}
+		if _, err := connection.Write(loopbackAnswer); err != nil {
+			return
+		}
+	}
+}
+
+// loopbackKey is the key document of a service account that gets its tokens there.
+func loopbackKey(url string) ([]byte, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("write a key: %w", err)
+	}
+	return json.Marshal(map[string]string{
+		"type": "service_account", "client_email": "bench@example.iam.gserviceaccount.com", "token_uri": url + "/token",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+	})
+}
