@@ -2,6 +2,9 @@ package e2e_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -13,18 +16,20 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
 )
 
 const samples = "../../events/"
 
 // Each document in events/ is an event of the function it is named after. They
 // are one story: a client gets a token, dispatches a campaign and reads the
-// API's description; the campaign's tasks, which the queues have carried
-// already, arrive once more; and sweep finds nothing amiss.
+// API's description; the provider tells of a delivery; the campaign's tasks, which
+// the queues have carried already, arrive once more; and sweep finds nothing amiss.
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -71,7 +76,11 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	}
 	sent := func() bool { return cmp.Equal(c.sentWith(id), want) }
 	c.eventually(30*time.Second, "sent to both numbers", sent)
-	for _, function := range []string{"release", "send"} {
+	c.fillOutcome(id, fill)
+	if got := compact(t, invoke("events")); !strings.HasPrefix(got, `{"statusCode":200,`) {
+		t.Errorf("events answered %s, want 200", got)
+	}
+	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke"} {
 		if got := compact(t, invoke(function)); got != `{"batchItemFailures":[]}` {
 			t.Errorf("%s answered %s, want an empty list of failures", function, got)
 		}
@@ -82,6 +91,39 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	if diff := cmp.Diff(want, c.sentWith(id)); diff != "" {
 		t.Errorf("tasks that came again sent again (-want +got):\n%s", diff)
 	}
+}
+
+// fillOutcome fills in what the samples say of the message that the provider has
+// of a campaign.
+func (c *client) fillOutcome(word string, fill map[string]string) {
+	c.t.Helper()
+	var all []delivered
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(c.env.AWS()), Campaigns: c.env["CAMPAIGNS_TABLE"], Now: time.Now}
+	agent, err := store.Agent(c.t.Context(), c.env["DEMO_AGENT_ID"])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	endpoints, err := store.Endpoints(c.t.Context(), c.env["TENANT"])
+	if err != nil || len(endpoints) == 0 {
+		c.t.Fatalf("the tenant has %d endpoints, error %v", len(endpoints), err)
+	}
+	for _, m := range all {
+		if !strings.Contains(m.Text, word) {
+			continue
+		}
+		key, _, _ := campaign.ParseMessageID(m.MessageID)
+		data := `{"senderPhoneNumber":"` + m.Phone + `","eventType":"DELIVERED","eventId":"e","messageId":"` + m.MessageID + `"}`
+		mac := hmac.New(sha512.New, []byte(agent.WebhookToken))
+		_, _ = mac.Write([]byte(data))
+		maps.Copy(fill, map[string]string{
+			"AGENT_ID": agent.ID, "ENDPOINT_ID": endpoints[0].ID, "MESSAGE_ID": m.MessageID, "BATCH_KEY": key.String(),
+			"EVENT_DATA":      base64.StdEncoding.EncodeToString([]byte(data)),
+			"EVENT_SIGNATURE": base64.StdEncoding.EncodeToString(mac.Sum(nil)),
+		})
+		return
+	}
+	c.t.Fatal("the provider has no message of the campaign")
 }
 
 func TestEveryFunctionHasItsSampleEvent(t *testing.T) {
