@@ -179,6 +179,9 @@ func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string)
 		s.putNew(batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
+	if a.Batch.Accepted > 0 { // the first events may come before the first message is recorded
+		items = append(items, s.putNew(headRow(a.Batch)))
+	}
 	if a.Ordinal == 1 {
 		row := nameKey(a.Batch.Tenant, a.Campaign)
 		items = append(items, s.putNew(withValue(row, "campaignId", text(a.Batch.CampaignID))))

@@ -209,7 +209,7 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 }
 
 // FindBatch reads the batch whose messages' ids were made of the key; the error
-// wraps campaign.ErrNotFound where none of its messages has an outcome yet.
+// wraps campaign.ErrNotFound where there is none.
 func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	head, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -101,31 +100,39 @@ func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
 }
 
-// headWrite replaces a HEAD row that is still as it was read. The row names its
-// batch, so that what finds it by a message's id finds the batch, and holds the
-// states of all messages: one row of a kilobyte costs far less to write than a
-// row for each frame that a group of events happens to touch.
+// headWrite replaces a HEAD row that is still as it was read. It holds the states
+// of all messages: one row of a kilobyte costs far less to write than a row for
+// each frame that a group of events happens to touch.
 func (s *Store) headWrite(b campaign.Batch, old campaign.Books, head campaign.Head, news []campaign.Change) types.TransactWriteItem {
-	row := outcomeKey(b.Key, headSK)
-	row["tenant"] = text(b.Tenant)
-	row["campaignId"] = text(b.CampaignID)
-	row["batchId"] = text(b.BatchID)
-	row["accepted"] = number(b.Accepted)
+	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
 	row["sequence"] = number(head.Sequence)
 	row["states"] = bytesOf(withStates(old.States, b.Accepted, news))
 	for outcome, n := range head.Counts {
 		row[outcomePrefix+string(outcome)] = number(n)
 	}
+	condition := "#ordinal = :old"
 	if old.Head.Ordinal == 0 {
-		return s.putNew(row)
+		condition += " OR attribute_not_exists(pk)"
 	}
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName: &s.Campaigns, Item: row,
-		ConditionExpression:       aws.String("#ordinal = :old"),
+		ConditionExpression:       &condition,
 		ExpressionAttributeNames:  map[string]string{"#ordinal": "ordinal"},
 		ExpressionAttributeValues: Item{":old": number(old.Head.Ordinal)},
 	}}
+}
+
+// headRow is the HEAD row of a batch of which nothing is known. It names its
+// batch, so that what finds it by a message's id finds the batch.
+func headRow(b campaign.Batch) Item {
+	row := outcomeKey(b.Key, headSK)
+	row["tenant"] = text(b.Tenant)
+	row["campaignId"] = text(b.CampaignID)
+	row["batchId"] = text(b.BatchID)
+	row["accepted"] = number(b.Accepted)
+	row["ordinal"] = number(0)
+	return row
 }
 
 // logRow is one page of a batch's log; first is the sequence of its first
