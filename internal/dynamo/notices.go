@@ -111,7 +111,7 @@ func unpackLeft(b []byte) ([]int, error) {
 		if n <= 0 || distance > campaign.MaxMessages {
 			return nil, errDamagedNotice
 		}
-		left = append(left, next+int(distance)) //nolint:gosec // checked above
+		left = append(left, next+int(distance))
 		next, b = left[len(left)-1]+1, b[n:]
 	}
 	return left, nil

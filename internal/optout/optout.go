@@ -150,10 +150,11 @@ func (b *Book) recordOnce(ctx context.Context, tenant string, changes []campaign
 			touched[number%Shards] = true
 		}
 	}
-	for i, row := range rows {
+	for i := range rows {
 		if !touched[i] {
 			continue
 		}
+		row := rows[i]
 		row.Packed, row.Recent = numbers.shards[i].pack(b.Now())
 		swapped, err := b.Store.SwapOptOuts(ctx, tenant, row)
 		if err != nil {

@@ -38,7 +38,10 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 	if err != nil {
 		return content, err
 	}
-	return content, json.Unmarshal(body, &content)
+	if err := json.Unmarshal(body, &content); err != nil {
+		return content, fmt.Errorf("read the content of an event: %w", err)
+	}
+	return content, nil
 }
 
 // concerned returns the tenants that an answer goes to: the one whose message it

@@ -175,7 +175,7 @@ func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Ba
 	var tasks []campaign.EventTask
 	for _, b := range batches {
 		for i := range b.Accepted {
-			at := time.Now().Add(time.Duration(rand.N(3600)) * time.Second) //nolint:gosec // any order will do
+			at := time.Now().Add(time.Duration(rand.N(3600)) * time.Second)
 			tasks = append(tasks, campaign.EventTask{Kind: kind, MessageID: b.Key.MessageID(i), At: at})
 		}
 	}
