@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -22,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
@@ -99,6 +102,7 @@ type plant struct {
 	releases *tee
 	frames   *tee
 	notices  *tee // what endpoints are owed
+	after    *aftermath
 	token    string
 	template string
 }
@@ -106,16 +110,23 @@ type plant struct {
 // tee puts messages on a queue and keeps them for the next stage.
 type tee struct {
 	queue  *queue.Queue
+	mu     sync.Mutex
 	bodies [][]byte
 }
 
+func (t *tee) keep(bodies ...[]byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bodies = append(t.bodies, bodies...)
+}
+
 func (t *tee) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
-	t.bodies = append(t.bodies, body)
+	t.keep(body)
 	return t.queue.Send(ctx, group, body, delay)
 }
 
 func (t *tee) SendAll(ctx context.Context, group string, bodies [][]byte) error {
-	t.bodies = append(t.bodies, bodies...)
+	t.keep(bodies...)
 	return t.queue.SendAll(ctx, group, bodies)
 }
 
@@ -167,10 +178,38 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
-	if err := p.seed(ctx, store, env["TENANT"], key); err != nil {
+	tenant, err := benchTenant(ctx, cfg, env, store)
+	if err == nil {
+		err = p.seed(ctx, store, tenant, key)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("seed the bench: %w", err)
 	}
-	return p, nil
+	events, err := newTee(ctx, cfg, "bench-events")
+	if err != nil {
+		return nil, err
+	}
+	p.after, err = newAftermath(ctx, store, blobs, events, p.notices, tenant)
+	return p, err
+}
+
+// benchTenant makes a tenant with an agent of which the provider tells nothing,
+// and without endpoints.
+func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *dynamo.Store) (string, error) {
+	known := "/campaign-dispatch/" + env["STACK_NAME"] + "/agents/" + env["DEMO_AGENT_ID"]
+	document, err := ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}.KeyDocument(ctx, known)
+	if err != nil {
+		return "", err
+	}
+	id := "bench-" + strings.ToLower(rand.Text())
+	desk := &admin.Desk{
+		Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
+	}
+	_, err = desk.SaveTenant(ctx, admin.TenantForm{
+		ID: id, Name: "Bench",
+		Agent: admin.AgentForm{ID: id, KeyDocument: bytes.ReplaceAll(document, []byte(env["DEMO_AGENT_ID"]), []byte(id))},
+	})
+	return id, err
 }
 
 func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
@@ -193,8 +232,7 @@ func dispatchOn(store *dynamo.Store, blobs *blob.Store, releases *tee, key bench
 	return gateway.Lambda(mux)
 }
 
-// seed makes a credential and a template of the stack's demo tenant, which has
-// an agent.
+// seed makes a credential and a template of the tenant, which has an agent.
 func (p *plant) seed(ctx context.Context, store *dynamo.Store, tenant string, key benchKey) (err error) {
 	if p.token, err = key.tokenOf(tenant); err != nil {
 		return err
@@ -230,9 +268,11 @@ func quicken(ctx context.Context, store *dynamo.Store, tenant string) error {
 
 // cost is what was seen of one batch of 2,000 messages on its way.
 type cost struct {
-	handOff  units // up to the hand-off
-	provider units // from there to the provider's acceptance
-	chain    int   // AWS calls of the dispatch call that waited for one another
+	handOff  units   // up to the hand-off
+	provider units   // from there to the provider's acceptance
+	outcomes units   // from there to the last webhook
+	entered  float64 // write units of that
+	chain    int     // AWS calls of the dispatch call that waited for one another
 }
 
 // batch dispatches one full batch and sends it.
@@ -247,37 +287,39 @@ func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	c.handOff.APICalls = float64((len(call) + apiChunk - 1) / apiChunk)
 	c.handOff.Invocations = 1
 	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*awsRoundTrip).Seconds()
-	if err := p.deliver(ctx, &c.provider); err != nil {
+	ref, err := p.deliver(ctx, &c.provider)
+	if err != nil {
 		return c, err
 	}
 	c.provider.add(p.meter.take())
-	return c, nil
+	c.entered, err = p.after.follow(ctx, p.meter, ref, &c.outcomes)
+	return c, err
 }
 
-func (p *plant) deliver(ctx context.Context, u *units) error {
+func (p *plant) deliver(ctx context.Context, u *units) (ref campaign.BatchRef, err error) {
 	releases, err := take[campaign.ReleaseTask](p.releases)
 	if err != nil {
-		return err
+		return ref, err
 	}
 	if err := errors.Join(p.release.Handle(ctx, releases)...); err != nil {
-		return err
+		return ref, err
 	}
 	u.invoke(releaseGB, 6*awsRoundTrip)
 	frames, err := take[campaign.SendTask](p.frames)
 	if err != nil {
-		return err
+		return ref, err
 	}
 	for tasks := range slices.Chunk(frames, framesPerSend) {
 		if err := errors.Join(p.send.Handle(ctx, tasks)...); err != nil {
-			return err
+			return ref, err
 		}
 		waves := (len(tasks)*campaign.FrameSize + sendConcurrency - 1) / sendConcurrency
 		u.invoke(sendGB, time.Duration(waves)*providerRoundTrip+5*awsRoundTrip)
 	}
 	if len(p.frames.bodies) > 0 {
-		return errors.New("the simulator did not take every message: is the stack's behaviour changed?")
+		return ref, errors.New("the simulator did not take every message: is the stack's behaviour changed?")
 	}
-	return nil
+	return releases[0].BatchRef, nil
 }
 
 // invoke counts a function call by a queue: a receive and a delete beside it.
@@ -332,12 +374,14 @@ func (p *plant) calls(numbers []uint64) (calls [][]byte, err error) {
 func costTable(all []cost, prices units) []figure {
 	const perMillion = float64(million) / campaign.MaxMessages
 	var chain int
-	var writes, handOff, provider float64
+	var writes, handOff, provider, outcomes, entered float64
 	for _, c := range all {
 		chain = max(chain, c.chain)
 		writes = max(writes, c.handOff.Writes)
 		handOff += c.handOff.dollars(prices) / float64(len(all))
 		provider += c.provider.dollars(prices) / float64(len(all))
+		outcomes += c.outcomes.dollars(prices) / float64(len(all))
+		entered = max(entered, c.entered/campaign.MaxMessages)
 	}
 	token := units{KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05}.dollars(prices)
 	handOff = handOff*perMillion + token
@@ -348,6 +392,9 @@ func costTable(all []cost, prices units) []figure {
 		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests"),
 		measured("1,000,000 messages to the hand-off", handOff, "dollars", 0.02, assumed),
 		measured("1,000,000 messages to the provider", handOff+provider*perMillion, "dollars", 0, assumed),
+		measured("1,000,000 messages until they are read", handOff+(provider+outcomes)*perMillion, "dollars", 2.50,
+			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", webhookRoundTrip, eventsPerCall)),
+		measured("write units of a message from sent to read", entered, "units", 0.5, fmt.Sprintf("outcomes and notify, %d events a call", eventsPerCall)),
 	}
 }
 

@@ -80,7 +80,7 @@ func (c *meteredCall) count(in, out any) {
 	case *dynamodb.UpdateItemInput:
 		c.writes += writeUnits(in.Key, in.ExpressionAttributeValues)
 	case *dynamodb.DeleteItemInput:
-		c.writes++
+		c.writes += deleteUnits(in.Key)
 	case *dynamodb.BatchGetItemInput:
 		c.reads += batchReadUnits(in, out)
 	case *dynamodb.GetItemInput:
@@ -135,6 +135,14 @@ func indexUnits(item map[string]types.AttributeValue) float64 {
 		return 1
 	}
 	return 0
+}
+
+// deleteUnits are those of a row and, of a notice, of its entry in the index.
+func deleteUnits(key map[string]types.AttributeValue) float64 {
+	if sk, ok := key["sk"].(*types.AttributeValueMemberS); ok && strings.HasPrefix(sk.Value, "NOTICE#") {
+		return 2
+	}
+	return 1
 }
 
 func writeUnits(parts ...map[string]types.AttributeValue) float64 {

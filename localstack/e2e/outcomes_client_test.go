@@ -184,18 +184,19 @@ type fate struct{ MessageID, UID, Phone, Status, Code string }
 func (c *client) fates(call fields, query string) map[string]fate {
 	c.t.Helper()
 	all := map[string]fate{}
-	for cursor := ""; ; {
+	for next := ""; ; {
 		var page struct {
 			Messages   []fate
 			NextCursor string
 		}
-		c.fetch(campaignPath(call)+"/messages?limit=200&cursor="+url.QueryEscape(cursor)+query, &page)
+		c.fetch(campaignPath(call)+"/messages?limit=200"+query+next, &page)
 		for _, m := range page.Messages {
 			all[m.UID] = m
 		}
-		if cursor = page.NextCursor; cursor == "" {
+		if page.NextCursor == "" {
 			return all
 		}
+		next = "&cursor=" + url.QueryEscape(page.NextCursor)
 	}
 }
 

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/rbmhook"
+	"campaign-dispatch/internal/webhook"
+)
+
+// What cannot be seen on this machine is assumed, and what the template says.
+const (
+	webhookRoundTrip = 150 * time.Millisecond // one post to an endpoint
+	postsAtOnce      = 32                     // to one endpoint
+	eventsPerCall    = 500                    // that outcomes gets at once
+	noticesPerCall   = 10                     // that notify gets at once
+	received         = 10                     // messages of one SQS request
+	callsAtOnce      = 16                     // of the events function, to save time
+
+	eventsGB   = 0.25
+	outcomesGB = 0.5
+	notifyGB   = 0.5
+	// wholeCPU is the memory with which a function has one processor.
+	wholeCPU = 1769.0 / 1024
+)
+
+// aftermath is what follows the provider's acceptance: its events, the books and
+// the webhooks.
+type aftermath struct {
+	store    *dynamo.Store
+	agent    campaign.Agent
+	hook     http.Handler
+	applier  *outcome.Applier
+	notifier *webhook.Notifier
+	events   *tee
+	notices  *tee
+	sink     *httptest.Server
+	posts    atomic.Int64
+}
+
+func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, events, notices *tee, tenant string) (*aftermath, error) {
+	t, err := store.Tenant(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	a := &aftermath{store: store, events: events, notices: notices}
+	if a.agent, err = store.Agent(ctx, t.AgentID); err != nil {
+		return nil, err
+	}
+	a.sink = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		a.posts.Add(1)
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	hook := &rbmhook.Hook{Agents: store, Blobs: blobs, Queue: events, Now: time.Now}
+	mux := http.NewServeMux()
+	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
+	a.hook = mux
+	a.applier = &outcome.Applier{
+		Batches: store, Tenants: store, Contents: blobs, OptOuts: &optout.Book{Store: store, Now: time.Now},
+		Recorder: &outcome.Recorder{
+			Store: store, Webhooks: store, Blobs: blobs, Notify: notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+		},
+	}
+	guard := netguard.Guard{Local: true}
+	a.notifier = &webhook.Notifier{
+		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
+		HTTP: guard.Client(postsAtOnce, webhook.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
+	}
+	return a, store.SaveEndpoint(ctx, twoKinds(tenant, a.sink.URL))
+}
+
+// twoKinds is an endpoint that gets two webhooks of a message that is read.
+func twoKinds(tenant, address string) campaign.Endpoint {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	return campaign.Endpoint{
+		ID: newUUID(), Tenant: tenant, URL: address, Secret: "whsec_" + base64.StdEncoding.EncodeToString(key),
+		Kinds: []string{string(campaign.KindDelivered), string(campaign.KindRead)},
+	}
+}
+
+// follow does for a sent batch what the provider's events ask for, first all
+// deliveries and then all readings, and counts what cannot be metered.
+func (a *aftermath) follow(ctx context.Context, m *meter, ref campaign.BatchRef, u *units) (writes float64, err error) {
+	b, err := a.store.Batch(ctx, ref)
+	if err != nil {
+		return 0, err
+	}
+	m.take()
+	want := a.posts.Load() + int64(2*b.Accepted)
+	for _, kind := range []string{"DELIVERED", "READ"} {
+		if err := a.tell(ctx, m, b, kind, u); err != nil {
+			return 0, err
+		}
+		w, err := a.apply(ctx, m, u)
+		if err != nil {
+			return 0, err
+		}
+		writes += w
+		if w, err = a.notify(ctx, m, u); err != nil {
+			return 0, err
+		}
+		writes += w
+	}
+	if a.posts.Load() != want {
+		return 0, fmt.Errorf("%d webhooks are missing", want-a.posts.Load())
+	}
+	return writes, nil
+}
+
+// tell gives the events function an event of each message of the batch.
+func (a *aftermath) tell(ctx context.Context, m *meter, b campaign.Batch, kind string, u *units) error {
+	started := cpuTime()
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for index := range b.Accepted {
+		calls.Go(func() error { return a.call(ctx, b.Key.MessageID(index), kind) })
+	}
+	if err := calls.Wait(); err != nil {
+		return err
+	}
+	cpu := (cpuTime() - started) / time.Duration(b.Accepted)
+	u.add(m.take())
+	u.Invocations += float64(b.Accepted)
+	u.GBSeconds += float64(b.Accepted) * seconds(eventsGB, awsRoundTrip, cpu)
+	return nil
+}
+
+func (a *aftermath) call(ctx context.Context, messageID, kind string) error {
+	data, err := json.Marshal(map[string]string{
+		"senderPhoneNumber": "+5511987654321", "eventType": kind, "eventId": newUUID(), "messageId": messageID,
+		"sendTime": time.Now().UTC().Format(time.RFC3339Nano), "agentId": a.agent.ID,
+	})
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha512.New, []byte(a.agent.WebhookToken))
+	_, _ = mac.Write(data)
+	body, err := json.Marshal(map[string]any{"message": map[string]string{"data": base64.StdEncoding.EncodeToString(data)}})
+	if err != nil {
+		return err
+	}
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+a.agent.ID, bytes.NewReader(body))
+	r.Header.Set("X-Goog-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	answer := httptest.NewRecorder()
+	a.hook.ServeHTTP(answer, r)
+	if answer.Code != http.StatusOK {
+		return fmt.Errorf("an event was answered with %d", answer.Code)
+	}
+	return nil
+}
+
+// apply gives the outcomes function what is on the events queue.
+func (a *aftermath) apply(ctx context.Context, m *meter, u *units) (writes float64, err error) {
+	tasks, err := take[campaign.EventTask](a.events)
+	if err != nil {
+		return 0, err
+	}
+	for group := range slices.Chunk(tasks, eventsPerCall) {
+		started := cpuTime()
+		if err := errors.Join(a.applier.Handle(ctx, group)...); err != nil {
+			return 0, err
+		}
+		calls := m.take()
+		writes += u.serve(calls, len(group), outcomesGB, time.Duration(depth(calls))*awsRoundTrip, cpuTime()-started)
+	}
+	return writes, nil
+}
+
+// notify gives the notify function what is on its queue.
+func (a *aftermath) notify(ctx context.Context, m *meter, u *units) (writes float64, err error) {
+	tasks, err := take[campaign.NotifyTask](a.notices)
+	if err != nil {
+		return 0, err
+	}
+	for group := range slices.Chunk(tasks, noticesPerCall) {
+		started, before := cpuTime(), a.posts.Load()
+		if err := errors.Join(a.notifier.Handle(ctx, group)...); err != nil {
+			return 0, err
+		}
+		calls := m.take()
+		rounds := (a.posts.Load() - before + postsAtOnce - 1) / postsAtOnce
+		waited := time.Duration(depth(calls))*awsRoundTrip + time.Duration(rounds)*webhookRoundTrip
+		writes += u.serve(calls, len(group), notifyGB, waited, cpuTime()-started)
+	}
+	return writes, nil
+}
+
+// serve counts a function call by a queue that brings so many messages.
+func (u *units) serve(calls []meteredCall, messages int, gigabytes float64, waited, cpu time.Duration) (writes float64) {
+	before := u.Writes
+	u.add(calls)
+	u.Invocations++
+	u.SQSRequests += float64(2 * ((messages + received - 1) / received)) // receives and deletes
+	u.GBSeconds += seconds(gigabytes, waited, cpu)
+	return u.Writes - before
+}
+
+// seconds are the gigabyte-seconds of a call that waits and computes, the latter
+// with the share of a processor that its memory gives it.
+func seconds(gigabytes float64, waited, cpu time.Duration) float64 {
+	return gigabytes * (waited.Seconds() + cpu.Seconds()*max(1, wholeCPU/gigabytes))
+}
