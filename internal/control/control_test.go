@@ -141,7 +141,7 @@ func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState
 	var w payload.Writer
 	numbers := make([]uint64, n)
 	for i := range numbers {
-		numbers[i] = uint64(5511_9_8000_0000 + 10_000*ordinal + i) //nolint:gosec // positive
+		numbers[i] = uint64(5511_9_8000_0000 + 10_000*ordinal + i)
 		w.Add(numbers[i], []byte("u"), nil)
 	}
 	body, offsets := w.Finish()
@@ -192,9 +192,8 @@ func (d *desk) post(path, body string) string {
 	return fmt.Sprint(res.StatusCode, " ", answer.Status)
 }
 
-// work does the tasks that are queued, each twice, as a queue may, and returns
-// them.
-func (d *desk) work() []campaign.RevokeTask {
+// work does the tasks that are queued, each twice, as a queue may.
+func (d *desk) work() {
 	d.t.Helper()
 	tasks := d.tasks
 	d.tasks = nil
@@ -203,7 +202,6 @@ func (d *desk) work() []campaign.RevokeTask {
 			d.must(err)
 		}
 	}
-	return tasks
 }
 
 func (d *desk) campaign() campaign.Campaign {

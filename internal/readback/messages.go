@@ -90,7 +90,8 @@ func (s *Service) readSearch(r *http.Request, c campaign.Campaign) (search, erro
 			return q, badCursor()
 		}
 	}
-	return q, s.narrow(r.Context(), c, values, &q)
+	err = s.narrow(r.Context(), c, values, &q)
+	return q, err
 }
 
 var statuses = []string{

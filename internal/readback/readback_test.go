@@ -104,7 +104,7 @@ func (d *desk) accept(ordinal int, name string, n int, change func(b *campaign.B
 	return b
 }
 
-func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) } //nolint:gosec // positive
+func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) }
 
 // record enters the outcome of the messages from first to last.
 func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int) {
