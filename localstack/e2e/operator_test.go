@@ -225,14 +225,23 @@ func (c *client) finished(ref campaign.BatchRef) bool {
 	return state == campaign.BatchSent || state == campaign.BatchCompleted
 }
 
-// sweepNow sweeps as if the batch's next check had come.
+// sweepNow sweeps as if the batch's next check had come. One that was sent is
+// left alone: its check ends what was not answered.
 func (c *client) sweepNow(ref campaign.BatchRef) {
 	c.t.Helper()
-	if b := c.batch(ref); b.NextCheck.After(time.Now()) {
+	if b := c.batch(ref); b.State != campaign.BatchSent {
+		c.checkNow(b)
+	}
+	c.sweep()
+}
+
+// checkNow lets the batch's next check come.
+func (c *client) checkNow(b campaign.Batch) {
+	c.t.Helper()
+	if b.NextCheck.After(time.Now()) {
 		_, err := c.store().MoveCheck(c.t.Context(), b, time.Now())
 		must(c.t, err)
 	}
-	c.sweep()
 }
 
 // sweep runs the sweep function. It reports batches that it could not help,

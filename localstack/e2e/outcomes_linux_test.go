@@ -58,5 +58,13 @@ func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // i
 		}
 	}
 	sink.checkHad(c.log(call))
+
+	c.checkNow(c.batch(c.ref(call))) // the time for answers is over
+	want = map[string]int{"read": total - failing - silent, "failed": failing, "expired": silent}
+	c.eventually(time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
+	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	if status := c.read(call).Status; status != "completed" {
+		t.Errorf("the campaign is %s at last", status)
+	}
 	t.Logf("%d processes were killed, %d posts told %d changes", killed, len(sink.posts()), len(c.log(call)))
 }
