@@ -52,7 +52,7 @@ func (w *watcher) look(ctx context.Context) (outcomes, error) {
 		if err != nil {
 			return o, fmt.Errorf("look at the campaign: %w", err)
 		}
-		o.sent += books.Head.Counts[campaign.OutcomeSent]
+		o.sent += books.Head.Known() - books.Head.Counts[campaign.OutcomeFailed] - books.Head.Counts[campaign.OutcomeExpired]
 		o.failed += books.Head.Counts[campaign.OutcomeFailed]
 		o.expired += books.Head.Counts[campaign.OutcomeExpired]
 	}
@@ -94,7 +94,7 @@ func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 		}
 		for _, page := range pages {
 			for _, change := range page.Changes {
-				if change.Outcome != campaign.OutcomeSent {
+				if change.Outcome == campaign.OutcomeFailed || change.Outcome == campaign.OutcomeExpired {
 					reasons[change.Code]++
 				}
 			}

@@ -44,7 +44,10 @@ func (d Demo) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.tellFailures(ctx, w, o)
+	if err := d.tellFailures(ctx, w, o); err != nil {
+		return err
+	}
+	return d.followOutcomes(ctx, w, accepted)
 }
 
 func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted int, err error) {
