@@ -36,6 +36,7 @@ func parts() []part {
 		{"large", batch500Figures},
 		{"send", sendFigures},
 		{"cost", costFigures},
+		{"throughput", throughputFigures},
 		{"start", startFigures},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -55,7 +55,6 @@ type aftermath struct {
 	notifier *webhook.Notifier
 	events   *tee
 	notices  *tee
-	sink     *httptest.Server
 	posts    atomic.Int64
 }
 
@@ -68,10 +67,10 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	if a.agent, err = store.Agent(ctx, t.AgentID); err != nil {
 		return nil, err
 	}
-	a.sink = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		a.posts.Add(1)
-		w.WriteHeader(http.StatusNoContent)
-	}))
+	sink, err := a.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
 	hook := &rbmhook.Hook{Agents: store, Blobs: blobs, Queue: events, Now: time.Now}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
@@ -87,8 +86,30 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
 		HTTP: guard.Client(postsAtOnce, webhook.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
-	return a, store.SaveEndpoint(ctx, twoKinds(tenant, a.sink.URL))
+	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }
+
+// listen starts a sink of webhooks, which ends with the program, and returns its
+// address.
+func (a *aftermath) listen(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		a.posts.Add(1)
+		w.WriteHeader(http.StatusNoContent)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	return "http://" + listener.Addr().String(), nil
+}
+
+// status is an answer of which nothing but that is of interest.
+type status struct{ code int }
+
+func (*status) Header() http.Header            { return http.Header{} }
+func (*status) Write(body []byte) (int, error) { return len(body), nil }
+func (s *status) WriteHeader(code int)         { s.code = code }
 
 // twoKinds is an endpoint that gets two webhooks of a message that is read.
 func twoKinds(tenant, address string) campaign.Endpoint {
@@ -161,12 +182,15 @@ func (a *aftermath) call(ctx context.Context, messageID, kind string) error {
 	if err != nil {
 		return err
 	}
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+a.agent.ID, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/"+a.agent.ID, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
 	r.Header.Set("X-Goog-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	answer := httptest.NewRecorder()
+	answer := &status{}
 	a.hook.ServeHTTP(answer, r)
-	if answer.Code != http.StatusOK {
-		return fmt.Errorf("an event was answered with %d", answer.Code)
+	if answer.code != http.StatusOK {
+		return fmt.Errorf("an event was answered with %d", answer.code)
 	}
 	return nil
 }
