@@ -99,16 +99,16 @@ func (c *client) send(r *http.Request) reply {
 // tokens are fetched once per credential: the token endpoint counts.
 var tokens sync.Map
 
-func (c *client) token(prefix string) string {
+func (c *client) token() string {
 	c.t.Helper()
 	type once struct {
 		sync.Once
 		value string
 	}
-	entry, _ := tokens.LoadOrStore(c.env[prefix+"CLIENT_ID"], &once{})
+	entry, _ := tokens.LoadOrStore(c.env["CLIENT_ID"], &once{})
 	o := entry.(*once)
 	o.Do(func() {
-		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.env[prefix+"CLIENT_ID"]}, "client_secret": {c.env[prefix+"CLIENT_SECRET"]}}
+		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.env["CLIENT_ID"]}, "client_secret": {c.env["CLIENT_SECRET"]}}
 		got := c.do(http.MethodPost, "/api/v1/oauth/token", []byte(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 		if got.status != http.StatusOK {
 			c.t.Fatalf("no token: %d %s", got.status, got.body)
@@ -129,7 +129,7 @@ func (c *client) dispatch(call fields, headers ...string) reply {
 
 func (c *client) post(body []byte, headers ...string) reply {
 	c.t.Helper()
-	all := append([]string{"Authorization", "Bearer " + c.token(""), "Content-Type", "application/json"}, headers...)
+	all := append([]string{"Authorization", "Bearer " + c.token(), "Content-Type", "application/json"}, headers...)
 	return c.do(http.MethodPost, dispatchPath, body, all...)
 }
 

@@ -255,7 +255,7 @@ func (c *client) acceptAlone(call fields) campaign.Batch {
 	body, err := json.Marshal(call)
 	must(c.t, err)
 	r := httptest.NewRequestWithContext(c.t.Context(), http.MethodPost, dispatchPath, bytes.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+c.token(""))
+	r.Header.Set("Authorization", "Bearer "+c.token())
 	answer := httptest.NewRecorder()
 	gateway.HandlerFunc(service.ServeDispatch).ServeHTTP(answer, r)
 	if answer.Code != http.StatusAccepted {

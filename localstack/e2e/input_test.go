@@ -59,7 +59,7 @@ func TestTokensThatDispatchRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := c.token("")
+	good := c.token()
 	parts := strings.Split(good, ".")
 	for name, test := range map[string]struct {
 		header string

@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"math/big"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -183,7 +182,7 @@ func TestAnybodyCanVerifyATokenByThePublishedKeys(t *testing.T) {
 		ClientID string `json:"client_id"`
 		Scope    string `json:"scope"`
 	}
-	token, err := jwt.ParseWithClaims(c.token(""), &claims,
+	token, err := jwt.ParseWithClaims(c.token(), &claims,
 		func(token *jwt.Token) (any, error) { return keys[token.Header["kid"]], nil },
 		jwt.WithValidMethods([]string{"ES256"}), jwt.WithIssuer(c.env["BASE_URL"]),
 		jwt.WithAudience(c.env["BASE_URL"]+"/api/v1"), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
@@ -294,10 +293,13 @@ func publicKey(t *testing.T, jwk map[string]string) *ecdsa.PublicKey {
 	if jwk["kty"] != "EC" || jwk["crv"] != "P-256" || jwk["alg"] != "ES256" || jwk["use"] != "sig" {
 		t.Errorf("a key for something else: %v", jwk)
 	}
-	coordinate := func(name string) *big.Int {
-		b, err := base64.RawURLEncoding.DecodeString(jwk[name])
+	point := []byte{4} // uncompressed
+	for _, coordinate := range []string{"x", "y"} {
+		b, err := base64.RawURLEncoding.DecodeString(jwk[coordinate])
 		must(t, err)
-		return new(big.Int).SetBytes(b)
+		point = append(point, b...)
 	}
-	return &ecdsa.PublicKey{Curve: elliptic.P256(), X: coordinate("x"), Y: coordinate("y")}
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
+	must(t, err)
+	return key
 }

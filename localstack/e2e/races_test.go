@@ -131,7 +131,7 @@ func TestRacingRepetitionsOfAnIdempotentCallAreOne(t *testing.T) {
 // race posts all calls at once and returns the answers in their order.
 func (c *client) race(calls []fields, headers ...string) []reply {
 	c.t.Helper()
-	c.token("") // before the race
+	c.token() // before the race
 	replies := make([]reply, len(calls))
 	start := make(chan struct{})
 	var running sync.WaitGroup
