@@ -144,13 +144,14 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 }
 
 // adaptation is what the run's answers make of a pace. An agent that had none
-// was as fast as this run.
+// was as fast as this run, which would have sent more at once if there had been
+// more: the time that a few messages took says little about their rate.
 func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
 	now, answers := s.Now(), r.answers()
 	if r.throttled.Load() > 0 {
 		every := r.every
 		if every == 0 {
-			every = now.Sub(r.started) / time.Duration(answers)
+			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
 		return func(p campaign.Pace) campaign.Pace { return p.Slow(now, every) }
 	}

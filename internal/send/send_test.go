@@ -202,6 +202,28 @@ func TestThrottlingEndsARun(t *testing.T) {
 	})
 }
 
+// One message that is throttled, of an agent that sends little, must not bring
+// its next campaign down to a crawl.
+func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(1)
+		g.latency = 640 * time.Millisecond
+		g.provider = func(_ campaign.Delivery, calls int) error {
+			if calls == 0 {
+				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+			}
+			return nil
+		}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if want := 20 * time.Millisecond; g.pace.Every != want {
+			t.Errorf("one message every %v, want %v: half of 64 in 640ms", g.pace.Every, want)
+		}
+	})
+}
+
 func TestCleanFramesEaseThePace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
