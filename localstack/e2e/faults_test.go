@@ -1,16 +1,12 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -28,41 +24,6 @@ import (
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/signer"
 )
-
-func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
-	c := newClient(t).ownTenant()
-	c.behave(map[string]any{"latencyMs": 100})
-	all := messages(1000)
-	call := c.call(all)
-	if got := c.dispatch(call); got.Accepted != 1000 {
-		t.Fatalf("answered %d %s", got.status, got.body)
-	}
-	killed := c.killFunctions() // release has just got its task
-	for range 4 {
-		before := c.accepted(all)
-		c.eventually(time.Minute, "at work again", func() bool {
-			c.sweep()
-			n := c.accepted(all)
-			return n > before || n == len(all)
-		})
-		killed += c.killFunctions() // in the middle of frames
-	}
-	c.behave(map[string]any{})
-
-	c.eventually(time.Minute, "sent by those that were left", func() bool { c.sweep(); return c.sentOnce(all) })
-	c.eventually(time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
-
-	again := 0
-	for _, deliveries := range c.atProvider(all) {
-		if deliveries[0].Attempts > 1 {
-			again++
-		}
-	}
-	if again == 0 {
-		t.Error("no message was tried twice: nothing was killed between sending and recording")
-	}
-	t.Logf("%d processes were killed, %d messages tried again", killed, again)
-}
 
 func TestProviderDownForLongerThanEveryRetry(t *testing.T) { //nolint:paralleltest // the provider is down for all
 	const lastAttempt = 7 // after which a task is not put back
@@ -190,47 +151,6 @@ func (c *client) behave(behaviour map[string]any) {
 	address := c.env["RCS_URL"] + "/_sim/behaviour"
 	c.control(http.MethodPut, address, behaviour, nil)
 	c.t.Cleanup(func() { c.control(http.MethodPut, address, map[string]any{}, nil) })
-}
-
-// killFunctions kills every process that releases or sends for the stack, and
-// returns how many there were.
-func (c *client) killFunctions() int {
-	c.t.Helper()
-	paths, err := filepath.Glob("/proc/[0-9]*/environ")
-	must(c.t, err)
-	if len(paths) == 0 {
-		c.t.Skip("there is no /proc to find the functions' processes in")
-	}
-	killed := 0
-	for _, path := range paths {
-		environ, err := os.ReadFile(path)
-		if err != nil || !c.isFunction(environ, "RELEASE_FUNCTION", "SEND_FUNCTION") {
-			continue // not ours, or gone
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		must(c.t, err)
-		if process, err := os.FindProcess(pid); err == nil && process.Kill() == nil {
-			killed++
-		}
-	}
-	return killed
-}
-
-// isFunction tells whether a process with that environment is one of the stack's
-// functions.
-func (c *client) isFunction(environ []byte, functions ...string) bool {
-	has := func(variable string) bool {
-		return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+variable+"\x00"))
-	}
-	if !has("AWS_ENDPOINT_URL=" + c.env["AWS_ENDPOINT_URL"]) {
-		return false
-	}
-	for _, f := range functions {
-		if has("AWS_LAMBDA_FUNCTION_NAME=" + c.env[f]) {
-			return true
-		}
-	}
-	return false
 }
 
 // lostHandoff is the hand-off of a process that dies before it.
