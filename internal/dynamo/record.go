@@ -20,7 +20,7 @@ const headSK = "HEAD"
 
 func stateSK(frame int) string { return fmt.Sprintf("STATE#%03d", frame) }
 
-func logSK(ordinal int) string { return fmt.Sprintf("LOG#%06d", ordinal) }
+func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
 // outcomePrefix begins the name of each attribute that belongs to an outcome: in
 // a HEAD row the number of its messages, in a STATE row the set of the indexes
