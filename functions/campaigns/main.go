@@ -20,7 +20,7 @@ import (
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	client := s3.NewFromConfig(awsconf.FromEnv(), func(o *s3.Options) { o.UsePathStyle = awsconf.Local() })
-	files := &errorfile.Files{Blobs: &blob.Store{Client: client, Bucket: os.Getenv("BUCKET")}}
+	files := &errorfile.Files{Blobs: &blob.Store{Client: client, Bucket: os.Getenv("BUCKET"), MayNotList: true}}
 	api := &apidoc.Service{BaseURL: os.Getenv("BASE_URL")}
 	unknown := gateway.HandlerFunc(api.ServeUnknown)
 	mux := http.NewServeMux()

@@ -166,10 +166,10 @@ func TestUnknownRequests(t *testing.T) {
 		{"GET", "/api/v1/error-files/x", 404, "not_found", ""},
 		{"GET", "/api/v1/external/campaigns/dispatch", 405, "method_not_allowed", "POST"},
 		{"OPTIONS", "/api/v1/oauth/token", 405, "method_not_allowed", "POST"},
-		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET"},
-		{"PUT", "/api/v1/openapi.json", 405, "method_not_allowed", "GET"},
-		{"POST", "/.well-known/jwks.json", 405, "method_not_allowed", "GET"},
-		{"BREW", "/.well-known/oauth-authorization-server", 405, "method_not_allowed", "GET"},
+		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET, HEAD"},
+		{"PUT", "/api/v1/openapi.json", 405, "method_not_allowed", "GET, HEAD"},
+		{"POST", "/.well-known/jwks.json", 405, "method_not_allowed", "GET, HEAD"},
+		{"BREW", "/.well-known/oauth-authorization-server", 405, "method_not_allowed", "GET, HEAD"},
 	} {
 		w := request(t, c.method, c.path)
 		var got struct{ Code string }

@@ -80,12 +80,39 @@ func TestQueuesHideMessagesLongEnough(t *testing.T) {
 	}
 }
 
+// A batch is sent from its payload, a year after its acceptance where it is
+// scheduled so, and whatever holds it up then must not cost its contents.
+func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
+	t.Parallel()
+	const furthestSchedule, margin = 366, 90 // days
+	checked := 0
+	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
+		if !strings.HasPrefix("payloads/", rule.Prefix) || rule.Days == 0 {
+			continue
+		}
+		if rule.Days < furthestSchedule+margin {
+			t.Errorf("rule %s deletes payloads after %d days, want %d or more", rule.ID, rule.Days, furthestSchedule+margin)
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Error("payloads are kept for ever")
+	}
+}
+
 type resource struct {
 	Type       string `yaml:"Type"`
 	Properties struct {
 		CodeURI           string `yaml:"CodeUri"`
 		Timeout           int    `yaml:"Timeout"`
 		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
+		Lifecycle         struct {
+			Rules []struct {
+				ID     string `yaml:"Id"`
+				Prefix string `yaml:"Prefix"`
+				Days   int    `yaml:"ExpirationInDays"`
+			} `yaml:"Rules"`
+		} `yaml:"LifecycleConfiguration"`
 		Environment       struct {
 			Variables map[string]yaml.Node `yaml:"Variables"`
 		} `yaml:"Environment"`
