@@ -26,13 +26,9 @@ type Demo struct {
 // patience is how long the provider may take none of the messages that are left.
 const patience = time.Minute
 
-// Run dispatches the file as a new campaign, in batches as large as a call may
-// be, and returns when every accepted message has its outcome.
-func (d Demo) Run(ctx context.Context) error {
-	c, err := ReadFile(d.File)
-	if err != nil {
-		return err
-	}
+// Run dispatches what File holds as a new campaign, in batches as large as a
+// call may be, and returns when every accepted message has its outcome.
+func (d Demo) Run(ctx context.Context, c Campaign) error {
 	d.Log.Line("")
 	d.Log.Line("Dispatching %s: %d messages to POST %s/api/v1/external/campaigns/dispatch", d.File, len(c.Messages), d.Env["BASE_URL"])
 	w := newWatcher(d.Env, d.Now)
@@ -63,7 +59,7 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 		}
 		a, err := service.dispatch(ctx, request)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("dispatch %s: %w", d.File, inFile(err, batch))
 		}
 		accepted += a.Accepted
 		rejected += a.Rejected
@@ -78,14 +74,13 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	return accepted, nil
 }
 
-// template chooses the seeded template that the messages have the variables
-// for, where the file names none.
+// template chooses the seeded template with variables or the one without, as
+// the messages have some, where the file names none.
 func (d Demo) template(c Campaign) string {
-	_, hasVariables := c.Messages[0].Vars["nome"]
 	switch {
 	case c.TemplateID != "":
 		return c.TemplateID
-	case hasVariables:
+	case len(c.Messages[0].Vars) > 0:
 		return d.Env["TEMPLATE_ID"]
 	default:
 		return d.Env["TEMPLATE_ID_PLAIN"]
