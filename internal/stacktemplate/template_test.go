@@ -89,7 +89,7 @@ func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
 	const furthestSchedule, margin = 366, 90 // days
 	checked := 0
 	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
-		if !strings.HasPrefix("payloads/", rule.Prefix) || rule.Days == 0 {
+		if rule.Days == 0 || (rule.Prefix != "payloads/" && rule.Prefix != "") {
 			continue
 		}
 		if rule.Days < furthestSchedule+margin {

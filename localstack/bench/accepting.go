@@ -136,8 +136,13 @@ func mobiles(random *mathrand.Rand, n int) []uint64 {
 	return numbers
 }
 
-// event is a dispatch call as API Gateway hands it to a function.
+// event is a call of the numbers as API Gateway hands it to a function.
 func event(token, batch string, numbers []uint64) ([]byte, error) {
+	return eventOf(token, dispatchCall(batch, numbers))
+}
+
+// dispatchCall is the body of a call: a message of four variables a number.
+func dispatchCall(batch string, numbers []uint64) map[string]any {
 	messages := make([]plainMessage, len(numbers))
 	for i, n := range numbers {
 		messages[i] = plainMessage{
@@ -148,12 +153,15 @@ func event(token, batch string, numbers []uint64) ([]byte, error) {
 			},
 		}
 	}
-	var body bytes.Buffer
-	err := json.NewEncoder(&body).Encode(map[string]any{
+	return map[string]any{
 		"campaignId": campaignID, "name": campaignName, "templateId": templateID,
 		"batch": batch, "messages": messages,
-	})
-	if err != nil {
+	}
+}
+
+func eventOf(token string, call map[string]any) ([]byte, error) {
+	var body bytes.Buffer
+	if err := json.NewEncoder(&body).Encode(call); err != nil {
 		return nil, err
 	}
 	var request events.APIGatewayV2HTTPRequest

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // Demo is one campaign to be sent through the stack at Env.
@@ -48,7 +48,7 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	if err != nil {
 		return 0, err
 	}
-	id := newUUID()
+	id := uuid.New()
 	name := c.Name + " " + d.Now().Format("2006-01-02 15:04:05.000")
 	step := d.Log.Step("dispatch")
 	rejected := 0
@@ -146,12 +146,4 @@ func (d Demo) tellFailures(ctx context.Context, w *watcher, o outcomes) error {
 		d.Log.Line("  failed: %d × %s", reasons[code], code)
 	}
 	return nil
-}
-
-// newUUID draws a version 4 UUID.
-func newUUID() string {
-	var u [16]byte
-	_, _ = rand.Read(u[:])
-	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/uuid"
 )
 
 const samples = "../../events/"
@@ -28,7 +29,7 @@ const samples = "../../events/"
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	id := newUUID()
+	id := uuid.New()
 	fill := map[string]string{
 		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
 		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],

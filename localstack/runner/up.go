@@ -50,7 +50,7 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	if err != nil {
 		return nil, err
 	}
-	template, err := s.packagedTemplate(packages)
+	template, err := packagedTemplate(packages)
 	if err != nil {
 		return nil, err
 	}
