@@ -20,7 +20,9 @@ type run struct {
 	parts     []*part
 	slots     chan struct{} // one is taken by each message being sent
 	started   time.Time
-	throttled atomic.Int64 // messages that the provider throttled
+	answered  atomic.Int64 // messages that the provider was asked to take
+	throttled atomic.Int64 // those of them that it throttled
+	stopped   bool         // before its end, because of those
 	trouble   sync.Once    // logs the first transient failure, which stands for all
 }
 
@@ -30,8 +32,7 @@ type part struct {
 	// now are the messages to be sent in this run, later those whose turn, which
 	// they hold, is too far away for it.
 	now, later []*job
-	every      time.Duration // between the turns of later
-	err        error         // why the task has to come again
+	err        error // why the task has to come again
 }
 
 // job is the sending of one message.
@@ -77,15 +78,12 @@ func (r *run) changes() []campaign.Change {
 	return changes
 }
 
-// answers is the number of messages that the provider was asked to take.
-func (r *run) answers() int {
-	n := 0
-	for _, j := range r.jobs() {
-		if j.settled() || j.code != "" {
-			n++
-		}
-	}
-	return n
+// tooFast tells whether the provider throttled so many of the run's messages that
+// they went too fast. One alone says so only if there was no other: else the runs
+// of a few messages would slow an agent down whose every hundredth is throttled.
+func (r *run) tooFast() bool {
+	throttled, answered := r.throttled.Load(), r.answered.Load()
+	return throttled > 0 && (throttled == answered || throttled > 1+answered/tolerated)
 }
 
 // report logs what came of the run in numbers.
