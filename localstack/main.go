@@ -91,6 +91,7 @@ func (o options) execute(ctx context.Context, daemon []string) error {
 
 // up brings the stack up, and sends a campaign through it if one is given.
 func up(ctx context.Context, o options, c *demo.Campaign, daemon []string) error {
+	begun := o.stack.Now()
 	env, err := o.stack.Up(ctx, daemon)
 	if err != nil {
 		return err
@@ -103,6 +104,7 @@ func up(ctx context.Context, o options, c *demo.Campaign, daemon []string) error
 	}
 	if !o.brief {
 		summary(o.stack, env)
+		o.stack.Log.Line("\nAll of this took %.1f s.", o.stack.Now().Sub(begun).Seconds())
 	}
 	return nil
 }
