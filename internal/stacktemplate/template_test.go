@@ -115,6 +115,13 @@ type resource struct {
 				Days   int    `yaml:"ExpirationInDays"`
 			} `yaml:"Rules"`
 		} `yaml:"LifecycleConfiguration"`
+		Policies []struct {
+			Document struct {
+				Statement []struct {
+					Action yaml.Node `yaml:"Action"`
+				} `yaml:"Statement"`
+			} `yaml:"PolicyDocument"`
+		} `yaml:"Policies"`
 		Environment struct {
 			Variables map[string]yaml.Node `yaml:"Variables"`
 		} `yaml:"Environment"`
