@@ -26,6 +26,9 @@ func TestRolesAllowWhatIsCalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := map[string]bool{}
+			if name == "send" {
+				want["s3:ListBucket"] = true // not called: a missing payload is to be told from a forbidden one
+			}
 			wired := dependencies(t, filepath.Join("functions", name))
 			for adapter, declared := range adapters {
 				if !wired[filepath.Join("internal", adapter)] {
