@@ -112,13 +112,13 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 	c.release(b, time.Hour) // sweep is not to help
 	payload, err := c.blobs().Get(t.Context(), b.Payload)
 	must(t, err)
-	must(t, c.blobs().Delete(t.Context(), b.Payload))
+	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
 	hidden := c.hideFor("SEND_QUEUE_URL", "1")
 	c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: b.BatchRef})
 	c.eventually(time.Minute, "a dead letter", func() bool { return c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) })
 	c.hideFor("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {
-		t.Fatalf("%d messages were sent without their payload", n)
+		t.Fatalf("%d messages were sent of a damaged payload", n)
 	}
 
 	must(t, c.blobs().Put(t.Context(), b.Payload, payload, "application/octet-stream"))
