@@ -11,17 +11,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
-	"campaign-dispatch/internal/ssmparam"
 )
 
 // concurrency is the number of messages that are sent at once.
@@ -40,7 +39,7 @@ func main() {
 			Bucket: os.Getenv("BUCKET"),
 		},
 		Provider: &rcs.Client{
-			URL: os.Getenv("RCS_URL"), Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)},
+			URL: os.Getenv("RCS_URL"), Keys: paramstore.Reader{Config: cfg, Now: time.Now},
 			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},
 		Recorder:    outcome.Recorder{Store: store},

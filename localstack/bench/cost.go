@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/awsconf"
@@ -31,12 +30,12 @@ import (
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/handoff"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/release"
 	"campaign-dispatch/internal/schedule"
 	"campaign-dispatch/internal/send"
-	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -167,7 +166,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	p.send = &send.Sender{
 		Batches: store, Directory: store, Paces: store, Blobs: blobs, Recorder: outcome.Recorder{Store: store}, Queue: p.frames,
 		Provider: &rcs.Client{
-			URL: env["RCS_URL"], Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
+			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
 		},
 		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}

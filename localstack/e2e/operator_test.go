@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/internal/ssmparam"
 )
@@ -163,7 +164,7 @@ func (c *client) with(pairs ...string) *client {
 // the demo agent's key.
 func (c *client) keyDocument(agentID string) []byte {
 	c.t.Helper()
-	reader := ssmparam.Reader{Client: ssm.NewFromConfig(c.env.AWS())}
+	reader := paramstore.Reader{Config: c.env.AWS(), Now: time.Now}
 	document, err := reader.KeyDocument(c.t.Context(), "/campaign-dispatch/"+c.env["STACK_NAME"]+"/agents/"+c.env["DEMO_AGENT_ID"])
 	must(c.t, err)
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))
