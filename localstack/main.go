@@ -9,9 +9,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,11 +25,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
-	if err != nil && ctx.Err() != nil {
-		err = errors.New("interrupted")
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "localstack: "+oneLine(err))
@@ -48,12 +51,31 @@ func run(ctx context.Context, arguments []string) error {
 	defer stack.Log.Clear()
 	// The background process is this program with the same flags.
 	daemon := slices.Concat(arguments[:len(arguments)-1], []string{"daemon"})
+	err = o.execute(ctx, daemon)
+	if _, ok := stack.Status(); err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted")
+		if ok {
+			err = errors.New("interrupted; the stack goes on running: `make down` stops it")
+		}
+	}
+	return err
+}
+
+// execute carries the command out.
+func (o options) execute(ctx context.Context, daemon []string) error {
+	stack := o.stack
 	switch o.command {
 	case "up":
-		o.campaign = ""
-		return up(ctx, o, daemon)
+		return up(ctx, o, nil, daemon)
 	case "run":
-		return up(ctx, o, daemon)
+		if o.campaign == "" {
+			return errors.New("say which campaign to send: CAMPAIGN=file.csv, or leave it out")
+		}
+		c, err := demo.ReadFile(o.campaign)
+		if err != nil {
+			return err
+		}
+		return up(ctx, o, &c, daemon)
 	case "down":
 		return stack.Down()
 	case "logs":
@@ -68,19 +90,21 @@ func run(ctx context.Context, arguments []string) error {
 }
 
 // up brings the stack up, and sends a campaign through it if one is given.
-func up(ctx context.Context, o options, daemon []string) error {
+func up(ctx context.Context, o options, c *demo.Campaign, daemon []string) error {
+	begun := o.stack.Now()
 	env, err := o.stack.Up(ctx, daemon)
 	if err != nil {
 		return err
 	}
-	if o.campaign != "" {
+	if c != nil {
 		sent := demo.Demo{Env: env, File: o.campaign, Now: o.stack.Now, Log: o.stack.Log}
-		if err := sent.Run(ctx); err != nil {
+		if err := sent.Run(ctx, *c); err != nil {
 			return err
 		}
 	}
 	if !o.brief {
 		summary(o.stack, env)
+		o.stack.Log.Line("\nAll of this took %.1f s.", o.stack.Now().Sub(begun).Seconds())
 	}
 	return nil
 }
@@ -110,10 +134,11 @@ func parse(arguments []string) (options, error) {
 	flags.StringVar(&stack.Dir, "dir", ".local", "where the stack keeps its state")
 	flags.StringVar(&stack.Tools, "tools", ".local", "where downloaded tools and built functions are kept")
 	flags.StringVar(&stack.Name, "name", "campaign-dispatch-local", "name of the CloudFormation stack")
-	flags.IntVar(&stack.Ports.Base, "port", 3000, "port of the service")
-	flags.IntVar(&stack.Ports.AWS, "aws-port", 4566, "port of the emulator of AWS")
-	flags.IntVar(&stack.Ports.RCS, "rcs-port", 3001, "port of the provider simulator")
-	flags.IntVar(&stack.Ports.Sink, "sink-port", 3002, "port of the webhook sink")
+	stack.Ports = runner.Ports{Base: 3000, AWS: 4566, RCS: 3001, Sink: 3002}
+	flags.Func("port", "port of the service", portFlag(&stack.Ports.Base))
+	flags.Func("aws-port", "port of the emulator of AWS", portFlag(&stack.Ports.AWS))
+	flags.Func("rcs-port", "port of the provider simulator", portFlag(&stack.Ports.RCS))
+	flags.Func("sink-port", "port of the webhook sink", portFlag(&stack.Ports.Sink))
 	flags.BoolVar(&o.brief, "brief", false, "leave out where everything is and what to try next")
 	flags.StringVar(&o.campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
 	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {
@@ -124,7 +149,11 @@ func parse(arguments []string) (options, error) {
 		stack.Parameters[name] = value
 		return nil
 	})
+	flags.SetOutput(io.Discard) // an error is one line
 	if err := flags.Parse(arguments); err != nil {
+		return o, err
+	}
+	if err := stack.Ports.Check(); err != nil {
 		return o, err
 	}
 	if flags.NArg() != 1 {
@@ -132,6 +161,16 @@ func parse(arguments []string) (options, error) {
 	}
 	o.command = flags.Arg(0)
 	return o, nil
+}
+
+// portFlag reads a port. Whether it can be one is for Ports.Check to say.
+func portFlag(port *int) func(string) error {
+	return func(text string) (err error) {
+		if *port, err = strconv.Atoi(text); err != nil {
+			return errors.New("a port is a number from 1 to 65535")
+		}
+		return nil
+	}
 }
 
 // summary tells where everything is, and what to try next.

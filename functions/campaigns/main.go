@@ -32,7 +32,7 @@ import (
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg, base := awsconf.FromEnv(), os.Getenv("BASE_URL")
 	store := &dynamo.Store{
 		Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
@@ -40,7 +40,7 @@ func main() {
 	}
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-		Bucket: os.Getenv("BUCKET"),
+		Bucket: os.Getenv("BUCKET"), MayNotList: true,
 	}
 	tokens := &accesstoken.Live{
 		Verifier:    &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},

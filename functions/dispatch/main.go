@@ -32,7 +32,7 @@ import (
 const earlierNumbers = 128 << 20
 
 func main() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	releases := handoff.Releaser{
 		Queue: &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("RELEASE_QUEUE_URL")},

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
@@ -19,16 +18,16 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
-	"campaign-dispatch/internal/ssmparam"
 )
 
 // concurrency is the number of messages that are revoked at once.
 const concurrency = 32
 
 func main() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	queues := sqs.NewFromConfig(cfg)
 	store := &dynamo.Store{
@@ -48,7 +47,7 @@ func main() {
 			Now:        time.Now,
 		},
 		Provider: &rcs.Client{
-			URL: os.Getenv("RCS_URL"), Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)},
+			URL: os.Getenv("RCS_URL"), Keys: paramstore.Reader{Config: cfg, Now: time.Now},
 			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},
 		Concurrency: concurrency,

@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	server := &oauth.Server{
 		Store:   &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},

@@ -35,7 +35,9 @@ type Verifier struct {
 // Authorize returns the claims of the request's bearer token. The error is a
 // *gateway.Problem with the challenge of RFC 6750: 401 where the token is
 // missing, or not a valid one of the issuer (the service's base URL), 403 where
-// it lacks the scope. Only a failure to get the public keys is another error.
+// it lacks the scope. With the 403 come the claims, for whoever knows that the
+// credential was revoked meanwhile: that is a 401. Only a failure to get the
+// public keys is another error.
 func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
 	token, ok := bearer(r.Header)
 	if !ok {
@@ -49,7 +51,7 @@ func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, err
 		return Claims{}, err
 	}
 	if !slices.Contains(strings.Fields(claims.Scope), scope) {
-		return Claims{}, insufficientScope(scope)
+		return claims, insufficientScope(scope)
 	}
 	return claims, nil
 }

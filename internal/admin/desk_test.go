@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -29,7 +30,7 @@ var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 type bench struct {
 	*admin.Desk
 	store  *dynamo.Store
-	keys   ssmparam.Reader
+	keys   paramstore.Reader
 	tenant string
 	agent  string
 }
@@ -46,7 +47,7 @@ func newBench(t *testing.T) bench {
 		Desk: &admin.Desk{
 			Store: store, Keys: ssmparam.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
 		},
-		store: store, keys: ssmparam.Reader{Client: client}, tenant: randomID(), agent: randomID(),
+		store: store, keys: paramstore.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
 	}
 	_, err := b.SaveTenant(t.Context(), admin.TenantForm{
 		ID: b.tenant, Name: "Tenant", Agent: admin.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "token", Rate: 5},

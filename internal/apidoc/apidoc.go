@@ -69,7 +69,7 @@ func (s *Service) ServeUnknown(_ http.ResponseWriter, r *http.Request) error {
 // Route is a path of the document.
 type Route struct {
 	Template string   // as the document has it, with {name} for a parameter
-	Methods  []string // in alphabetical order
+	Methods  []string // in alphabetical order, HEAD wherever GET is
 	Params   map[string]string
 }
 
@@ -113,6 +113,9 @@ var paths = sync.OnceValue(func() map[string][]string {
 	for template, operations := range d.Paths {
 		for method := range operations {
 			all[template] = append(all[template], strings.ToUpper(method))
+			if method == "get" {
+				all[template] = append(all[template], http.MethodHead)
+			}
 		}
 		slices.Sort(all[template])
 	}

@@ -183,10 +183,10 @@ func TestUnknownRequests(t *testing.T) {
 		{"POST", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", 405, "method_not_allowed", "GET"},
 		{"GET", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10/cancel", 405, "method_not_allowed", "POST"},
 		{"OPTIONS", "/api/v1/oauth/token", 405, "method_not_allowed", "POST"},
-		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET"},
-		{"PUT", "/api/v1/openapi.json", 405, "method_not_allowed", "GET"},
-		{"POST", "/.well-known/jwks.json", 405, "method_not_allowed", "GET"},
-		{"BREW", "/.well-known/oauth-authorization-server", 405, "method_not_allowed", "GET"},
+		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET, HEAD"},
+		{"PUT", "/api/v1/openapi.json", 405, "method_not_allowed", "GET, HEAD"},
+		{"POST", "/.well-known/jwks.json", 405, "method_not_allowed", "GET, HEAD"},
+		{"BREW", "/.well-known/oauth-authorization-server", 405, "method_not_allowed", "GET, HEAD"},
 	} {
 		w := request(t, c.method, c.path)
 		var got struct{ Code string }

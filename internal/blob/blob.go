@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -19,6 +20,10 @@ import (
 type Store struct {
 	Client *s3.Client
 	Bucket string
+	// MayNotList tells that the caller may read the objects that it asks for,
+	// but not list the bucket: S3 denies it access to an object that is not
+	// there, so a denied one counts as not found.
+	MayNotList bool
 }
 
 // Put writes an object. Writing the same key and body again is harmless.
@@ -53,7 +58,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 
 func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []byte, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
-	if missing := (*types.NoSuchKey)(nil); errors.As(err, &missing) {
+	if s.missing(err) {
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
 	if err != nil {
@@ -64,4 +69,12 @@ func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []
 		return nil, fmt.Errorf("read object: %w", err)
 	}
 	return body, nil
+}
+
+func (s *Store) missing(err error) bool {
+	if _, ok := errors.AsType[*types.NoSuchKey](err); ok {
+		return true
+	}
+	answer, ok := errors.AsType[smithy.APIError](err)
+	return ok && s.MayNotList && answer.ErrorCode() == "AccessDenied"
 }

@@ -36,12 +36,11 @@ type BatchRef struct {
 // BatchID derives a batch's identifier from the name its client gave it. The
 // creating call may give none: "" is a batch of its own. Names are compared
 // byte for byte, and may be long; the identifier is 43 URL-safe characters.
-func BatchID(name string) string { return digest(name) }
+func BatchID(name string) string { return Digest(name) }
 
-// NameID derives the key of a campaign's name in the same way.
-func NameID(name string) string { return digest(name) }
-
-func digest(s string) string {
+// Digest returns what a text of any length is known by in keys: the SHA-256 of
+// its bytes, in 43 URL-safe characters.
+func Digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -7,17 +7,22 @@ import "time"
 type Turn struct {
 	Start time.Time     `json:"start"`
 	Every time.Duration `json:"every"`
+	// SlowedAt is that of the pace which the turn was leased from.
+	SlowedAt time.Time `json:"slowedAt,omitzero"`
 }
 
 // At returns when the turn's i-th message may go, counted from 0.
 func (t Turn) At(i int) time.Time { return t.Start.Add(time.Duration(i) * t.Every) }
+
+// Void tells whether the pace slowed down after the turn was leased.
+func (t Turn) Void(p Pace) bool { return t.SlowedAt.Before(p.SlowedAt) }
 
 // Pace is the rate of an agent's messages, which all functions share. It keeps
 // milliseconds and microseconds, no less. The zero Pace sets no limit.
 type Pace struct {
 	Every    time.Duration // from one message to the next
 	Next     time.Time     // when the next message may go
-	SlowedAt time.Time     // when a throttled message last halved the rate
+	SlowedAt time.Time     // when it last slowed down: the turns leased before are void
 }
 
 // The rate of an agent that the provider throttles stays within these bounds.
@@ -27,17 +32,23 @@ const (
 	fastest = time.Millisecond
 )
 
-// slowOnce is how long a halved rate is given to show its effect.
-const slowOnce = time.Second
+// slowOnce is how long a lower rate is given to show its effect: before that,
+// not all functions have heard of it.
+const slowOnce = 3 * time.Second
 
 // Paced tells whether messages of an agent with the given rate must wait for
 // their turn.
 func (p Pace) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
 
 // Lease takes the turn of the next n messages of an agent whose own rate is the
-// given one, and returns the pace that is left to the others.
+// given one, and returns the pace that is left to the others. A rate below the
+// pace's slows it down.
 func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
-	turn := Turn{Start: now, Every: max(p.Every, interval(rate))}
+	every := max(p.Every, interval(rate))
+	if p.Every > 0 && every > p.Every {
+		p = p.slowTo(now, every)
+	}
+	turn := Turn{Start: now, Every: every, SlowedAt: p.SlowedAt}
 	if p.Next.After(now) {
 		turn.Start = p.Next
 	}
@@ -46,20 +57,22 @@ func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
 	return turn, p
 }
 
-// Slow halves the rate because a message was throttled that went at one every so
-// often, once a second at most. What went faster than the pace is by now says
+// Slow halves the rate because messages were throttled that went at one every so
+// often, once in three seconds at most. What went faster than the pace is by now says
 // nothing against it.
 func (p Pace) Slow(now time.Time, every time.Duration) Pace {
 	slower := min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
 	if slower <= p.Every || now.Sub(p.SlowedAt) < slowOnce {
 		return p
 	}
-	p.Every = slower
-	p.SlowedAt = now.Truncate(time.Millisecond)
-	if p.Next.Before(now) {
-		p.Next = p.SlowedAt
-	}
-	return p
+	return p.slowTo(now, slower)
+}
+
+// slowTo voids all turns that were leased, so that the next one begins now:
+// behind them it would begin after a silence as long as the backlog.
+func (p Pace) slowTo(now time.Time, every time.Duration) Pace {
+	now = now.Truncate(time.Millisecond)
+	return Pace{Every: every, Next: now, SlowedAt: now}
 }
 
 // Ease raises the rate by some three per cent for each frame that went without

@@ -45,9 +45,9 @@ func TestLease(t *testing.T) {
 			noon.Add(2 * time.Second),
 		},
 		"a lowered rate counts at once": {
-			campaign.Pace{Every: time.Millisecond},
+			campaign.Pace{Every: time.Millisecond, Next: noon.Add(time.Hour)},
 			2, 2,
-			campaign.Turn{Start: noon, Every: 500 * time.Millisecond},
+			campaign.Turn{Start: noon, Every: 500 * time.Millisecond, SlowedAt: noon},
 			noon.Add(time.Second),
 		},
 		"a slowed agent without a rate": {
@@ -61,7 +61,7 @@ func TestLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			turn, left := tt.pace.Lease(noon, tt.n, tt.rate)
-			want := campaign.Pace{Every: tt.turn.Every, Next: tt.next}
+			want := campaign.Pace{Every: tt.turn.Every, Next: tt.next, SlowedAt: tt.turn.SlowedAt}
 			if turn != tt.turn || left != want {
 				t.Errorf("Lease:\n%s%s", cmp.Diff(tt.turn, turn), cmp.Diff(want, left))
 			}
@@ -70,18 +70,33 @@ func TestLease(t *testing.T) {
 }
 
 // Whatever is leased, throttled and eased in whatever order: no turn begins
-// before the one before it is over, and no message comes sooner after another
-// than the agent's rate allows.
+// before the one before it is over, unless that is void; no turn is valid that
+// was leased before the pace slowed down, and none after it has to wait; and no
+// message comes sooner after another than the agent's rate allows.
 func TestTurnsNeverOverlap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
 		now, free, pace := noon, noon, campaign.Pace{}
+		var turns []campaign.Turn
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "ms")) * time.Millisecond)
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
 			case 0:
-				pace = pace.Slow(now, time.Millisecond)
+				every := max(pace.Every, time.Millisecond)
+				slowed := pace.Slow(now, every)
+				if slowed == pace {
+					continue
+				}
+				for _, turn := range turns {
+					if !turn.Void(slowed) {
+						t.Fatalf("a turn of %v is still valid at a pace slowed at %v", turn.SlowedAt, slowed.SlowedAt)
+					}
+				}
+				free, pace = now.Truncate(time.Millisecond), slowed
+				if !pace.Next.Equal(free) {
+					t.Fatalf("slowed at %v, the next turn begins at %v", now, pace.Next)
+				}
 			case 1:
 				pace = pace.Ease(rapid.IntRange(0, 20).Draw(t, "frames"), rate)
 			default:
@@ -93,7 +108,7 @@ func TestTurnsNeverOverlap(t *testing.T) {
 				if turn.Every*time.Duration(rate) < time.Second {
 					t.Fatalf("one message every %v is more than %d a second", turn.Every, rate)
 				}
-				free, pace = turn.At(n), left
+				free, pace, turns = turn.At(n), left, append(turns, turn)
 			}
 		}
 	})
@@ -105,14 +120,14 @@ func TestSlow(t *testing.T) {
 	if want := 20 * time.Millisecond; p.Every != want {
 		t.Errorf("an agent that had one message every 10ms has one every %v, want %v", p.Every, want)
 	}
-	if again := p.Slow(noon.Add(999*time.Millisecond), time.Millisecond); again != p {
-		t.Errorf("within a second it was halved twice: %v", again)
+	if again := p.Slow(noon.Add(2999*time.Millisecond), p.Every); again != p {
+		t.Errorf("within three seconds it was halved twice: %v", again)
 	}
-	if faster := p.Slow(noon.Add(time.Second), 9*time.Millisecond); faster != p {
+	if faster := p.Slow(noon.Add(3*time.Second), 9*time.Millisecond); faster != p {
 		t.Errorf("what went faster than its pace slowed it to %v", faster)
 	}
 	for i := range 20 {
-		p = p.Slow(noon.Add(time.Duration(i+1)*time.Second), p.Every)
+		p = p.Slow(noon.Add(time.Duration(i+1)*3*time.Second), p.Every)
 	}
 	if p.Every != time.Second {
 		t.Errorf("the slowest pace is one message every %v, want 1s", p.Every)

@@ -27,10 +27,11 @@ type staged struct {
 	templateVersion int
 	batchKey        campaign.BatchKey
 	payloadKey      string
+	errorsName      string
 	offsets         []int
-	errorsKey       string
 	answer          []byte
 	answerKey       string
+	put             []string // keys of all that was put
 }
 
 // accept writes the call: its blobs side by side, then one transaction, then
@@ -124,6 +125,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 	}
 	puts, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte, contentType string) {
+		c.staged.put = append(c.staged.put, key)
 		puts.Go(func() error { return s.Blobs.Put(ctx, key, body, contentType) })
 	}
 	answer := newAnswer(c.req)
@@ -137,8 +139,8 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		if err != nil {
 			return fmt.Errorf("write the error file: %w", err)
 		}
-		put("errors/"+c.staged.errorsKey+".csv", file, "text/csv; charset=utf-8")
-		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsKey + ".csv"
+		put("errors/"+c.staged.errorsName, file, "text/csv; charset=utf-8")
+		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsName
 	}
 	body, err := encodeJSON(answer)
 	if err != nil {
@@ -163,7 +165,7 @@ func (s *Service) mintKeys(c *call, templateVersion int) error {
 	c.staged = staged{
 		templateVersion: templateVersion,
 		batchKey:        campaign.BatchKey(secret[64:74]),
-		errorsKey:       name(secret[:32]),
+		errorsName:      name(secret[:32]) + ".csv",
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + name(secret[32:48]),
 		answerKey:       "answers/" + name(secret[48:64]),
 	}
@@ -203,16 +205,12 @@ const discardTimeout = 2 * time.Second
 // discard deletes what the call has staged. What cannot be deleted is left to
 // the bucket's lifecycle.
 func (s *Service) discard(ctx context.Context, c *call) {
-	if !c.staged.done {
+	if len(c.staged.put) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
-	keys := []string{c.staged.payloadKey, "errors/" + c.staged.errorsKey + ".csv"}
-	if c.staged.answerKey != "" {
-		keys = append(keys, c.staged.answerKey)
-	}
-	for _, key := range keys {
+	for _, key := range c.staged.put {
 		if err := s.Blobs.Delete(ctx, key); err != nil {
 			slog.WarnContext(ctx, "a refused call's blob was left behind", "error", err)
 		}

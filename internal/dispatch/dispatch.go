@@ -43,7 +43,8 @@ type Blobs interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Tokens tells whose a request's access token is.
+// Tokens tells whose a request's access token is; beside the error of a token
+// that lacks the scope stand its claims.
 type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
@@ -77,7 +78,7 @@ type call struct {
 	base             string
 	now              time.Time
 	dryRun           bool
-	tooLarge         error // the answer to a body over MaxBody
+	unfit            error // the answer to a token without the scope, or a body over MaxBody
 	req              *request
 	wrong            violations // of the body alone
 	times            times
@@ -91,12 +92,14 @@ type call struct {
 func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	base := gateway.BaseURL(r, s.BaseURL)
 	claims, err := s.Tokens.Authorize(r, base, campaign.ScopeDispatch)
-	if err != nil {
+	if claims.ClientID == "" {
 		return err
 	}
-	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now()}
-	c.dryRun = r.URL.Query().Get("dryRun") == "true"
-	s.read(c, r)
+	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unfit: err}
+	if c.unfit == nil {
+		c.dryRun = r.URL.Query().Get("dryRun") == "true"
+		s.read(c, r)
+	}
 	body, status, err := s.decide(r.Context(), c)
 	if err != nil {
 		return err
@@ -110,7 +113,6 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 // read takes the call in. What is wrong with it is noted, not answered: a
 // revoked credential comes first, and takes a look at its row.
 func (s *Service) read(c *call, r *http.Request) {
-	c.req = &request{}
 	key, sent := idempotencyKey(r.Header)
 	if c.key = key; sent && !validKey(key) {
 		c.key = ""
@@ -118,7 +120,7 @@ func (s *Service) read(c *call, r *http.Request) {
 	}
 	body, err := gateway.Body(r, MaxBody)
 	if err != nil {
-		c.tooLarge = err
+		c.unfit = err
 		return
 	}
 	if c.dryRun {
@@ -194,8 +196,8 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if credential := snapshot.Credential; credential == nil || credential.Revoked() || credential.Tenant != c.tenant {
 		return nil, 0, accesstoken.InvalidToken()
 	}
-	if c.tooLarge != nil {
-		return nil, 0, c.tooLarge
+	if c.unfit != nil {
+		return nil, 0, c.unfit
 	}
 	if snapshot.Answer != nil {
 		body, err = s.repeat(ctx, c, *snapshot.Answer)
@@ -222,7 +224,7 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 		BatchID: campaign.BatchID(c.req.batch.value),
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
-	for {
+	for range maxLooks {
 		q.KnownSets = s.Earlier.Known(id)
 		snapshot, err := s.Store.Snapshot(ctx, q)
 		if err != nil || snapshot.Meta == nil {
@@ -234,7 +236,15 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 		}
 		q.Consistent = true
 	}
+	return campaign.Snapshot{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
+
+// maxLooks is how often the sets of a campaign are read again where one is
+// missing: the first reading may have been too early for the newest, and a
+// consistent one beside a call that adds one as well.
+const maxLooks = 4
+
+var errIncomplete = errors.New("a set of numbers is missing")
 
 // repeat answers a call whose idempotency key has an answer already.
 func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {

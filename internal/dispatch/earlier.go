@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"container/list"
 	"fmt"
 	"sync"
 
@@ -18,14 +19,20 @@ type Earlier struct {
 
 	mu        sync.Mutex
 	campaigns map[campaign.ID]*remembered
-	clock     int // counts the questions
+	asked     list.List // of *remembered, the one that was asked for last in front
+	bytes     int       // of all that is remembered
 }
 
 type remembered struct {
+	id      campaign.ID
 	ordinal int // the sets up to this one are merged
 	numbers numberset.Merged
-	asked   int // the clock at the last question
+	bytes   int // as counted in Earlier.bytes
+	place   *list.Element
 }
+
+// overhead is what a remembered campaign takes beside its numbers, in bytes.
+const overhead = 512
 
 // Known returns the ordinal up to which the campaign's sets are remembered.
 func (e *Earlier) Known(id campaign.ID) int {
@@ -43,39 +50,57 @@ func (e *Earlier) Known(id campaign.ID) int {
 func (e *Earlier) Find(id campaign.ID, sets []campaign.PackedSet, ordinal int, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.touch(id)
-	if err := r.merge(sets); err != nil {
-		delete(e.campaigns, id)
-		return nil, false, fmt.Errorf("merge the numbers of campaign %s: %w", id.CampaignID, err)
+	r, err := e.remember(id, sets)
+	if err != nil || r.ordinal < ordinal {
+		return nil, false, err
 	}
-	if r.ordinal < ordinal {
-		return nil, false, nil
-	}
-	found := r.numbers.Intersect(numbers)
-	e.forget(id)
-	return found, true, nil
+	return r.numbers.Intersect(numbers), true, nil
 }
 
-// Add remembers a set that this process has just written.
+// Add remembers a set that this process has just written. One that cannot be
+// remembered is read when it is needed.
 func (e *Earlier) Add(id campaign.ID, set campaign.PackedSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.touch(id).merge([]campaign.PackedSet{set}); err != nil {
-		delete(e.campaigns, id) // it is read again when it is needed
+	_, _ = e.remember(id, []campaign.PackedSet{set})
+}
+
+// remember merges the sets that follow on what is known of the campaign, and
+// forgets the campaigns that were asked for longest ago where that takes too
+// much room.
+func (e *Earlier) remember(id campaign.ID, sets []campaign.PackedSet) (*remembered, error) {
+	r := e.touch(id)
+	if err := r.merge(sets); err != nil {
+		e.drop(r)
+		return nil, fmt.Errorf("merge the numbers of campaign %s: %w", id.CampaignID, err)
 	}
-	e.forget(id)
+	e.bytes -= r.bytes
+	r.bytes = overhead + r.numbers.Bytes()
+	e.bytes += r.bytes
+	for e.bytes > e.Limit && e.asked.Len() > 1 {
+		e.drop(e.asked.Back().Value.(*remembered))
+	}
+	return r, nil
 }
 
 func (e *Earlier) touch(id campaign.ID) *remembered {
+	if r := e.campaigns[id]; r != nil {
+		e.asked.MoveToFront(r.place)
+		return r
+	}
 	if e.campaigns == nil {
 		e.campaigns = map[campaign.ID]*remembered{}
 	}
-	if e.campaigns[id] == nil {
-		e.campaigns[id] = &remembered{}
-	}
-	e.clock++
-	e.campaigns[id].asked = e.clock
-	return e.campaigns[id]
+	r := &remembered{id: id}
+	r.place = e.asked.PushFront(r)
+	e.campaigns[id] = r
+	return r
+}
+
+func (e *Earlier) drop(r *remembered) {
+	e.bytes -= r.bytes
+	e.asked.Remove(r.place)
+	delete(e.campaigns, r.id)
 }
 
 // merge takes the sets that follow on what is remembered.
@@ -93,26 +118,4 @@ func (r *remembered) merge(sets []campaign.PackedSet) error {
 	}
 	r.ordinal = next - 1
 	return nil
-}
-
-// forget keeps within the limit by dropping the campaigns that were asked for
-// longest ago, but never the one that is being asked for.
-func (e *Earlier) forget(keep campaign.ID) {
-	for e.bytes() > e.Limit && len(e.campaigns) > 1 {
-		var oldest campaign.ID
-		asked := e.clock + 1
-		for id, r := range e.campaigns {
-			if id != keep && r.asked < asked {
-				oldest, asked = id, r.asked
-			}
-		}
-		delete(e.campaigns, oldest)
-	}
-}
-
-func (e *Earlier) bytes() (n int) {
-	for _, r := range e.campaigns {
-		n += r.numbers.Bytes()
-	}
-	return n
 }

@@ -210,3 +210,22 @@ func TestAnUnknownOutcomeMayBeRepeated(t *testing.T) {
 		})
 	}
 }
+
+// lossy is a store whose packed sets are gone.
+type lossy struct{ dispatch.Store }
+
+func (l lossy) Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error) {
+	snapshot, err := l.Store.Snapshot(ctx, q)
+	snapshot.Sets = nil
+	return snapshot, err
+}
+
+func TestACampaignWhoseSetsAreIncompleteAcceptsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := fields{"campaignId": newUUID(), "name": "n", "batch": "1"}
+	b.post(b.body(call)).accepted(t)
+	b.Earlier = &dispatch.Earlier{Limit: 1 << 20}
+	b.Store = lossy{b.store}
+	b.post(b.body(merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)}))).want(t, http.StatusServiceUnavailable, "try_again")
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
 )
 
 func TestAValidCallIsAcceptedAndHandedOn(t *testing.T) {
@@ -313,6 +314,15 @@ func TestARevokedCredentialIsToldSoFirst(t *testing.T) {
 			t.Errorf("%s: WWW-Authenticate = %q", name, got.header.Get("WWW-Authenticate"))
 		}
 	}
+}
+
+func TestARevokedCredentialIsToldSoBeforeAMissingScope(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Tokens = holder{b.Tokens.(holder).claims, &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
+	b.post(b.body(nil)).want(t, http.StatusForbidden, "insufficient_scope")
+	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.post(b.body(nil)).want(t, http.StatusUnauthorized, "invalid_token")
 }
 
 func TestADryRunFindsEverythingAndWritesNothing(t *testing.T) {

@@ -56,10 +56,13 @@ func (h *handoffs) HandOff(_ context.Context, b campaign.Batch) error {
 }
 
 // holder stands for the access token, which accesstoken's own tests judge.
-type holder struct{ claims accesstoken.Claims }
+type holder struct {
+	claims accesstoken.Claims
+	err    error
+}
 
 func (h holder) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return h.claims, nil
+	return h.claims, h.err
 }
 
 func newBench(t *testing.T) *bench {
@@ -76,7 +79,7 @@ func newBench(t *testing.T) *bench {
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},
 	}
 	b.Service = &dispatch.Service{
-		Tokens: holder{accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: campaign.ScopeDispatch}},
+		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: campaign.ScopeDispatch}},
 		Store:  store,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],

@@ -19,7 +19,7 @@ func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
 // familyKey is the row whose presence ends a family of refresh tokens.
 func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
 
-func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.NameID(key))} }
+func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
 
 // SaveCredential writes a credential, new or changed.
 func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {

@@ -74,9 +74,10 @@ func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, now, ne
 }
 
 // EndRelease moves a batch from releasing to sending, and tells whether it was
-// still releasing.
+// still releasing. A next check that the batch has stays: send, which may be at
+// work already, knows better when to look again.
 func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
-	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state = :from", Item{
+	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
 		":next": millis(nextCheck), ":shard": text(dueShard(ref)),
 	})

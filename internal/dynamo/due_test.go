@@ -58,7 +58,7 @@ func TestMovesOfABatch(t *testing.T) {
 		"EndRelease": {
 			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
 			[]campaign.BatchState{campaign.BatchReleasing},
-			campaign.BatchSending, next,
+			campaign.BatchSending, later, // send may have set it: it stays
 		},
 		"FinishBatch": {
 			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef, next) },

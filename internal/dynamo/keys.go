@@ -51,17 +51,17 @@ func batchKey(ref campaign.BatchRef) Item { return campaignKey(ref.ID, "BATCH#"+
 
 func setKey(id campaign.ID, ordinal int) Item { return campaignKey(id, setSK(ordinal)) }
 
-func setSK(ordinal int) string { return fmt.Sprintf("SET#%06d", ordinal) }
+func setSK(ordinal int) string { return fmt.Sprintf("SET#%08d", ordinal) }
 
 // progressKey is the row that counts a campaign's completed batches.
 func progressKey(id campaign.ID) Item { return campaignKey(id, "PROGRESS") }
 
 func nameKey(tenant, name string) Item {
-	return Item{"pk": text("N#" + tenant + "#" + campaign.NameID(name)), "sk": text("NAME")}
+	return Item{"pk": text("N#" + tenant + "#" + campaign.Digest(name)), "sk": text("NAME")}
 }
 
 func idempotencyKey(tenant, clientID, key string) Item {
-	return Item{"pk": text("I#" + tenant + "#" + clientID + "#" + campaign.NameID(key)), "sk": text("IDEM")}
+	return Item{"pk": text("I#" + tenant + "#" + clientID + "#" + campaign.Digest(key)), "sk": text("IDEM")}
 }
 
 func templateKey(id string) Item { return Item{"pk": text("T#" + id), "sk": text("CURRENT")} }

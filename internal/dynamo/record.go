@@ -18,7 +18,7 @@ import (
 
 const headSK = "HEAD"
 
-func logSK(ordinal int) string { return fmt.Sprintf("LOG#%06d", ordinal) }
+func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
 // outcomePrefix begins the name of each attribute of a HEAD row that counts the
 // messages which have an outcome.

@@ -52,7 +52,7 @@ func (m *Merged) Insert(s Set) {
 // The small array is poured into the large one when it has more numbers than
 // minRecent and than one in recentShare of the large one's.
 const (
-	minRecent   = 1 << 12
+	minRecent   = 1 << 9
 	recentShare = 16
 )
 

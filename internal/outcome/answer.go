@@ -101,7 +101,7 @@ func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask,
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	h.EventID = campaign.NameID(tenant + "#" + t.Blob + "#" + string(h.Kind))
+	h.EventID = campaign.Digest(tenant + "#" + t.Blob + "#" + string(h.Kind))
 	blob := t.Blob + "." + h.EventID
 	body, err := json.Marshal(h)
 	if err != nil {

@@ -74,7 +74,7 @@ func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, batches in
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	eventID := campaign.NameID(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(batches))
+	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(batches))
 	blob := "events/completed/" + eventID
 	body, err := json.Marshal(campaign.Happening{Kind: campaign.KindCompleted, EventID: eventID, At: r.Now(), CampaignID: id.CampaignID})
 	if err != nil {

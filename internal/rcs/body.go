@@ -8,8 +8,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// defaultTraffic is what campaigns are to the provider.
-const defaultTraffic = "PROMOTION"
+// traffic is what all messages are to the provider. Templates do not say what
+// they are for, and a campaign's message answers nobody's: to call it anything
+// else could claim more for it than it may.
+const traffic = "PROMOTION"
 
 type agentMessage struct {
 	ContentMessage     contentMessage `json:"contentMessage"`
@@ -58,11 +60,8 @@ type reply struct {
 
 // encode returns the body that sends the delivery. A ttl is always in it: where
 // the delivery has none, campaign.MessageTTL.
-func encode(d campaign.Delivery, traffic string) ([]byte, error) {
+func encode(d campaign.Delivery) ([]byte, error) {
 	m := agentMessage{MessageTrafficType: traffic, TTL: seconds(d.TTL)}
-	if traffic == "" {
-		m.MessageTrafficType = defaultTraffic
-	}
 	if d.Content.Card == nil {
 		m.ContentMessage.Text = d.Content.Text
 	} else {

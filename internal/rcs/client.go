@@ -22,9 +22,6 @@ type Client struct {
 	Keys Keys
 	HTTP *http.Client // see NewHTTPClient
 	Now  func() time.Time
-	// TrafficType is the provider's name for the purpose of the messages;
-	// "" stands for PROMOTION.
-	TrafficType string
 
 	tokens tokens
 }
@@ -34,7 +31,7 @@ type Client struct {
 // result is a *campaign.Failure (by errors.As): the text of the error holds
 // neither number nor content, and may be logged.
 func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
-	body, err := encode(d, c.TrafficType)
+	body, err := encode(d)
 	if err != nil {
 		return fmt.Errorf("%w: %w", unencodable(), err)
 	}

@@ -287,25 +287,21 @@ func TestBodies(t *testing.T) {
 	tests := []struct {
 		name     string
 		delivery campaign.Delivery
-		traffic  string
 		want     string
 	}{
 		{
 			"text",
 			campaign.Delivery{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond},
-			"",
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
 		},
 		{
 			"no ttl of its own",
 			campaign.Delivery{Content: campaign.Template{Text: "Olá"}},
-			"TRANSACTION",
-			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"TRANSACTION","ttl":"86400s"}`,
+			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"86400s"}`,
 		},
 		{
 			"card",
 			campaign.Delivery{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour},
-			"",
 			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
 				"title":"Oferta","description":"Só <hoje>",
 				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},
@@ -325,7 +321,7 @@ func TestBodies(t *testing.T) {
 				w.WriteHeader(http.StatusOK)
 			}))
 			defer capture.Close()
-			p.client.URL, p.client.TrafficType = capture.URL, test.traffic
+			p.client.URL = capture.URL
 			if err := p.client.Send(t.Context(), agent, test.delivery); err != nil {
 				t.Fatalf("send: %v", err)
 			}

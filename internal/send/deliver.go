@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
 
 // The codes of this package; the others are the provider's.
 const (
-	codeTooLate   = "not_after_passed"
-	codeUnknown   = "no_answer"
-	codeOptedOut  = "opted_out"
-	codeCancelled = "cancelled"
+	codeTooLate        = "not_after_passed"
+	codeUnknown        = "no_answer"
+	codeOptedOut       = "opted_out"
+	codeCancelled      = "cancelled"
+	codePayloadMissing = "payload_missing"
 )
 
 const (
@@ -27,14 +29,20 @@ const (
 	reserve    = attemptFor + 4*time.Second
 	// cancelCheck is how often a run looks whether its batch was cancelled.
 	cancelCheck = 2 * time.Second
-	// enough throttled messages end a run: to go on would only bring more.
+	// enough throttled messages, if they are too many, end a run: to go on would
+	// only bring more.
 	enough = 10
+	// tolerated is one in how many answers may throttle. Providers throttle a few
+	// messages at any rate, for limits of their own parts; to send those again
+	// costs far less than half the rate, and a rate that is really too high
+	// throttles more.
+	tolerated = 20
 )
 
 // deliver sends the run's messages in the order of their turns, until the
 // provider throttles too many or ctx is near its end.
 func (s *Sender) deliver(ctx context.Context, r *run) {
-	starting, cancel := before(ctx, reserve)
+	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
 	r.checked = s.Now()
 	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)
@@ -48,8 +56,13 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 		if !s.await(starting, j.at) || !take(starting, r.slots) {
 			return
 		}
-		if r.throttled.Load() >= enough || s.cancelled(ctx, r) {
+		if s.cancelled(ctx, r) {
 			<-r.slots
+			return
+		}
+		if r.throttled.Load() >= enough && r.tooFast() {
+			<-r.slots
+			r.stopped = true
 			return
 		}
 		sending.Go(func() {
@@ -71,17 +84,8 @@ func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	if err != nil || !b.Cancelled() {
 		return false
 	}
-	r.stopped = now
+	r.cancelledAt = now
 	return true
-}
-
-// before returns a context that ends that long before ctx does.
-func before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, end.Add(-reserve))
 }
 
 // await waits until the instant, and tells whether ctx lasted that long.
@@ -129,6 +133,7 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 
 // judge notes what the provider's answer means for the message.
 func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
+	r.answered.Add(1)
 	if err == nil {
 		j.settle(campaign.OutcomeSent, "", now)
 		return

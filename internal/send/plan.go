@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -114,27 +115,26 @@ func (s *Sender) takeTurns(ctx context.Context, r *run) error {
 		if p.task.Turn.Start.Before(now) {
 			p.task.Turn.Start = now
 		}
-		p.split(p.task.Turn, now.Add(window))
-		if r.every == 0 || p.every < r.every {
-			r.every = p.every
+		p.split(now.Add(window))
+		if r.every == 0 || p.task.Turn.Every < r.every {
+			r.every = p.task.Turn.Every
 		}
 	}
 	return nil
 }
 
-// stale tells whether a turn may not be used any more: it is long over, or goes
-// faster than its agent may by now.
+// stale tells whether a turn may not be used any more: it is long over, or its
+// agent has slowed down since.
 func stale(t campaign.Turn, now time.Time, pace campaign.Pace) bool {
-	return t.Start.Before(now.Add(-lateness)) || t.Every < pace.Every
+	return t.Start.Before(now.Add(-lateness)) || t.Void(pace)
 }
 
 // split gives the part's messages their turns, and puts aside those after end.
-func (p *part) split(turn campaign.Turn, end time.Time) {
-	p.every = turn.Every
+func (p *part) split(end time.Time) {
 	jobs := p.now
 	p.now = nil
 	for i, j := range jobs {
-		if j.at = turn.At(i); j.at.After(end) {
+		if j.at = p.task.Turn.At(i); j.at.After(end) {
 			p.later = append(p.later, j)
 		} else {
 			p.now = append(p.now, j)
@@ -172,7 +172,7 @@ func (s *Sender) lease(ctx context.Context, r *run, n int) (campaign.Turn, error
 }
 
 // load reads the messages that are to be sent now. A frame that cannot be read
-// fails its own task alone.
+// fails its own task alone; one that is gone for good ends its messages.
 func (s *Sender) load(ctx context.Context, r *run) {
 	var frames sync.WaitGroup
 	for _, p := range r.parts {
@@ -180,7 +180,13 @@ func (s *Sender) load(ctx context.Context, r *run) {
 			continue
 		}
 		frames.Go(func() {
-			if err := s.loadFrame(ctx, r.batch, p); err != nil {
+			err := s.loadFrame(ctx, r.batch, p)
+			switch {
+			case errors.Is(err, campaign.ErrNotFound):
+				slog.ErrorContext(ctx, "a payload is gone, its messages end as failed", "tenant", r.batch.Tenant,
+					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", p.task.Frame)
+				p.abandon(s.Now())
+			case err != nil:
 				p.err = fmt.Errorf("read frame %d of batch %s: %w", p.task.Frame, r.batch.BatchID, err)
 				p.now, p.later = nil, nil
 			}
@@ -206,6 +212,14 @@ func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
 		}
 	}
 	return nil
+}
+
+// abandon ends all messages of the part, whenever their turns are.
+func (p *part) abandon(now time.Time) {
+	p.now, p.later = append(p.now, p.later...), nil
+	for _, j := range p.now {
+		j.settle(campaign.OutcomeFailed, codePayloadMissing, now)
+	}
 }
 
 var errShortFrame = errors.New("the frame has not as many messages as its batch says")

@@ -29,7 +29,7 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 	now := s.Now()
 	var last time.Time
 	for _, p := range r.parts {
-		if t, delay, ok := p.rest(r.throttled.Load() >= enough, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
+		if t, delay, ok := p.rest(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
 			p.put(ctx, s.Queue, t, delay)
 		}
 		if len(p.later) == 0 {
@@ -81,7 +81,8 @@ func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Durat
 // for this run, and the time until it should come back.
 func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
 	t := p.taskOf(p.later)
-	t.Turn = campaign.Turn{Start: p.later[0].at, Every: p.every}
+	t.Turn = p.task.Turn
+	t.Turn.Start = p.later[0].at
 	return t, min(max(t.Turn.Start.Sub(now)-early, 0), maxDelay)
 }
 
@@ -113,8 +114,8 @@ func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) 
 	}
 }
 
-// adapt slows the agent down after a throttled message, and lets it get faster
-// after frames without one. It is no failure of sending if it cannot.
+// adapt slows the agent down after too many throttled messages, and lets it get
+// faster after frames without any. It is no failure of sending if it cannot.
 func (s *Sender) adapt(ctx context.Context, r *run) {
 	change := s.adaptation(r)
 	if change(r.pace) == r.pace {
@@ -144,15 +145,19 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 }
 
 // adaptation is what the run's answers make of a pace. An agent that had none
-// was as fast as this run.
+// was as fast as this run, which would have sent more at once if there had been
+// more: the time that a few messages took says little about their rate.
 func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
-	now, answers := s.Now(), r.answers()
-	if r.throttled.Load() > 0 {
+	now, answers := s.Now(), int(r.answered.Load())
+	if r.tooFast() {
 		every := r.every
 		if every == 0 {
-			every = now.Sub(r.started) / time.Duration(answers)
+			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
 		return func(p campaign.Pace) campaign.Pace { return p.Slow(now, every) }
+	}
+	if r.throttled.Load() > 0 {
+		return func(p campaign.Pace) campaign.Pace { return p }
 	}
 	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
 	return func(p campaign.Pace) campaign.Pace { return p.Ease(frames, r.channel.Agent.Rate) }

@@ -39,6 +39,7 @@ type rig struct {
 
 	// What the test wants to happen, nil for nothing special.
 	provider  func(d campaign.Delivery, calls int) error
+	swapped   func(p campaign.Pace) // hears of each new pace
 	recordErr error
 	queueErr  error
 	blobErr   error
@@ -154,6 +155,9 @@ func (g *rig) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bo
 		return false, nil
 	}
 	g.pace = pace
+	if g.swapped != nil {
+		g.swapped(pace)
+	}
 	return true, nil
 }
 

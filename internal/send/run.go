@@ -12,18 +12,20 @@ import (
 
 // run is the sending of some parts of one batch.
 type run struct {
-	batch     campaign.Batch
-	channel   campaign.Channel
-	template  campaign.Template
-	pace      campaign.Pace // of the agent, as last seen
-	every     time.Duration // between two messages of the run, 0 for no limit
-	parts     []*part
-	slots     chan struct{} // one is taken by each message being sent
-	started   time.Time
-	throttled atomic.Int64 // messages that the provider throttled
-	checked   time.Time    // when the batch was last found not to be cancelled
-	stopped   time.Time    // when it was found cancelled, zero for not
-	trouble   sync.Once    // logs the first transient failure, which stands for all
+	batch       campaign.Batch
+	channel     campaign.Channel
+	template    campaign.Template
+	pace        campaign.Pace // of the agent, as last seen
+	every       time.Duration // between two messages of the run, 0 for no limit
+	parts       []*part
+	slots       chan struct{} // one is taken by each message being sent
+	started     time.Time
+	answered    atomic.Int64 // messages that the provider was asked to take
+	throttled   atomic.Int64 // those of them that it throttled
+	stopped     bool         // before its end, because of those
+	checked     time.Time    // when the batch was last found not to be cancelled
+	cancelledAt time.Time    // when it was found cancelled, zero for not
+	trouble     sync.Once    // logs the first transient failure, which stands for all
 }
 
 // part is one task: what it asks for and what came of it.
@@ -32,8 +34,7 @@ type part struct {
 	// now are the messages to be sent in this run, later those whose turn, which
 	// they hold, is too far away for it.
 	now, later []*job
-	every      time.Duration // between the turns of later
-	err        error         // why the task has to come again
+	err        error // why the task has to come again
 }
 
 // job is the sending of one message.
@@ -62,7 +63,7 @@ func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
 // stop ends what the provider was not asked to take, nor may have taken, of a
 // batch that was found cancelled, also what was to have a later turn.
 func (r *run) stop() {
-	if r.stopped.IsZero() {
+	if r.cancelledAt.IsZero() {
 		return
 	}
 	for _, p := range r.parts {
@@ -70,7 +71,7 @@ func (r *run) stop() {
 	}
 	for _, j := range r.jobs() {
 		if !j.settled() && j.code == "" {
-			j.settle(campaign.OutcomeStopped, codeCancelled, r.stopped)
+			j.settle(campaign.OutcomeStopped, codeCancelled, r.cancelledAt)
 		}
 	}
 }
@@ -104,15 +105,12 @@ func (r *run) changes() []campaign.Change {
 	return changes
 }
 
-// answers is the number of messages that the provider was asked to take.
-func (r *run) answers() int {
-	n := 0
-	for _, j := range r.jobs() {
-		if j.settled() || j.code != "" {
-			n++
-		}
-	}
-	return n
+// tooFast tells whether the provider throttled so many of the run's messages that
+// they went too fast. One alone says so only if there was no other: else the runs
+// of a few messages would slow an agent down whose every hundredth is throttled.
+func (r *run) tooFast() bool {
+	throttled, answered := r.throttled.Load(), r.answered.Load()
+	return throttled > 0 && (throttled == answered || throttled > 1+answered/tolerated)
 }
 
 // report logs what came of the run in numbers.

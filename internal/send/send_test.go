@@ -165,7 +165,7 @@ func TestThrottledAgentAdapts(t *testing.T) {
 				afterwards++
 			}
 		}
-		if afterwards > 1000 {
+		if afterwards > 2000 {
 			t.Errorf("after its first answers the provider had to throttle %d messages more", afterwards)
 		}
 		if took > 4*time.Minute {
@@ -198,6 +198,28 @@ func TestThrottlingEndsARun(t *testing.T) {
 		}
 		if g.pace.Every != 2*time.Millisecond || !g.pace.SlowedAt.Equal(time.Now()) {
 			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.pace)
+		}
+	})
+}
+
+// One message that is throttled, of an agent that sends little, must not bring
+// its next campaign down to a crawl.
+func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(1)
+		g.latency = 640 * time.Millisecond
+		g.provider = func(_ campaign.Delivery, calls int) error {
+			if calls == 0 {
+				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
+			}
+			return nil
+		}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if want := 20 * time.Millisecond; g.pace.Every != want {
+			t.Errorf("one message every %v, want %v: half of 64 in 640ms", g.pace.Every, want)
 		}
 	})
 }
@@ -309,6 +331,7 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 		"the opt-outs": {func(g *rig) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
 		"one payload":  {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
 		"damage":       {func(g *rig) { g.payload[g.batch.Offsets[1]]++ }, []error{nil, errAny}, 100, 0},
+		"no access":    {func(g *rig) { g.blobErr = fmt.Errorf("get object: %w", errBroken) }, []error{nil, errBroken}, 100, 0},
 		"nothing":      {func(*rig) {}, []error{nil, nil}, 103, 1},
 	}
 	for name, tt := range tests {

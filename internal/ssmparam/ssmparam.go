@@ -1,4 +1,4 @@
-// Package ssmparam reads secrets from the SSM Parameter Store.
+// Package ssmparam writes secrets to the SSM Parameter Store.
 package ssmparam
 
 import (
@@ -7,22 +7,23 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 )
 
-// Reader reads parameters.
-type Reader struct {
+// Writer writes parameters.
+type Writer struct {
 	Client *ssm.Client
 }
 
-// KeyDocument returns the decrypted value of a parameter. The error names the
-// parameter, and holds nothing of its value.
-func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, error) {
-	out, err := r.Client.GetParameter(ctx, &ssm.GetParameterInput{
-		Name:           aws.String(parameter),
-		WithDecryption: aws.Bool(true),
+// PutKeyDocument writes a parameter, encrypted, and replaces the value it had.
+// The error names the parameter, and holds nothing of its value.
+func (w Writer) PutKeyDocument(ctx context.Context, parameter string, document []byte) error {
+	_, err := w.Client.PutParameter(ctx, &ssm.PutParameterInput{
+		Name: aws.String(parameter), Value: aws.String(string(document)), Overwrite: aws.Bool(true),
+		Type: types.ParameterTypeSecureString, Tier: types.ParameterTierIntelligentTiering,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("get parameter %s: %w", parameter, err)
+		return fmt.Errorf("put parameter %s: %w", parameter, err)
 	}
-	return []byte(aws.ToString(out.Parameter.Value)), nil
+	return nil
 }

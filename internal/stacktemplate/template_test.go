@@ -31,7 +31,9 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 			}
 			read := map[string]bool{}
 			for _, match := range reads.FindAllStringSubmatch(string(source), -1) {
-				read[match[1]] = true
+				if !strings.HasPrefix(match[1], "AWS_") { // Lambda itself sets those
+					read[match[1]] = true
+				}
 			}
 			set := slices.Sorted(maps.Keys(function.Properties.Environment.Variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
@@ -80,13 +82,47 @@ func TestQueuesHideMessagesLongEnough(t *testing.T) {
 	}
 }
 
+// A batch is sent from its payload, a year after its acceptance where it is
+// scheduled so, and whatever holds it up then must not cost its contents.
+func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
+	t.Parallel()
+	const furthestSchedule, margin = 366, 90 // days
+	checked := 0
+	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
+		if rule.Days == 0 || (rule.Prefix != "payloads/" && rule.Prefix != "") {
+			continue
+		}
+		if rule.Days < furthestSchedule+margin {
+			t.Errorf("rule %s deletes payloads after %d days, want %d or more", rule.ID, rule.Days, furthestSchedule+margin)
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Error("payloads are kept for ever")
+	}
+}
+
 type resource struct {
 	Type       string `yaml:"Type"`
 	Properties struct {
 		CodeURI           string `yaml:"CodeUri"`
 		Timeout           int    `yaml:"Timeout"`
 		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
-		Environment       struct {
+		Lifecycle         struct {
+			Rules []struct {
+				ID     string `yaml:"Id"`
+				Prefix string `yaml:"Prefix"`
+				Days   int    `yaml:"ExpirationInDays"`
+			} `yaml:"Rules"`
+		} `yaml:"LifecycleConfiguration"`
+		Policies []struct {
+			Document struct {
+				Statement []struct {
+					Action yaml.Node `yaml:"Action"`
+				} `yaml:"Statement"`
+			} `yaml:"PolicyDocument"`
+		} `yaml:"Policies"`
+		Environment struct {
 			Variables map[string]yaml.Node `yaml:"Variables"`
 		} `yaml:"Environment"`
 		Events map[string]struct {

@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -169,6 +170,25 @@ func TestPauses(t *testing.T) {
 			w.checkSent(b)
 		})
 	}
+}
+
+// A frame may meet the pause before the release of its batch is over.
+func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(103)
+	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.clock(), w.clock().Add(sweepAfter))
+	w.must(err)
+	body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef})
+	w.must(err)
+	w.frames.add(body, 0)
+	w.deliver(w.frames, w.sender(1), 1)
+	_, err = w.store.EndRelease(t.Context(), b.BatchRef, w.clock().Add(sweepAfter))
+	w.must(err)
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
 }
 
 func TestPausedBatchEndsWhenItsTimeIsOver(t *testing.T) {

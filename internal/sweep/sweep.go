@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
 
 // Store knows the batches that are not done, and how far they are.
@@ -113,7 +114,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, error) {
 	deeds := map[deed]int{}
 	channels := map[string]campaign.Channel{}
-	starting, cancel := before(ctx, reserve)
+	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
 	owed := notices{sweeper: s, deeds: deeds}
 	defer owed.flush(ctx)
@@ -137,15 +138,6 @@ func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, erro
 		deeds[d]++
 	}
 	return deeds, nil
-}
-
-// before returns a context that ends that long before ctx does.
-func before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, end.Add(-reserve))
 }
 
 // sweepBatch does what the batch needs in the state that it is in: the index

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
 
 const (
@@ -196,7 +197,7 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 // drain puts the notices of a closing circuit back in sweep's sight and queues
 // their tasks. The circuit ends when none is found a while after it closed.
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
-	starting, cancel := before(ctx, reserve)
+	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
 	total := 0
 	for starting.Err() == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
 
 // round is one post of each letter that a notice has left.
@@ -45,7 +46,7 @@ func (r *round) over() bool {
 func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, letters []letter) *round {
 	r := &round{codes: map[string]int{}}
 	g := n.gates.of(endpointKey{e.Tenant, e.ID})
-	starting, cancel := before(ctx, reserve)
+	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
 	var posts sync.WaitGroup
 	letters = n.shuffled(notice, letters)
@@ -106,13 +107,4 @@ func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e 
 	if err != nil {
 		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
 	}
-}
-
-// before returns a context that ends that long before ctx does.
-func before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	end, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, end.Add(-reserve))
 }

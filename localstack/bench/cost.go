@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
 	"os"
@@ -20,11 +21,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
@@ -33,12 +36,15 @@ import (
 	"campaign-dispatch/internal/handoff"
 	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/schedule"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 //go:embed prices.json
@@ -56,6 +62,7 @@ type units struct {
 	APICalls      float64 `json:"apiCalls"`
 	Schedules     float64 `json:"schedules"`
 	KMSSignatures float64 `json:"kmsSignatures"`
+	LogGB         float64 `json:"logGB"`
 }
 
 func (u *units) add(calls []meteredCall) {
@@ -74,7 +81,7 @@ func (u *units) add(calls []meteredCall) {
 func (u units) dollars(p units) float64 {
 	return u.Writes*p.Writes + u.Reads*p.Reads + u.SQSRequests*p.SQSRequests + u.Puts*p.Puts + u.Gets*p.Gets +
 		u.Invocations*p.Invocations + u.GBSeconds*p.GBSeconds + u.APICalls*p.APICalls + u.Schedules*p.Schedules +
-		u.KMSSignatures*p.KMSSignatures
+		u.KMSSignatures*p.KMSSignatures + u.LogGB*p.LogGB
 }
 
 // What cannot be seen on this machine is assumed.
@@ -88,14 +95,18 @@ const (
 	releaseGB  = 0.25
 	sendGB     = 0.5
 
-	apiChunk = 512 << 10
-	million  = 1_000_000
+	apiChunk  = 512 << 10
+	accessLog = 500 // bytes of the gateway's log line of a call
+	logLine   = 26  // bytes that CloudWatch adds to a line
+	million   = 1_000_000
+	gigabyte  = 1e9
 )
 
 // plant is the service in one process, on the stack's tables and bucket, with
 // metered clients and queues of its own that no function reads.
 type plant struct {
 	meter    *meter
+	logs     *logMeter
 	dispatch lambda.Handler
 	release  release.Releaser
 	send     *send.Sender
@@ -150,10 +161,10 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	m := &meter{}
+	p := &plant{meter: &meter{rows: dynamodb.NewFromConfig(env.AWS())}, logs: &logMeter{}}
+	slog.SetDefault(awsconf.Logger(p.logs, ""))
 	cfg := env.AWS()
-	m.attach(&cfg)
-	p := &plant{meter: m}
+	p.meter.attach(&cfg)
 	if p.releases, err = newTee(ctx, cfg, "bench-releases"); err != nil {
 		return nil, err
 	}
@@ -165,7 +176,11 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	}
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
 	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
-	p.dispatch = dispatchOn(store, blobs, p.releases, key)
+	handoffs := handoff.Releaser{Queue: p.releases, Schedules: &schedule.Scheduler{
+		Client: scheduler.NewFromConfig(cfg), Group: env["SCHEDULE_GROUP"],
+		QueueARN: "arn:aws:sqs:us-east-1:000000000000:bench-releases", RoleARN: "arn:aws:iam::000000000000:role/bench",
+	}}
+	p.dispatch = dispatchOn(store, blobs, handoffs, key)
 	p.release = release.Releaser{Store: store, Frames: p.frames, Releases: p.releases, SweepAfter: time.Hour, Now: time.Now}
 	p.send = &send.Sender{
 		Batches: store, Directory: store, Paces: store, Blobs: blobs, Queue: p.frames,
@@ -174,7 +189,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{
-			URL: env["RCS_URL"], Keys: ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
+			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
 		},
 		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
@@ -197,7 +212,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 // and without endpoints.
 func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *dynamo.Store) (string, error) {
 	known := "/campaign-dispatch/" + env["STACK_NAME"] + "/agents/" + env["DEMO_AGENT_ID"]
-	document, err := ssmparam.Reader{Client: ssm.NewFromConfig(cfg)}.KeyDocument(ctx, known)
+	document, err := paramstore.Reader{Config: cfg, Now: time.Now}.KeyDocument(ctx, known)
 	if err != nil {
 		return "", err
 	}
@@ -221,10 +236,10 @@ func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
 	return &tee{queue: &queue.Queue{Client: client, URL: aws.ToString(out.QueueUrl)}}, nil
 }
 
-func dispatchOn(store *dynamo.Store, blobs *blob.Store, releases *tee, key benchKey) lambda.Handler {
+func dispatchOn(store *dynamo.Store, blobs *blob.Store, handoffs handoff.Releaser, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
-		Handoff: handoff.Releaser{Queue: releases}, Earlier: &dispatch.Earlier{Limit: 128 << 20},
+		Handoff: handoffs, Earlier: &dispatch.Earlier{Limit: 128 << 20},
 		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour,
 	}
 	mux := http.NewServeMux()
@@ -243,7 +258,7 @@ func (p *plant) seed(ctx context.Context, store *dynamo.Store, tenant string, ke
 	if err != nil {
 		return err
 	}
-	p.template = newUUID()
+	p.template = uuid.New()
 	template := newInstant().template
 	template.ID, template.Tenant, template.Name = p.template, tenant, "bench"
 	if _, err = store.PutTemplate(ctx, template); err != nil {
@@ -275,9 +290,10 @@ type cost struct {
 	chain    int     // AWS calls of the dispatch call that waited for one another
 }
 
-// batch dispatches one full batch and sends it.
+// batch dispatches one full batch and sends it, unless it is for later.
 func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	p.meter.take()
+	p.logs.take()
 	started := cpuTime()
 	mustAccept(ctx, p.dispatch, call)
 	cpu := cpuTime() - started
@@ -287,12 +303,18 @@ func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	c.handOff.APICalls = float64((len(call) + apiChunk - 1) / apiChunk)
 	c.handOff.Invocations = 1
 	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*awsRoundTrip).Seconds()
+	c.handOff.LogGB = float64(p.logs.take()+accessLog+logLine) / gigabyte
+	if len(p.releases.bodies) == 0 {
+		return c, nil
+	}
 	ref, err := p.deliver(ctx, &c.provider)
 	if err != nil {
 		return c, err
 	}
 	c.provider.add(p.meter.take())
+	c.provider.LogGB = float64(p.logs.take()) / gigabyte
 	c.entered, err = p.after.follow(ctx, p.meter, ref, &c.outcomes)
+	c.outcomes.LogGB = float64(p.logs.take()) / gigabyte
 	return c, err
 }
 
@@ -342,7 +364,22 @@ func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]fi
 	if err != nil {
 		return nil, err
 	}
-	calls, err := p.calls(mobiles(random, (costBatches+1)*campaign.MaxMessages))
+	const numbers = (costBatches + 1) * campaign.MaxMessages
+	now, err := p.campaign(ctx, mobiles(random, numbers), "")
+	if err != nil {
+		return nil, err
+	}
+	later, err := p.campaign(ctx, mobiles(random, numbers), time.Now().AddDate(0, 1, 0).UTC().Format(time.RFC3339))
+	if err != nil {
+		return nil, err
+	}
+	return costTable(now, later, prices), nil
+}
+
+// campaign dispatches the numbers in full calls of a new campaign, and returns
+// what all but the first cost.
+func (p *plant) campaign(ctx context.Context, numbers []uint64, at string) ([]cost, error) {
+	calls, err := p.calls(numbers, at)
 	if err != nil {
 		return nil, err
 	}
@@ -354,52 +391,55 @@ func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]fi
 		}
 		all = append(all, c)
 	}
-	return costTable(all[1:], prices), nil
+	return all[1:], nil
 }
 
 // calls are full calls of one campaign, whose first creates it.
-func (p *plant) calls(numbers []uint64) (calls [][]byte, err error) {
-	id, name := newUUID(), "bench "+rand.Text()
+func (p *plant) calls(numbers []uint64, at string) (calls [][]byte, err error) {
+	id, name := uuid.New(), "bench "+rand.Text()
 	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
-		call, err := event(p.token, fmt.Sprintf("batch %d", len(calls)), part)
+		body := dispatchCall(fmt.Sprintf("batch %d", len(calls)), part)
+		body["campaignId"], body["name"], body["templateId"] = id, name, p.template
+		if at != "" {
+			body["schedule"] = at
+		}
+		call, err := eventOf(p.token, body)
 		if err != nil {
 			return nil, err
 		}
-		text := strings.NewReplacer(campaignID, id, templateID, p.template, campaignName, name).Replace(string(call))
-		calls = append(calls, []byte(text))
+		calls = append(calls, call)
 	}
 	return calls, nil
 }
 
-func costTable(all []cost, prices units) []figure {
+func costTable(now, later []cost, prices units) []figure {
 	const perMillion = float64(million) / campaign.MaxMessages
 	var chain int
-	var writes, handOff, provider, outcomes, entered float64
-	for _, c := range all {
-		chain = max(chain, c.chain)
-		writes = max(writes, c.handOff.Writes)
-		handOff += c.handOff.dollars(prices) / float64(len(all))
-		provider += c.provider.dollars(prices) / float64(len(all))
-		outcomes += c.outcomes.dollars(prices) / float64(len(all))
-		entered = max(entered, c.entered/campaign.MaxMessages)
+	var writes, handOff, scheduled, provider, outcomes, entered float64
+	for i := range now {
+		chain = max(chain, now[i].chain, later[i].chain)
+		writes = max(writes, now[i].handOff.Writes)
+		handOff += now[i].handOff.dollars(prices) / float64(len(now))
+		scheduled += later[i].handOff.dollars(prices) / float64(len(later))
+		outcomes += now[i].outcomes.dollars(prices) / float64(len(now))
+		entered = max(entered, now[i].entered/campaign.MaxMessages)
+		provider += now[i].provider.dollars(prices) / float64(len(now))
 	}
-	token := units{KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05}.dollars(prices)
+	token := units{
+		KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05, LogGB: (accessLog + logLine) / gigabyte,
+	}.dollars(prices)
 	handOff = handOff*perMillion + token
-	assumed := fmt.Sprintf("metered calls × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
+	scheduled = scheduled*perMillion + token
+	assumed := fmt.Sprintf("metered calls and log lines × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
 		awsRoundTrip, providerRoundTrip)
 	return []figure{
 		measured("AWS round trips of a dispatch call, warm", float64(chain), "in a row", 4, "longest chain of calls that waited for one another"),
-		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests"),
+		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests and rows"),
 		measured("1,000,000 messages to the hand-off", handOff, "dollars", 0.02, assumed),
+		measured("1,000,000 scheduled messages to the hand-off", scheduled, "dollars", 0.02, assumed),
 		measured("1,000,000 messages to the provider", handOff+provider*perMillion, "dollars", 0, assumed),
 		measured("1,000,000 messages until they are read", handOff+(provider+outcomes)*perMillion, "dollars", 2.50,
 			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", webhookRoundTrip, eventsPerCall)),
 		measured("write units of a message from sent to read", entered, "units", 0.5, fmt.Sprintf("outcomes and notify, %d events a call", eventsPerCall)),
 	}
-}
-
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -21,15 +22,32 @@ type figure struct {
 	Method    string  `json:"method"`
 }
 
+// ok tells whether the figure keeps its limit; NaN keeps none.
+func (f figure) ok() bool { return f.Limit == 0 || f.Ratio <= f.Limit }
+
 func (f figure) verdict() string {
 	switch {
 	case f.Limit == 0:
 		return "reported"
-	case f.Ratio <= f.Limit:
+	case f.ok():
 		return "ok"
 	default:
 		return "TOO HIGH"
 	}
+}
+
+// missed returns an error that names the figures over their limits, or nil.
+func missed(figures []figure) error {
+	var names []string
+	for _, f := range figures {
+		if !f.ok() {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("%d of %d figures are over the limit: %s", len(names), len(figures), strings.Join(names, "; "))
+	}
+	return nil
 }
 
 // measured is a figure without a yardstick.

@@ -69,5 +69,8 @@ func run(ctx context.Context, only string) error {
 	if err := printTable(os.Stdout, figures); err != nil {
 		return err
 	}
-	return writeJSON(".local/bench.json", figures)
+	if err := writeJSON(".local/bench.json", figures); err != nil {
+		return err
+	}
+	return missed(figures)
 }

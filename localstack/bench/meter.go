@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 // meter sees every call that an AWS client makes, and counts its units by AWS's
 // rules: an emulator's own count is not trusted.
 type meter struct {
+	rows  *dynamodb.Client // reads rows without being metered
 	mu    sync.Mutex
 	calls []meteredCall
 }
@@ -53,7 +55,7 @@ func (m *meter) see(ctx context.Context, in middleware.InitializeInput, next mid
 	time.Sleep(distance)
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	call.end = time.Now()
-	call.count(in.Parameters, out.Result)
+	call.count(in.Parameters, out.Result, func(table *string, key item) int { return m.rowSize(ctx, table, key) })
 	m.mu.Lock()
 	m.calls = append(m.calls, call)
 	m.mu.Unlock()
@@ -69,16 +71,28 @@ func (m *meter) take() []meteredCall {
 	return calls
 }
 
-func (c *meteredCall) count(in, out any) {
+// item is a row, or the key of one.
+type item = map[string]types.AttributeValue
+
+// rowSize is the size of a row as it is now: an update is billed by the whole row.
+func (m *meter) rowSize(ctx context.Context, table *string, key item) int {
+	out, err := m.rows.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		panic(fmt.Sprintf("read a row that was updated: %v", err))
+	}
+	return size(out.Item)
+}
+
+func (c *meteredCall) count(in, out any, rowSize func(table *string, key item) int) {
 	switch in := in.(type) {
 	case *dynamodb.TransactWriteItemsInput:
-		for _, item := range in.TransactItems {
-			c.writes += 2 * transactUnits(item)
+		for _, write := range in.TransactItems {
+			c.writes += 2 * transactUnits(write, rowSize)
 		}
 	case *dynamodb.PutItemInput:
 		c.writes += writeUnits(in.Item)
 	case *dynamodb.UpdateItemInput:
-		c.writes += writeUnits(in.Key, in.ExpressionAttributeValues)
+		c.writes += updateUnits(rowSize(in.TableName, in.Key), in.UpdateExpression)
 	case *dynamodb.DeleteItemInput:
 		c.writes += deleteUnits(in.Key)
 	case *dynamodb.BatchGetItemInput:
@@ -118,23 +132,24 @@ func (c *meteredCall) countByName() {
 // chunks is the number of 64 KB that SQS bills for a request.
 func chunks(bytes int) float64 { return math.Max(1, math.Ceil(float64(bytes)/(64<<10))) }
 
-func transactUnits(item types.TransactWriteItem) float64 {
+func transactUnits(write types.TransactWriteItem, rowSize func(table *string, key item) int) float64 {
 	switch {
-	case item.Put != nil:
-		return writeUnits(item.Put.Item)
-	case item.Update != nil:
-		return writeUnits(item.Update.Key, item.Update.ExpressionAttributeValues)
+	case write.Put != nil:
+		return writeUnits(write.Put.Item)
+	case write.Update != nil:
+		return updateUnits(rowSize(write.Update.TableName, write.Update.Key), write.Update.UpdateExpression)
 	default:
 		return 1
 	}
 }
 
-// indexUnits is what the sparse index adds to a row that stands in it.
-func indexUnits(item map[string]types.AttributeValue) float64 {
-	if _, in := item["nextCheck"]; in {
-		return 1
+// writeUnits are those of a new row, with one for its entry in the sparse index.
+func writeUnits(row item) float64 {
+	units := kilobytes(size(row))
+	if _, indexed := row["nextCheck"]; indexed {
+		units++
 	}
-	return 0
+	return units
 }
 
 // deleteUnits are those of a row and, of a notice, of its entry in the index.
@@ -145,15 +160,19 @@ func deleteUnits(key map[string]types.AttributeValue) float64 {
 	return 1
 }
 
-func writeUnits(parts ...map[string]types.AttributeValue) float64 {
-	bytes := 0
-	index := 0.0
-	for _, part := range parts {
-		bytes += size(part)
-		index += indexUnits(part)
+// updateUnits are those of an update that leaves a row of the size. One that
+// sets the index's keys deletes the row's entry and writes another; counted so
+// also where the row enters the index or leaves it, which costs one less.
+func updateUnits(bytes int, expression *string) float64 {
+	units := kilobytes(bytes)
+	if strings.Contains(aws.ToString(expression), "nextCheck") {
+		units += 2
 	}
-	return math.Max(1, math.Ceil(float64(bytes)/(1<<10))) + index
+	return units
 }
+
+// kilobytes is the number of units that writing so many bytes costs.
+func kilobytes(bytes int) float64 { return math.Max(1, math.Ceil(float64(bytes)/(1<<10))) }
 
 func readUnits(bytes int, consistent bool) float64 {
 	units := math.Max(1, math.Ceil(float64(bytes)/(4<<10)))
@@ -193,9 +212,9 @@ func queryUnits(in *dynamodb.QueryInput, out any) float64 {
 
 // size is an item's size in bytes as DynamoDB counts it: names in UTF-8 and
 // values, numbers at about a byte for two digits.
-func size(item map[string]types.AttributeValue) (bytes int) {
-	for name, value := range item {
-		bytes += len(strings.TrimPrefix(name, ":")) + valueSize(value)
+func size(row item) (bytes int) {
+	for name, value := range row {
+		bytes += len(name) + valueSize(value)
 	}
 	return bytes
 }
@@ -239,4 +258,27 @@ func depth(calls []meteredCall) (chain int) {
 		}
 	}
 	return chain
+}
+
+// logMeter counts what the functions log, as CloudWatch bills it.
+type logMeter struct {
+	mu    sync.Mutex
+	bytes int
+}
+
+// Write counts one line.
+func (m *logMeter) Write(line []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes += len(line) + logLine
+	return len(line), nil
+}
+
+// take returns the bytes since the last take.
+func (m *logMeter) take() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	bytes := m.bytes
+	m.bytes = 0
+	return bytes
 }

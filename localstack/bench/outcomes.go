@@ -27,6 +27,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/rbmhook"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // What cannot be seen on this machine is assumed, and what the template says.
@@ -116,7 +117,7 @@ func twoKinds(tenant, address string) campaign.Endpoint {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
 	return campaign.Endpoint{
-		ID: newUUID(), Tenant: tenant, URL: address, Secret: "whsec_" + base64.StdEncoding.EncodeToString(key),
+		ID: uuid.New(), Tenant: tenant, URL: address, Secret: "whsec_" + base64.StdEncoding.EncodeToString(key),
 		Kinds: []string{string(campaign.KindDelivered), string(campaign.KindRead)},
 	}
 }
@@ -170,7 +171,7 @@ func (a *aftermath) tell(ctx context.Context, m *meter, b campaign.Batch, kind s
 
 func (a *aftermath) call(ctx context.Context, messageID, kind string) error {
 	data, err := json.Marshal(map[string]string{
-		"senderPhoneNumber": "+5511987654321", "eventType": kind, "eventId": newUUID(), "messageId": messageID,
+		"senderPhoneNumber": "+5511987654321", "eventType": kind, "eventId": uuid.New(), "messageId": messageID,
 		"sendTime": time.Now().UTC().Format(time.RFC3339Nano), "agentId": a.agent.ID,
 	})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -89,8 +90,8 @@ func newSendRows(document []byte, numbers []uint64) *sendRows {
 		w.Add(n, strconv.AppendInt([]byte("uid-"), int64(i), 10), [][]byte{[]byte("Maria"), strconv.AppendInt(nil, int64(i), 10)})
 	}
 	r := &sendRows{document: document, batch: campaign.Batch{
-		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenantID, CampaignID: newUUID()}, BatchID: campaign.BatchID("")},
-		TemplateID: newUUID(), TemplateVersion: 1, Accepted: len(numbers), State: campaign.BatchSending, NextCheck: time.Now().Add(time.Hour),
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenantID, CampaignID: uuid.New()}, BatchID: campaign.BatchID("")},
+		TemplateID: uuid.New(), TemplateVersion: 1, Accepted: len(numbers), State: campaign.BatchSending, NextCheck: time.Now().Add(time.Hour),
 	}}
 	r.payload, r.batch.Offsets = w.Finish()
 	return r

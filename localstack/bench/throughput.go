@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // throughputMessages go through the running stack.
@@ -80,7 +81,7 @@ func stackToken(ctx context.Context, env stackenv.Env) (string, error) {
 
 // dispatchAll dispatches a new campaign to the numbers.
 func dispatchAll(ctx context.Context, env stackenv.Env, token string, numbers []uint64) error {
-	id, name, batch := newUUID(), "throughput "+rand.Text(), 0
+	id, name, batch := uuid.New(), "throughput "+rand.Text(), 0
 	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
 		batch++
 		messages := make([]map[string]string, len(part))

@@ -60,13 +60,13 @@ func connect(ctx context.Context, env stackenv.Env) (*client, error) {
 func (c *client) dispatch(ctx context.Context, request call) (answer, error) {
 	var a answer
 	if err := c.post(ctx, "/api/v1/external/campaigns/dispatch", request, &a); err != nil {
-		return a, fmt.Errorf("dispatch the campaign: %w", err)
+		return a, err
 	}
 	return a, nil
 }
 
 // post sends JSON and reads JSON; an answer other than a success is an error
-// with its text.
+// that says what the service said.
 func (c *client) post(ctx context.Context, path string, request, into any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *client) post(ctx context.Context, path string, request, into any) error
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s: %s", response.Status, text)
+		return refused(response.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("read the answer: %w", err)

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // Demo is one campaign to be sent through the stack at Env.
@@ -26,13 +26,9 @@ type Demo struct {
 // patience is how long the provider may take none of the messages that are left.
 const patience = time.Minute
 
-// Run dispatches the file as a new campaign, in batches as large as a call may
-// be, and returns when every accepted message has its outcome.
-func (d Demo) Run(ctx context.Context) error {
-	c, err := ReadFile(d.File)
-	if err != nil {
-		return err
-	}
+// Run dispatches what File holds as a new campaign, in batches as large as a
+// call may be, and returns when every accepted message has its outcome.
+func (d Demo) Run(ctx context.Context, c Campaign) error {
 	d.Log.Line("")
 	d.Log.Line("Dispatching %s: %d messages to POST %s/api/v1/external/campaigns/dispatch", d.File, len(c.Messages), d.Env["BASE_URL"])
 	w := newWatcher(d.Env, d.Now)
@@ -55,7 +51,7 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	if err != nil {
 		return 0, err
 	}
-	id := newUUID()
+	id := uuid.New()
 	name := c.Name + " " + d.Now().Format("2006-01-02 15:04:05.000")
 	step := d.Log.Step("dispatch")
 	rejected := 0
@@ -66,7 +62,7 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 		}
 		a, err := service.dispatch(ctx, request)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("dispatch %s: %w", d.File, inFile(err, batch))
 		}
 		accepted += a.Accepted
 		rejected += a.Rejected
@@ -81,14 +77,13 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	return accepted, nil
 }
 
-// template chooses the seeded template that the messages have the variables
-// for, where the file names none.
+// template chooses the seeded template with variables or the one without, as
+// the messages have some, where the file names none.
 func (d Demo) template(c Campaign) string {
-	_, hasVariables := c.Messages[0].Vars["nome"]
 	switch {
 	case c.TemplateID != "":
 		return c.TemplateID
-	case hasVariables:
+	case len(c.Messages[0].Vars) > 0:
 		return d.Env["TEMPLATE_ID"]
 	default:
 		return d.Env["TEMPLATE_ID_PLAIN"]
@@ -154,12 +149,4 @@ func (d Demo) tellFailures(ctx context.Context, w *watcher, o outcomes) error {
 		d.Log.Line("  failed: %d × %s", reasons[code], code)
 	}
 	return nil
-}
-
-// newUUID draws a version 4 UUID.
-func newUUID() string {
-	var u [16]byte
-	_, _ = rand.Read(u[:])
-	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:])
 }

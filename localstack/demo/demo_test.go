@@ -33,6 +33,24 @@ func demoEnv(t *testing.T) stackenv.Env {
 	return env
 }
 
+func TestRunSaysWhereARefusedFileIsWrong(t *testing.T) {
+	t.Parallel()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, "a.csv", "phone,uid,nome\n11987650001,1,Ana\n11987650002,2,Bia\n")
+	c, err := ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
+	const want = "line 2 has no pedido, which the template needs: add a column or variable pedido (and 1 more)"
+	if err := d.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+}
+
 func TestRunFollowsACampaignToItsEnd(t *testing.T) {
 	t.Parallel()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -47,7 +65,11 @@ func TestRunFollowsACampaignToItsEnd(t *testing.T) {
 		"12345,4,Davi,BR-4",
 	}, "\n"))
 	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
-	if err := d.Run(t.Context()); err != nil {
+	c, err := ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(out.Name())

@@ -3,9 +3,11 @@ package demo
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestReadFile(t *testing.T) {
@@ -25,6 +27,10 @@ func TestReadFile(t *testing.T) {
 			"a.csv", "\xef\xbb\xbfuid;phone\r\n1;11987654321\r\n",
 			Campaign{Name: "a", Messages: []Message{{Phone: "11987654321", UID: "1"}}},
 		},
+		"column names in any case, blank rows and a column without a name": {
+			"a.CSV", "Phone, UID ,\n11987654321,1,\n,,\n , ,\n\n11987654322,2,x\n,\n",
+			Campaign{Name: "a", Messages: []Message{{Phone: "11987654321", UID: "1"}, {Phone: "11987654322", UID: "2"}}},
+		},
 		"JSON": {
 			"a.json", `{"name":"Natal","templateId":"t","campaignId":"other","messages":[{"phone":"+5511987654321","uid":"1","vars":{"nome":"Ana, a 1ª","pedido":"7"}}]}`,
 			Campaign{Name: "Natal", TemplateID: "t", Messages: []Message{ana}},
@@ -37,7 +43,7 @@ func TestReadFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(Message{})); diff != "" {
 				t.Errorf("campaign (-want +got):\n%s", diff)
 			}
 		})
@@ -46,20 +52,26 @@ func TestReadFile(t *testing.T) {
 
 func TestReadFileRefuses(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ name, text string }{
-		"another kind of file": {"a.txt", "phone,uid"},
-		"broken JSON":          {"a.json", `{"messages":[`},
-		"no messages":          {"a.json", `{"name":"a"}`},
-		"no rows":              {"a.csv", "phone,uid\n"},
-		"a short row":          {"a.csv", "phone,uid\n1\n"},
-		"an empty file":        {"a.csv", ""},
-		"no phone":             {"a.csv", "uid,nome\n1,Ana\n"},
+	tests := map[string]struct{ name, text, says string }{
+		"another kind of file": {"a.txt", "phone,uid", "neither"},
+		"broken JSON":          {"a.json", "{\n\"messages\":[", "line 2"},
+		"a list":               {"a.json", "[]", "no JSON object"},
+		"a number for a uid":   {"a.json", "{\n\"messages\":[{\"phone\":\"1\",\"uid\":7}]}", "line 2: messages.uid is a number"},
+		"no messages":          {"a.json", `{"name":"a"}`, "no messages"},
+		"empty JSON":           {"a.json", " \n", "is empty"},
+		"no rows":              {"a.csv", "phone,uid\n", "no messages"},
+		"blank rows only":      {"a.csv", "phone,uid\n,\n", "no messages"},
+		"a short row":          {"a.csv", "phone,uid,nome\n1,1,\n\n1,2\n", "line 4 has 2 cells where the first line names 3 columns"},
+		"an empty file":        {"a.csv", "\xef\xbb\xbf", "is empty"},
+		"no phone":             {"a.csv", "uid,nome\n1,Ana\n", "it names: uid, nome"},
+		"two phones":           {"a.csv", "phone,uid,Phone\n1,1,1\n", "phone twice"},
+		"latin-1":              {"a.csv", "phone,uid,nome\n1,1,Jo\xe3o\n", "save it as CSV UTF-8"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := ReadFile(write(t, test.name, test.text)); err == nil {
-				t.Errorf("got %v, want an error", got)
+			if got, err := ReadFile(write(t, test.name, test.text)); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %v and %v, want an error that says %q", got, err, test.says)
 			}
 		})
 	}

@@ -19,6 +19,7 @@ import (
 
 	"campaign-dispatch/internal/apidoc/apitest"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 const dispatchPath = "/api/v1/external/campaigns/dispatch"
@@ -137,7 +138,7 @@ type fields map[string]any
 
 // call is a valid dispatch call of these messages.
 func (c *client) call(messages []fields) fields {
-	return fields{"campaignId": newUUID(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
+	return fields{"campaignId": uuid.New(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
 }
 
 // messages returns n messages to different mobile numbers that no other test
@@ -160,12 +161,6 @@ func draw(limit int64) int {
 		panic(err)
 	}
 	return int(n.Int64())
-}
-
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // delivered is a message as the provider's simulator has it.

@@ -22,6 +22,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/uuid"
 )
 
 const samples = "../../events/"
@@ -33,7 +34,7 @@ const samples = "../../events/"
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	id := newUUID()
+	id := uuid.New()
 	fill := map[string]string{
 		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
 		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/internal/ssmparam"
 )
@@ -112,13 +113,13 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 	c.release(b, time.Hour) // sweep is not to help
 	payload, err := c.blobs().Get(t.Context(), b.Payload)
 	must(t, err)
-	must(t, c.blobs().Delete(t.Context(), b.Payload))
+	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
 	hidden := c.hideFor("SEND_QUEUE_URL", "1")
 	c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: b.BatchRef})
 	c.eventually(time.Minute, "a dead letter", func() bool { return c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) })
 	c.hideFor("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {
-		t.Fatalf("%d messages were sent without their payload", n)
+		t.Fatalf("%d messages were sent of a damaged payload", n)
 	}
 
 	must(t, c.blobs().Put(t.Context(), b.Payload, payload, "application/octet-stream"))
@@ -163,7 +164,7 @@ func (c *client) with(pairs ...string) *client {
 // the demo agent's key.
 func (c *client) keyDocument(agentID string) []byte {
 	c.t.Helper()
-	reader := ssmparam.Reader{Client: ssm.NewFromConfig(c.env.AWS())}
+	reader := paramstore.Reader{Config: c.env.AWS(), Now: time.Now}
 	document, err := reader.KeyDocument(c.t.Context(), "/campaign-dispatch/"+c.env["STACK_NAME"]+"/agents/"+c.env["DEMO_AGENT_ID"])
 	must(c.t, err)
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))

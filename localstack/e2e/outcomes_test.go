@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // Messages reach their outcomes in whatever order the provider tells them.
@@ -142,7 +143,7 @@ func TestRefusedAddresses(t *testing.T) {
 	elsewhere := c.receiver("message.replied") // nobody replies
 	moved := redirector(t, elsewhere.address+"/webhooks")
 	endpoints := map[string]string{ // past the check when they were registered, as a name that changes its address
-		newUUID(): "http://169.254.169.254/latest/meta-data", newUUID(): "http://[::ffff:10.0.0.1]/", newUUID(): "http://0.0.0.0:80/", newUUID(): moved,
+		uuid.New(): "http://169.254.169.254/latest/meta-data", uuid.New(): "http://[::ffff:10.0.0.1]/", uuid.New(): "http://0.0.0.0:80/", uuid.New(): moved,
 	}
 	for id, address := range endpoints {
 		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/localstack/uuid"
 )
 
 const racers = 12
@@ -29,7 +31,7 @@ func TestOneOfTheRacingCallsWins(t *testing.T) {
 			status: http.StatusBadRequest, code: "batch_required",
 		},
 		"the same name": {
-			prepare: func(call fields, _ int) { call["campaignId"] = newUUID() },
+			prepare: func(call fields, _ int) { call["campaignId"] = uuid.New() },
 			status:  http.StatusConflict, code: "campaign_name_taken",
 		},
 		"the same batch": {
@@ -74,7 +76,7 @@ func TestOneOfTheRacingCallsWins(t *testing.T) {
 // Where it is to exist it has a batch already.
 func (c *client) alike(exists bool) []fields {
 	c.t.Helper()
-	id, name := newUUID(), "race "+rand.Text()
+	id, name := uuid.New(), "race "+rand.Text()
 	calls := make([]fields, racers)
 	for i := range calls {
 		calls[i] = c.call(messages(2))

@@ -25,6 +25,17 @@ const (
 // running tells whether the background process of the stack lives.
 func (s Stack) running() bool { return holder(s.state(daemonLock)) != 0 }
 
+// whole tells whether the stack runs and was once deployed and seeded. What an
+// interrupted command left is not.
+func (s Stack) whole() bool {
+	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
+		if _, err := os.Stat(path); err != nil {
+			return false
+		}
+	}
+	return s.running()
+}
+
 // spawn starts the background process and waits until it serves. Arguments are
 // those of the command that makes this program call Serve.
 func (s Stack) spawn(ctx context.Context, arguments []string) error {
@@ -136,7 +147,7 @@ func (s Stack) listen(ctx context.Context) (stop func(), err error) {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address(port))
 		if err != nil {
 			stop()
-			return nil, fmt.Errorf("port %d is taken", port)
+			return nil, fmt.Errorf("listen on port %d: %w", port, err)
 		}
 		server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 		servers = append(servers, server)

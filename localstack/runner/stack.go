@@ -6,10 +6,12 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"campaign-dispatch/localstack/progress"
@@ -68,21 +70,49 @@ func (s Stack) aws() stackenv.Env {
 // portsFile holds the ports that the running stack listens on.
 const portsFile = "ports"
 
-// free fails if one of the ports is taken, saying which and how to use another.
-func (p Ports) free() error {
-	for _, port := range []struct {
-		number         int
-		what, variable string
-	}{
+// port is one of the ports, what it is for, and the variable of the Makefile
+// that says another.
+type port struct {
+	number         int
+	what, variable string
+}
+
+func (p Ports) each() []port {
+	return []port{
 		{p.Base, "the service", "PORT"},
 		{p.AWS, "the emulator of AWS", "AWS_PORT"},
 		{p.RCS, "the provider simulator", "RCS_PORT"},
 		{p.Sink, "the webhook sink", "SINK_PORT"},
-	} {
+	}
+}
+
+// Check fails if a number is no port or two are the same.
+func (p Ports) Check() error {
+	const last = 1<<16 - 1
+	seen := map[int]port{}
+	for _, port := range p.each() {
+		if port.number < 1 || port.number > last {
+			return fmt.Errorf("there is no port %d for %s: choose one from 1 to %d with %s=…", port.number, port.what, last, port.variable)
+		}
+		if other, twice := seen[port.number]; twice {
+			return fmt.Errorf("%s and %s cannot both have port %d: choose another with %s=…", other.what, port.what, port.number, port.variable)
+		}
+		seen[port.number] = port
+	}
+	return nil
+}
+
+// free fails if one of the ports cannot be listened on, saying which and how to
+// use another.
+func (p Ports) free() error {
+	for _, port := range p.each() {
 		listener, err := net.Listen("tcp", address(port.number)) //nolint:noctx // closed at once
-		if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("port %d for %s is taken: stop what listens there, or choose another with %s=…",
 				port.number, port.what, port.variable)
+		}
+		if err != nil {
+			return fmt.Errorf("port %d for %s is of no use, choose another with %s=…: %w", port.number, port.what, port.variable, err)
 		}
 		_ = listener.Close()
 	}

@@ -15,19 +15,18 @@ const templateFile = "template.yaml"
 const artifacts = "artifacts"
 
 // packagedTemplate returns the project's template, packaged.
-func (s Stack) packagedTemplate(packages []Package) (string, error) {
+func packagedTemplate(packages []Package) (string, error) {
 	source, err := os.ReadFile(templateFile)
 	if err != nil {
 		return "", fmt.Errorf("read the template: %w", err)
 	}
-	return s.packaged(source, packages)
+	return packaged(source, packages)
 }
 
 // packaged returns the template with each function's CodeUri replaced by the
 // address of its package, as `sam package` does. All else, the short forms of
-// the intrinsic functions too, stays as it is but for what numberConcurrency
-// says.
-func (s Stack) packaged(source []byte, packages []Package) (string, error) {
+// the intrinsic functions too, stays as it is.
+func packaged(source []byte, packages []Package) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(source, &document); err != nil {
 		return "", fmt.Errorf("read %s: %w", templateFile, err)
@@ -44,12 +43,11 @@ func (s Stack) packaged(source []byte, packages []Package) (string, error) {
 			return "", fmt.Errorf("%s: %s: %w", templateFile, resources.Content[i-1].Value, err)
 		}
 	}
-	s.numberConcurrency(member(document.Content[0], "Parameters"), resources)
-	packaged, err := yaml.Marshal(&document)
+	text, err := yaml.Marshal(&document)
 	if err != nil {
 		return "", fmt.Errorf("write the packaged template: %w", err)
 	}
-	return string(packaged), nil
+	return string(text), nil
 }
 
 func pointToPackage(resource *yaml.Node, packages []Package) error {
@@ -68,24 +66,6 @@ func pointToPackage(resource *yaml.Node, packages []Package) error {
 		}
 	}
 	return fmt.Errorf("no function was built from %s", uri.Value)
-}
-
-// numberConcurrency puts numbers in the place of references to parameters in
-// every MaximumConcurrency: the emulator takes a parameter's value for a text
-// there, which stops its pollers.
-func (s Stack) numberConcurrency(parameters, node *yaml.Node) {
-	for _, child := range node.Content {
-		s.numberConcurrency(parameters, child)
-	}
-	limit := member(node, "MaximumConcurrency")
-	if limit == nil || limit.Tag != "!Ref" {
-		return
-	}
-	value, given := s.Parameters[limit.Value]
-	if fallback := member(member(parameters, limit.Value), "Default"); !given && fallback != nil {
-		value = fallback.Value
-	}
-	*limit = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: value}
 }
 
 // member returns the value of a mapping's key, or nil.

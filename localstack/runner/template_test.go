@@ -6,10 +6,6 @@ import (
 )
 
 const sampleTemplate = `
-Parameters:
-  SendConcurrency:
-    Type: Number
-    Default: 20
 Resources:
   Queue:
     Type: AWS::SQS::Queue
@@ -22,32 +18,18 @@ Resources:
         Frames:
           Properties:
             Queue: !Sub ${Queue.Arn}
-            ScalingConfig: {MaximumConcurrency: !Ref SendConcurrency}
 `
 
-func TestPackagedPutsInPackagesAndNumbers(t *testing.T) {
+func TestPackagedPutsInPackages(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		parameters map[string]string
-		limit      string
-	}{
-		"default": {nil, "MaximumConcurrency: 20"},
-		"given":   {map[string]string{"SendConcurrency": "3"}, "MaximumConcurrency: 3"},
+	got, err := packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := Stack{Parameters: test.parameters}
-			got, err := s.packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range []string{"CodeUri: s3://artifacts/send-1.zip\n", "!GetAtt Role.Arn", "!Sub ${Queue.Arn}", test.limit} {
-				if !strings.Contains(got, want) {
-					t.Errorf("%q is missing in\n%s", want, got)
-				}
-			}
-		})
+	for _, want := range []string{"CodeUri: s3://artifacts/send-1.zip\n", "!GetAtt Role.Arn", "!Sub ${Queue.Arn}"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
 	}
 }
 
@@ -64,7 +46,7 @@ func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
 	for name, template := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := (Stack{}).packaged([]byte(template), []Package{{Name: "other"}}); err == nil {
+			if got, err := packaged([]byte(template), []Package{{Name: "other"}}); err == nil {
 				t.Errorf("got %s, want an error", got)
 			}
 		})

@@ -17,8 +17,8 @@ import (
 
 // Up brings the stack to what the project's files say and returns where
 // everything is. It starts what does not run, deploys what changed, and seeds
-// a new stack. Where it fails, nothing that it started is left running.
-// Daemon are the arguments that make this program call Serve.
+// a new stack; one that was left half made it makes anew. Where it fails,
+// nothing that it started is left running. Daemon are the arguments that make this program call Serve.
 func (s Stack) Up(ctx context.Context, daemon []string) (stackenv.Env, error) {
 	held, err := lock(filepath.Join(s.Dir, "up.lock"))
 	if errors.Is(err, errLocked) {
@@ -27,7 +27,7 @@ func (s Stack) Up(ctx context.Context, daemon []string) (stackenv.Env, error) {
 		return nil, err
 	}
 	defer func() { _ = held.Close() }()
-	fresh := !s.running()
+	fresh := !s.whole()
 	if fresh {
 		if err := s.clear(); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	if err != nil {
 		return nil, err
 	}
-	template, err := s.packagedTemplate(packages)
+	template, err := packagedTemplate(packages)
 	if err != nil {
 		return nil, err
 	}

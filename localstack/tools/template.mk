@@ -33,9 +33,10 @@ sam-build: $(SAM_VENV)/installed
 		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
 
 .PHONY: deploy
-deploy: $(SAM_VENV)/installed ## build and deploy with sam (ENV=staging or production, see samconfig.toml)
+deploy: ## build and deploy with sam (ENV=staging or production, see samconfig.toml)
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
+	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
 	@$(SAM_VENV)/bin/python localstack/tools/account.py
 	@$(MAKE) --no-print-directory sam-build
 	@$(SAM) deploy --config-env '$(ENV)'

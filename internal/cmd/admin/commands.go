@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func tenantCommand(flags *flag.FlagSet) action {
 		}
 		data := map[string]any{"id": saved.ID, "name": saved.Name, "created": saved.Created, "agent": agentData(saved.Agent)}
 		lines := append([]string{fmt.Sprintf("tenant %s (%s) %s", saved.ID, saved.Name, verb(saved.Created))}, agentLines(saved.Agent)...)
-		return answer{Lines: lines, Data: data, Next: s.next("template --tenant " + saved.ID + " --text 'Olá {{nome}}!'")}, nil
+		return answer{Lines: lines, Data: data, Next: s.next("template", "tenant", saved.ID, "text", "'Olá {{nome}}!'")}, nil
 	}
 }
 
@@ -80,9 +81,15 @@ func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (admin.Agent
 	id := flags.String(idFlag, "", idUsage)
 	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (a new agent needs one)")
 	token := flags.String("webhook-token", "", "client `TOKEN` that signs the provider's webhooks (default for a new agent: a random one)")
-	rate := flags.Int("rate", admin.KeepRate, "`N` messages a second at most, 0 for no limit, -1 leaves it as it is")
+	rate := admin.KeepRate
+	flags.Func("rate", "`N` messages a second at most, 0 for no limit (default: as it is)", func(text string) (err error) {
+		if rate, err = strconv.Atoi(text); err != nil {
+			return errors.New("it is a whole number of messages a second, like 30, or 0 for no limit")
+		}
+		return nil
+	})
 	return func() (admin.AgentForm, error) {
-		form := admin.AgentForm{ID: *id, WebhookToken: *token, Rate: *rate}
+		form := admin.AgentForm{ID: *id, WebhookToken: *token, Rate: rate}
 		var err error
 		form.KeyDocument, err = readFile("--key-file", *keyFile)
 		return form, err
@@ -140,7 +147,7 @@ func templateCommand(flags *flag.FlagSet) action {
 			Data: map[string]any{
 				"id": t.ID, "tenant": t.Tenant, "name": t.Name, "version": t.Version, "variables": append([]string{}, t.Variables()...),
 			},
-			Next: "dispatch with \"templateId\": \"" + t.ID + "\"; a credential for it: " + s.next("credential --tenant "+t.Tenant),
+			Next: "dispatch with \"templateId\": \"" + t.ID + "\"; a credential for it: " + s.next("credential", "tenant", t.Tenant),
 		}, nil
 	}
 }
@@ -180,12 +187,18 @@ func tokenCall(base string) string {
 
 func rotateCommand(flags *flag.FlagSet) action {
 	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
-	keep := flags.Duration("keep", 24*time.Hour, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h")
+	keep := 24 * time.Hour
+	flags.Func("keep", "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h)", func(text string) (err error) {
+		if keep, err = time.ParseDuration(text); err != nil {
+			return errors.New("it is a time like 0s, 30m or 24h")
+		}
+		return nil
+	})
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
 		}
-		r, err := s.desk.RotateCredential(ctx, *id, *keep)
+		r, err := s.desk.RotateCredential(ctx, *id, keep)
 		if err != nil {
 			return answer{}, err
 		}
@@ -214,7 +227,7 @@ func revokeCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{"credential " + *id + " is revoked: its secrets and tokens are refused from now on"},
 			Data:  map[string]any{"clientId": *id, "revoked": true},
-			Next:  s.next("credential --tenant TENANT") + " makes another",
+			Next:  s.next("credential", "tenant", "ID") + " makes another",
 		}, nil
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -46,9 +47,9 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
 	}
-	next := s.next("list --tenant ID") + " shows what a tenant has"
+	next := s.next("list", "tenant", "ID") + " shows what a tenant has"
 	if len(tenants) == 0 {
-		next = s.next("tenant --id acme --name Acme --agent-id AGENT --key-file key.json")
+		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
 }
@@ -56,6 +57,9 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 // listTenant shows what a tenant has.
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	tenant, err := s.store.Tenant(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return answer{}, fmt.Errorf("there is no tenant %s: %s shows all, %s makes it", id, s.next("list"), s.next("tenant", "id", id))
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -91,7 +95,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		}
 		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}, {"status", health}})
 	}
-	next := s.next("credential --tenant "+id) + " makes a credential"
+	next := s.next("credential", "tenant", id) + " makes a credential"
 	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil
 }
 
@@ -111,6 +115,15 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 type row []struct {
 	name  string
 	value any
+}
+
+// head names the columns.
+func (r row) head() string {
+	cells := []string{""}
+	for _, cell := range r {
+		cells = append(cells, cell.name)
+	}
+	return strings.Join(cells, "\t")
 }
 
 // section is the things of one kind.
@@ -133,6 +146,9 @@ func sections(next string, kinds ...named) answer {
 		}
 		a.Lines = append(a.Lines, fmt.Sprintf("%s: %d", kind.name, len(kind.section)))
 		objects := make([]map[string]any, 0, len(kind.section))
+		if len(kind.section) > 0 {
+			a.Lines = append(a.Lines, kind.section[0].head())
+		}
 		for _, r := range kind.section {
 			object, cells := map[string]any{}, []string{""}
 			for _, cell := range r {

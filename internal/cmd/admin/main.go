@@ -66,14 +66,18 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	}
 	err := cmd.execute(ctx, args[1:], env, stdout, stderr)
 	_, usage := errors.AsType[usageError](err)
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
+	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
-	case usage:
-		fmt.Fprintf(stderr, "admin %s: %s (`admin %s -h` shows its flags)\n", cmd.name, oneLine(err), cmd.name)
+	}
+	message, help := oneLine(err), "`admin "+cmd.name+" -h` shows its flags"
+	if env(calledByMake) != "" {
+		message, help = asVariables(message), "`make help` shows its variables"
+	}
+	if usage {
+		fmt.Fprintf(stderr, "admin %s: %s (%s)\n", cmd.name, message, help)
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "admin %s: %s\n", cmd.name, oneLine(err)+advice(err))
+	fmt.Fprintf(stderr, "admin %s: %s\n", cmd.name, message+advice(err))
 	return exitFailed
 }
 

@@ -151,7 +151,7 @@ func TestListsAreForPeople(t *testing.T) {
 		t.Fatalf("exit %d, %q", got.code, got.stderr)
 	}
 	shown := strings.Join(strings.Fields(got.stdout), " ")
-	for _, words := range []string{id + " Acme", id + "_agent 30", "tenant " + id, "next: go run ./internal/cmd/admin list --tenant"} {
+	for _, words := range []string{"id name agentId", id + " Acme", id + "_agent 30", "tenant " + id, "next: go run ./internal/cmd/admin list --tenant"} {
 		if !strings.Contains(shown, words) {
 			t.Errorf("the list does not show %q:\n%s", words, got.stdout)
 		}
@@ -229,7 +229,7 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"unknown flag":      {"list --all", 2, "-all"},
 		"argument":          {"list acme", 2, `"acme"`},
 		"flag twice empty":  {"tenant --id", 2, "needs an argument"},
-		"rate":              {"tenant --id a --rate many", 2, "rate"},
+		"rate":              {"tenant --id a --rate many", 2, "whole number"},
 		"no id":             {"tenant", 2, "--id is missing"},
 		"agent, no id":      {"agent", 2, "--id is missing"},
 		"no tenant":         {"template --text a", 2, "--tenant is missing"},
@@ -241,7 +241,7 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"pause two":         {"pause --all --tenant a", 2, "exactly one"},
 		"resume nobody":     {"resume --agent=", 2, "exactly one"},
 		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify or revoke"},
-		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "keep"},
+		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "like 0s, 30m or 24h"},
 		"bad id":            {"tenant --id A_B", 1, "lower-case"},
 		"no agent":          {"tenant --id new-one", 1, "needs an agent"},
 		"unknown agent":     {"tenant --id new-one --agent-id nobody-here", 1, "key file"},
@@ -251,7 +251,7 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"huge file":         {"template --tenant " + id + " --card " + c.file(strings.Repeat(" ", 2<<20)), 1, "more than"},
 		"no template":       {"template --tenant " + id, 1, "blank"},
 		"unknown tenant":    {"credential --tenant nobody-here", 1, "does not exist"},
-		"list nobody":       {"list --tenant nobody-here", 1, "not found"},
+		"list nobody":       {"list --tenant nobody-here", 1, "list shows all"},
 		"unknown client":    {"revoke --client-id rcs_nobody", 1, "no live credential"},
 		"kind":              {"endpoint --tenant " + id + " --url https://example.com --kinds seen", 1, "no kind"},
 		"plain http":        {"endpoint --tenant " + id + " --url http://example.com", 1, "https://"},
@@ -286,7 +286,7 @@ func TestWhereNoStackIs(t *testing.T) {
 		"no credentials": {stackenv.Env{"AWS_REGION": "us-east-1"}, "list --stack s", "export-credentials"},
 		"half a stack":   {with(given, "CAMPAIGNS_TABLE", ""), "list", "no CAMPAIGNS_TABLE"},
 		"no table":       {with(given, "CAMPAIGNS_TABLE", "gone"), "list", "the stack is gone"},
-		"nobody listens": {with(given, "AWS_ENDPOINT_URL", "http://127.0.0.1:1"), "list", "make status"},
+		"nobody listens": {with(given, "AWS_ENDPOINT_URL", "http://127.0.0.1:1"), "list", "make up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,6 +295,28 @@ func TestWhereNoStackIs(t *testing.T) {
 				t.Errorf("exit %d, %q; want 1 and a line that says %q", got.code, got.stderr, test.says)
 			}
 		})
+	}
+}
+
+func TestThroughMakeItNamesWhatMakeTakes(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	c.env[calledByMake] = "make ENV=staging"
+	for args, says := range map[string]string{
+		"list":                             "make ENV=staging list TENANT=ID",
+		"list --tenant " + id:              "make ENV=staging credential TENANT=" + id,
+		"tenant --id " + id:                "template TENANT=" + id + " TEXT='Olá {{nome}}!'",
+		"pause --tenant " + id:             "resume TENANT=" + id,
+		"list --tenant nobody-here":        "make ENV=staging tenant TENANT=nobody-here",
+		"pause":                            "exactly one of ALL, TENANT and AGENT (`make help`",
+		"agent --id a --rate many":         `value "many" for RATE: it is`,
+		"rotate --client-id rcs --keep no": `value "no" for KEEP: it is`,
+	} {
+		got := c.run(strings.Fields(args)...)
+		if all := got.stdout + got.stderr; !strings.Contains(all, says) || strings.Contains(all, "go run") || strings.Contains(all, " --") {
+			t.Errorf("%s says %q, want %q and no flags", args, all, says)
+		}
 	}
 }
 

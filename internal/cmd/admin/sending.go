@@ -24,7 +24,7 @@ func pauseCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{"sending is paused for " + name + ": what is accepted meanwhile waits"},
 			Data:  map[string]any{"paused": true, "subject": name},
-			Next:  s.next("resume "+subjectFlag(*subject)) + " ends it",
+			Next:  s.next("resume", subjectFlag(*subject)...) + " ends it",
 		}, nil
 	}
 }
@@ -67,14 +67,14 @@ func subjectName(s admin.Subject) (string, error) {
 	return "", usageError{errors.New("give exactly one of --all, --tenant and --agent")}
 }
 
-func subjectFlag(s admin.Subject) string {
+func subjectFlag(s admin.Subject) []string {
 	switch {
 	case s.All:
-		return "--all"
+		return []string{"all", "1"}
 	case s.Tenant != "":
-		return "--tenant " + s.Tenant
+		return []string{"tenant", s.Tenant}
 	}
-	return "--agent " + s.Agent
+	return []string{"agent", s.Agent}
 }
 
 func redriveCommand(flags *flag.FlagSet) action {

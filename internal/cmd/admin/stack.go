@@ -8,8 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -38,12 +42,14 @@ type stack struct {
 	// env looks up the stack's addresses, by their names in stack.env.
 	env      func(string) string
 	name     string // as --stack gave it, "" for the local stack
+	byMake   string // the beginning of make's command line, "" where make did not call
 	progress io.Writer
 }
 
 // open finds the stack: the one named on AWS, else that of the environment,
 // else the local one.
 func open(ctx context.Context, env func(string) string, name string) (*stack, error) {
+	byMake := env(calledByMake)
 	if name == "" && env("AUTH_TABLE") == "" {
 		file, err := readEnv(localStack)
 		if err != nil {
@@ -55,7 +61,11 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 	if err != nil {
 		return nil, err
 	}
-	if name != "" {
+	if name == "" {
+		if err := answers(ctx, env("AWS_ENDPOINT_URL")); err != nil {
+			return nil, err
+		}
+	} else {
 		if env, err = outputs(ctx, config, name); err != nil {
 			return nil, err
 		}
@@ -65,7 +75,26 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 			return nil, fmt.Errorf("the stack has no %s: is it one of this service, and wholly deployed?", key)
 		}
 	}
-	return newStack(config, env, name), nil
+	s := newStack(config, env, name)
+	s.byMake = byMake
+	return s, nil
+}
+
+// answers fails if nobody listens at the address of the local stack, where a
+// client of AWS would try again and again.
+func answers(ctx context.Context, endpoint string) error {
+	at, err := url.Parse(endpoint)
+	if err != nil || endpoint == "" {
+		return err
+	}
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", at.Host)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("the local stack does not answer at %s: start it with `make up`", endpoint)
+	}
+	if err != nil {
+		return fmt.Errorf("reach the local stack: %w", err)
+	}
+	return connection.Close()
 }
 
 // readEnv reads the KEY=value lines of the local stack's file.
@@ -100,12 +129,24 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	}
 }
 
-// next returns the command line of a next step on the same stack.
-func (s *stack) next(arguments string) string {
-	if s.name != "" {
-		arguments += " --stack " + s.name
+// next returns the command line of a next step on the same stack: a command and
+// its flags, each with its value as the shell takes it.
+func (s *stack) next(command string, flags ...string) string {
+	line := []string{"go run ./internal/cmd/admin", command}
+	if s.byMake != "" {
+		line[0] = s.byMake
 	}
-	return "go run ./internal/cmd/admin " + arguments
+	for pair := range slices.Chunk(flags, 2) {
+		name := "--" + pair[0]
+		if s.byMake != "" {
+			name = variables[pair[0]]
+		}
+		line = append(line, name+"="+pair[1])
+	}
+	if s.name != "" && s.byMake == "" {
+		line = append(line, "--stack", s.name)
+	}
+	return strings.Join(line, " ")
 }
 
 // awsConfig takes the region and the credentials from the environment.

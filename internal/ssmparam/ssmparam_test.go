@@ -4,17 +4,20 @@ import (
 	"crypto/rand"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 func TestReaderReturnsTheDocumentLastWritten(t *testing.T) {
 	t.Parallel()
-	client := ssm.NewFromConfig(stackenv.Load(t).AWS())
-	reader, writer := ssmparam.Reader{Client: client}, ssmparam.Writer{Client: client}
+	cfg := stackenv.Load(t).AWS()
+	reader := paramstore.Reader{Config: cfg, Now: time.Now}
+	writer := ssmparam.Writer{Client: ssm.NewFromConfig(cfg)}
 	name := "/campaign-dispatch/test/agents/" + strings.ToLower(rand.Text())
 	if _, err := reader.KeyDocument(t.Context(), name); err == nil {
 		t.Fatal("a parameter that does not exist was read")

@@ -1,0 +1,64 @@
+package blob_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+)
+
+// store returns a store on an S3 that answers every call alike.
+func store(t *testing.T, status int, body string) *blob.Store {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	client := s3.New(s3.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(server.URL), UsePathStyle: true, Retryer: aws.NopRetryer{},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
+	})
+	return &blob.Store{Client: client, Bucket: "bucket"}
+}
+
+func TestWhatS3SaysOfAMissingObject(t *testing.T) {
+	t.Parallel()
+	const (
+		noSuchKey = `<Error><Code>NoSuchKey</Code><Message>m</Message></Error>`
+		denied    = `<Error><Code>AccessDenied</Code><Message>m</Message></Error>`
+		skewed    = `<Error><Code>RequestTimeTooSkewed</Code><Message>m</Message></Error>`
+	)
+	for name, c := range map[string]struct {
+		status     int
+		body       string
+		mayNotList bool
+		missing    bool
+	}{
+		"to who may list":         {http.StatusNotFound, noSuchKey, false, true},
+		"to who may not":          {http.StatusForbidden, denied, true, true},
+		"denied to who may list":  {http.StatusForbidden, denied, false, false},
+		"another refusal":         {http.StatusForbidden, skewed, true, false},
+		"a missing object anyway": {http.StatusNotFound, noSuchKey, true, true},
+		"a fault":                 {http.StatusInternalServerError, "", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := store(t, c.status, c.body)
+			s.MayNotList = c.mayNotList
+			_, err := s.Get(t.Context(), "key")
+			if err == nil || errors.Is(err, campaign.ErrNotFound) != c.missing {
+				t.Errorf("got %v, missing: %v", err, c.missing)
+			}
+		})
+	}
+}

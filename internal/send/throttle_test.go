@@ -1,0 +1,227 @@
+package send_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func throttled() error { return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"} }
+
+// atMost is a provider that takes so many messages in a second.
+func atMost(rate int) func(campaign.Delivery, int) error {
+	window, inWindow := time.Time{}, 0
+	return func(campaign.Delivery, int) error {
+		if now := time.Now(); now.Sub(window) >= time.Second {
+			window, inWindow = now, 0
+		}
+		if inWindow++; inWindow > rate {
+			return throttled()
+		}
+		return nil
+	}
+}
+
+// throttling is a provider that throttles the calls for which that holds.
+func throttling(call func(n int) bool) func(campaign.Delivery, int) error {
+	return func(_ campaign.Delivery, n int) error {
+		if call(n) {
+			return throttled()
+		}
+		return nil
+	}
+}
+
+// A few throttled messages cost an agent a little of its rate for a while, never
+// its turns: nobody waits for those of a backlog that nobody holds any more.
+func TestThrottledMessagesSilenceNobody(t *testing.T) {
+	t.Parallel()
+	hundredth := func(n int) bool { return n%100 == 99 }
+	tests := map[string]struct {
+		rate     int
+		provider func(campaign.Delivery, int) error
+		took     time.Duration // all 2000 messages
+		silence  time.Duration // between two messages
+	}{
+		"one of 10 a second":          {10, throttling(func(n int) bool { return n == 10 }), 205 * time.Second, 5 * time.Second},
+		"each hundredth of 10":        {10, throttling(hundredth), 210 * time.Second, 5 * time.Second},
+		"each hundredth of 100":       {100, throttling(hundredth), 25 * time.Second, 5 * time.Second},
+		"each hundredth of unlimited": {0, throttling(hundredth), 10 * time.Second, 5 * time.Second},
+		"20 at once of 10":            {10, throttling(func(n int) bool { return n >= 10 && n < 30 }), 9 * time.Minute, 5 * time.Second},
+		"50 at once of 100":           {100, throttling(func(n int) bool { return n >= 100 && n < 150 }), 90 * time.Second, 5 * time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(2000)
+				g.latency = 50 * time.Millisecond
+				g.channel.Agent.Rate, g.provider = tt.rate, tt.provider
+				began := time.Now()
+				g.run(t.Context(), g.frames()...)
+				if took := time.Since(began); len(g.outcomes) != 2000 || took > tt.took {
+					t.Errorf("%d messages took %v, want at most %v", len(g.outcomes), took, tt.took)
+				}
+				if silence := g.longestSilence(); silence > tt.silence {
+					t.Errorf("nothing was sent for %v, want at most %v", silence, tt.silence)
+				}
+			})
+		})
+	}
+}
+
+// The size of the runs that a hundredth of the messages is throttled in must not
+// matter.
+func TestASteadyHundredthSlowsNobody(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 2, 5, 10, 20, 40, 100} {
+		t.Run(fmt.Sprint(size, " a run"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(campaign.FrameSize)
+				g.channel.Agent.Rate = 100
+				random := rand.New(rand.NewPCG(1, uint64(size)))
+				g.provider = throttling(func(int) bool { return random.IntN(100) == 0 })
+				s, slow := g.sender(), 0
+				for range 300 {
+					task := g.frame(0)
+					for i := range size {
+						task.Only = append(task.Only, i)
+					}
+					if errs := s.Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+						t.Fatal(errs)
+					}
+					if g.pace.Every > 20*time.Millisecond {
+						slow++
+					}
+					clear(g.outcomes)
+					time.Sleep(time.Until(g.pace.Next))
+				}
+				if slow > 0 {
+					t.Errorf("after %d of 300 runs the rate was less than half", slow)
+				}
+			})
+		})
+	}
+}
+
+func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rate, limit int
+		found       time.Duration
+	}{
+		"a fifth less": {100, 80, 5 * time.Second},
+		"half":         {100, 50, 5 * time.Second},
+		"of few":       {10, 5, 5 * time.Second},
+		"of many":      {1000, 300, 10 * time.Second},
+		"a tenth":      {100, 10, 20 * time.Second},
+		"of unlimited": {0, 50, 20 * time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(2000)
+				g.latency = 50 * time.Millisecond
+				g.channel.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
+				began := time.Now()
+				found := time.Duration(0)
+				g.swapped = func(p campaign.Pace) {
+					if found == 0 && p.Every >= time.Second/time.Duration(tt.limit) {
+						found = time.Since(began)
+					}
+				}
+				g.run(t.Context(), g.frames()...)
+				if found == 0 || found > tt.found {
+					t.Errorf("the limit was found after %v", found)
+				}
+				took, need := time.Since(began), 2000*time.Second/time.Duration(tt.limit)
+				if accepted := len(g.accepted()); accepted != 2000 || took > 5*need {
+					t.Errorf("%d of 2000 sent in %v, where the provider needs %v", accepted, took, need)
+				}
+			})
+		})
+	}
+}
+
+// A thousand messages of which a few are throttled are one run, and all sent.
+func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(2000)
+		g.provider = throttling(func(n int) bool { return n%50 == 49 })
+		if errs := g.sender().Handle(t.Context(), g.frames()); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) != 2000 || len(g.outcomes) != 1960 {
+			t.Errorf("%d sent, %d recorded", len(g.sends), len(g.outcomes))
+		}
+	})
+}
+
+func TestALoweredRateCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(2000)
+		g.channel.Agent.Rate = 100
+		began := time.Now()
+		g.provider = func(campaign.Delivery, int) error {
+			if time.Since(began) > 3*time.Second {
+				g.channel.Agent.Rate = 50
+			}
+			return nil
+		}
+		g.run(t.Context(), g.frames()...)
+		if took := time.Since(began); len(g.outcomes) != 2000 || took > 40*time.Second {
+			t.Errorf("%d messages took %v", len(g.outcomes), took)
+		}
+		if silence := g.longestSilence(); silence > time.Second {
+			t.Errorf("nothing was sent for %v", silence)
+		}
+	})
+}
+
+// No try will ever find a payload that is gone.
+func TestMessagesOfALostPayloadEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(105)
+		g.blobErr = fmt.Errorf("get object: %w", campaign.ErrNotFound) // of the second frame
+		g.channel.Agent.Rate, g.pace = 1, campaign.Pace{Every: 2 * time.Second}
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) > 0 || len(g.queued) > 0 || len(g.outcomes) != 5 {
+			t.Errorf("%d sent, queued %+v, %d recorded", len(g.sends), g.queued, len(g.outcomes))
+		}
+		for i := 100; i < 105; i++ {
+			if got := g.outcomes[i]; got.Outcome != campaign.OutcomeFailed || got.Code != "payload_missing" {
+				t.Errorf("message %d ended as %+v", i, got)
+			}
+		}
+	})
+}
+
+// frames are the tasks of all frames.
+func (g *rig) frames() []campaign.SendTask {
+	var tasks []campaign.SendTask
+	for f := range g.batch.Frames() {
+		tasks = append(tasks, g.frame(f))
+	}
+	return tasks
+}
+
+func (g *rig) longestSilence() time.Duration {
+	longest := time.Duration(0)
+	for i := range slices.Backward(g.sends[1:]) {
+		longest = max(longest, g.sends[i+1].at.Sub(g.sends[i].at))
+	}
+	return longest
+}

@@ -1,0 +1,21 @@
+package uuid_test
+
+import (
+	"regexp"
+	"testing"
+
+	"campaign-dispatch/localstack/uuid"
+)
+
+func TestNewDrawsVersion4(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	drawn := map[string]bool{}
+	for range 1000 {
+		u := uuid.New()
+		if !form.MatchString(u) || drawn[u] {
+			t.Fatalf("drew %s", u)
+		}
+		drawn[u] = true
+	}
+}
