@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/errorfile"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/livetoken"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/readback"
 	"campaign-dispatch/internal/schedule"
@@ -42,8 +43,8 @@ func main() {
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 		Bucket: os.Getenv("BUCKET"), MayNotList: true,
 	}
-	tokens := &accesstoken.Live{
-		Verifier:    &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
+	tokens := &livetoken.Verifier{
+		Tokens:      &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
 		Credentials: store,
 	}
 	queues := sqs.NewFromConfig(cfg)

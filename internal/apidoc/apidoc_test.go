@@ -180,7 +180,7 @@ func TestUnknownRequests(t *testing.T) {
 		{"GET", "/api/v1/error-files/", 404, "not_found", ""},
 		{"GET", "/api/v1/error-files/x", 404, "not_found", ""},
 		{"GET", "/api/v1/external/campaigns/dispatch", 405, "method_not_allowed", "POST"},
-		{"POST", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", 405, "method_not_allowed", "GET"},
+		{"POST", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", 405, "method_not_allowed", "GET, HEAD"},
 		{"GET", "/api/v1/external/campaigns/0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10/cancel", 405, "method_not_allowed", "POST"},
 		{"OPTIONS", "/api/v1/oauth/token", 405, "method_not_allowed", "POST"},
 		{"DELETE", "/api/v1/error-files/x.csv", 405, "method_not_allowed", "GET, HEAD"},
