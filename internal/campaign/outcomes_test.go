@@ -18,13 +18,9 @@ var outcomes = []campaign.Outcome{
 
 // step is how far an outcome is on the way of a message.
 func step(o campaign.Outcome) int {
-	switch o {
-	case campaign.OutcomeSent:
-		return 1
-	case campaign.OutcomeDelivered:
-		return 3
-	case campaign.OutcomeRead:
-		return 4
+	steps := map[campaign.Outcome]int{campaign.OutcomeSent: 1, campaign.OutcomeDelivered: 3, campaign.OutcomeRead: 4}
+	if step, ok := steps[o]; ok {
+		return step
 	}
 	return 2
 }

@@ -35,7 +35,7 @@ func (c Change) Why() (code, reason string) {
 }
 
 // reasons are the sentences of the codes.
-var reasons = map[string]string{
+var reasons = map[string]string{ //nolint:gosec // words of a marketer, no credentials
 	"opted_out":          "The recipient has opted out of messages.",
 	"unreachable":        "The number cannot be reached by RCS.",
 	"unsupported":        "The recipient's device or the provider does not support the message.",
