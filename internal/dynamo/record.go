@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,7 +109,7 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	for _, frame := range slices.Sorted(maps.Keys(byFrame)) {
 		items = append(items, s.stateWrite(b.Key, frame, books.Frames[frame].Ordinal, head.Ordinal, byFrame[frame]))
 	}
-	reasons, err := s.transact(ctx, items, newToken())
+	reasons, err := s.transact(ctx, items, rand.Text())
 	if err != nil {
 		return fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
 	}
@@ -201,11 +200,4 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 		pages = append(pages, campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes})
 	}
 	return pages, nil
-}
-
-// newToken names a transaction.
-func newToken() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
