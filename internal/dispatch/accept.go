@@ -29,6 +29,7 @@ type staged struct {
 	payloadKey      string
 	errorsName      string
 	offsets         []int
+	accepted        int // messages in the payload
 	answer          []byte
 	answerKey       string
 	put             []string // keys of all that was put
@@ -93,6 +94,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		TemplateVersion: c.staged.templateVersion,
 		Payload:         c.staged.payloadKey,
 		Offsets:         c.staged.offsets,
+		Accepted:        c.staged.accepted,
+		Rejected:        len(c.req.messages) - c.staged.accepted,
 		AcceptedAt:      c.now,
 		Due:             c.times.due,
 		NotAfter:        c.times.notAfter,
@@ -100,12 +103,6 @@ func (s *Service) batch(c *call) campaign.Batch {
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 	}
-	for i := range c.req.messages {
-		if c.req.messages[i].rejection == nil {
-			b.Accepted++
-		}
-	}
-	b.Rejected = len(c.req.messages) - b.Accepted
 	if b.Accepted == 0 { // there is nothing to send: sweep completes it
 		b.State, b.NextCheck = campaign.BatchSent, b.AcceptedAt
 	}
@@ -129,6 +126,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		puts.Go(func() error { return s.Blobs.Put(ctx, key, body, contentType) })
 	}
 	answer := newAnswer(c.req)
+	c.staged.accepted = answer.Accepted
 	if answer.Accepted > 0 {
 		body, offsets := encode(c.req, t.Variables())
 		c.staged.offsets = offsets

@@ -4,14 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/jsonscan"
-	"campaign-dispatch/internal/localtime"
 	"campaign-dispatch/internal/phone"
 )
 
@@ -333,128 +329,4 @@ func (r *reader) checkText(pointer string, t text) {
 	if utf8.RuneCountInString(t.value) > maxText {
 		r.wrong.add(pointer, "too_long", tooLong)
 	}
-}
-
-// times are the instants of a request.
-type times struct {
-	due      time.Time // now, where there is no schedule
-	notAfter time.Time // zero, where there is none
-}
-
-// checkTimes reads schedule and notAfter and judges them at now.
-func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
-	t.due = now
-	if q.schedule.sent() {
-		due, err := localtime.Parse(q.schedule.value)
-		switch {
-		case err != nil:
-			wrong.add("/schedule", "invalid_schedule", "schedule "+err.Error())
-		case due.Before(now.Add(lead)):
-			wrong.add("/schedule", "schedule_too_soon", "schedule must be at least "+leadText(lead)+" in the future")
-		case due.After(now.AddDate(1, 0, 0)):
-			wrong.add("/schedule", "schedule_too_far", "schedule must be at most a year in the future")
-		default:
-			t.due = due
-		}
-	}
-	if q.notAfter.sent() {
-		until, err := localtime.Parse(q.notAfter.value)
-		switch {
-		case err != nil:
-			wrong.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())
-		case !until.After(t.due):
-			wrong.add("/notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
-		default:
-			t.notAfter = until
-		}
-	}
-	return t, wrong
-}
-
-func leadText(lead time.Duration) string {
-	if lead%time.Minute == 0 {
-		return strconv.Itoa(int(lead/time.Minute)) + " minutes"
-	}
-	return lead.String()
-}
-
-// id is the campaign's identifier as it is compared: in lower case.
-func (q *request) id() string {
-	if !isUUID(q.campaignID.value) {
-		return ""
-	}
-	return strings.ToLower(q.campaignID.value)
-}
-
-// template is the template's identifier as it is looked up: in lower case, and
-// empty for what cannot name one.
-func (q *request) template() string {
-	if !isUUID(q.templateID.value) {
-		return ""
-	}
-	return strings.ToLower(q.templateID.value)
-}
-
-// isUUID accepts 8-4-4-4-12 hexadecimal digits, whatever their version bits.
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if s[i] != '-' {
-				return false
-			}
-			continue
-		}
-		if !isHex(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func messagePointer(i int, tokens ...string) string {
-	return jsonscan.Pointer(append([]string{"messages", strconv.Itoa(i)}, tokens...)...)
-}
-
-// violation is one thing that is wrong with a call.
-type violation struct {
-	status                int
-	pointer, code, detail string
-}
-
-type violations []violation
-
-// add notes a violation that is answered 400.
-func (v *violations) add(pointer, code, detail string) {
-	*v = append(*v, violation{http.StatusBadRequest, pointer, code, detail})
-}
-
-func (v violations) has(pointer string) bool {
-	for _, each := range v {
-		if each.pointer == pointer {
-			return true
-		}
-	}
-	return false
-}
-
-// problem is the answer to the first violation, which lists the others that
-// share its status.
-func (v violations) problem() *gateway.Problem {
-	if len(v) == 0 {
-		return nil
-	}
-	p := &gateway.Problem{Status: v[0].status, Code: v[0].code, Detail: v[0].detail}
-	for _, each := range v {
-		if each.status == p.Status {
-			p.Errors = append(p.Errors, gateway.Violation{Pointer: each.pointer, Code: each.code, Detail: each.detail})
-		}
-	}
-	return p
 }

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -115,7 +116,7 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 			UpdateExpression:          aws.String("ADD completed :one"),
 			ExpressionAttributeValues: Item{":one": number(1)},
 		}},
-	}, newToken())
+	}, rand.Text())
 	if err != nil {
 		return false, fmt.Errorf("complete batch %s: %w", ref.BatchID, err)
 	}

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,7 +78,7 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	for _, n := range notices {
 		items = append(items, s.put(noticeRow(n)))
 	}
-	reasons, err := s.transact(ctx, items, newToken())
+	reasons, err := s.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {
 		err = campaign.ErrLostRace
 	}
@@ -165,11 +164,4 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 		pages = append(pages, campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes})
 	}
 	return pages, nil
-}
-
-// newToken names a transaction.
-func newToken() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

@@ -1,0 +1,50 @@
+package dispatch
+
+import (
+	"net/http"
+	"strconv"
+
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/jsonscan"
+)
+
+// violation is one thing that is wrong with a call.
+type violation struct {
+	status                int
+	pointer, code, detail string
+}
+
+type violations []violation
+
+// add notes a violation that is answered 400.
+func (v *violations) add(pointer, code, detail string) {
+	*v = append(*v, violation{http.StatusBadRequest, pointer, code, detail})
+}
+
+func (v violations) has(pointer string) bool {
+	for _, each := range v {
+		if each.pointer == pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// problem is the answer to the first violation, which lists the others that
+// share its status.
+func (v violations) problem() *gateway.Problem {
+	if len(v) == 0 {
+		return nil
+	}
+	p := &gateway.Problem{Status: v[0].status, Code: v[0].code, Detail: v[0].detail}
+	for _, each := range v {
+		if each.status == p.Status {
+			p.Errors = append(p.Errors, gateway.Violation{Pointer: each.pointer, Code: each.code, Detail: each.detail})
+		}
+	}
+	return p
+}
+
+func messagePointer(i int, tokens ...string) string {
+	return jsonscan.Pointer(append([]string{"messages", strconv.Itoa(i)}, tokens...)...)
+}
