@@ -35,16 +35,16 @@ func TestEveryChangeIsPosted(t *testing.T) {
 	w.run(time.Second, w.notifier())
 	want := map[string]map[string]any{
 		"message.sent": {
-			"occurredAt": "2026-05-04T12:00:00.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
+			"occurredAt": "2100-05-04T12:00:00.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
 			"phone": "+5511900000000", "messageId": w.batch.Key.MessageID(0), "sequence": 1.0,
 		},
 		"message.failed": {
-			"occurredAt": "2026-05-04T12:00:01.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-120",
+			"occurredAt": "2100-05-04T12:00:01.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-120",
 			"phone": "+5511900000120", "messageId": w.batch.Key.MessageID(120), "sequence": 2.0,
 			"code": "opted_out", "reason": "The recipient has opted out of messages.",
 		},
 		"message.read": {
-			"occurredAt": "2026-05-04T12:00:02.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
+			"occurredAt": "2100-05-04T12:00:02.000Z", "campaignId": w.batch.CampaignID, "batch": "lote", "uid": "uid-0",
 			"phone": "+5511900000000", "messageId": w.batch.Key.MessageID(0), "sequence": 3.0,
 		},
 	}

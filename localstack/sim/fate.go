@@ -30,6 +30,7 @@ var fates = map[string]fate{
 	"forbidden":   {failures: every, status: http.StatusForbidden, message: "The agent is not launched and the user is no tester."},
 	"throttled":   {failures: 2, status: http.StatusTooManyRequests, message: "Resource has been exhausted."},
 	"unavailable": {failures: 1, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
+	"down":        {failures: every, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
 	"answer_lost": {cut: true},
 }
 
