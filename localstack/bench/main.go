@@ -7,6 +7,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"strings"
@@ -15,6 +16,7 @@ import (
 func main() {
 	only := flag.String("only", "", "measure only figures of this part: "+strings.Join(partNames(), ", "))
 	flag.Parse()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the functions measured log every step
 	if err := run(context.Background(), *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
