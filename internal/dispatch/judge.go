@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
 	"campaign-dispatch/internal/jsonscan"
 	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/phone"
 )
 
 // judge returns all that speaks against a call, in the order in which the
@@ -110,7 +110,7 @@ func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 
 // numbers returns the accepted numbers of a call.
 func (q *request) numbers() numberset.Set {
-	numbers := make([]phone.Number, 0, len(q.messages))
+	numbers := make([]e164.Number, 0, len(q.messages))
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection == nil {
 			numbers = append(numbers, m.number)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
 	"campaign-dispatch/internal/jsonscan"
 	"campaign-dispatch/internal/phone"
 )
@@ -42,9 +43,9 @@ func absent(kind jsonscan.Kind) bool { return kind == jsonscan.Invalid || kind =
 type message struct {
 	phone     []byte
 	uid       []byte
-	number    phone.Number
-	rejection *phone.Rejection // nil for an accepted number
-	vars      [2]int           // its part of request.vars
+	number    e164.Number
+	rejection *e164.Rejection // nil for an accepted number
+	vars      [2]int          // its part of request.vars
 }
 
 // variable is one member of a message's vars.

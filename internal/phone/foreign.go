@@ -4,13 +4,32 @@ import (
 	"strconv"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"campaign-dispatch/internal/e164"
+)
+
+// What is wrong with a number of another country.
+var (
+	rejectCallingCode = e164.Rejection{
+		Code:   e164.InvalidNumber,
+		Reason: "No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
+	}
+	rejectForeignLength = e164.Rejection{
+		Code: e164.WrongLength,
+		Reason: "The number is too short or too long for the country whose code it begins with. " +
+			"A Brazilian number has 10 or 11 digits, area code included.",
+	}
+	rejectForeignNumber = e164.Rejection{
+		Code:   e164.InvalidNumber,
+		Reason: "The country whose code this number begins with has no such number.",
+	}
 )
 
 // noRegion makes the library take the country from the number alone.
 const noRegion = "ZZ"
 
 // parseForeign lets the library judge digits that begin with a country code.
-func parseForeign(digits []byte) (Number, *Rejection) {
+func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	if !hasCallingCode(digits) {
 		return 0, &rejectCallingCode
 	}
@@ -21,12 +40,12 @@ func parseForeign(digits []byte) (Number, *Rejection) {
 	if !phonenumbers.IsValidNumber(parsed) {
 		return 0, rejectForeign(parsed)
 	}
-	e164 := phonenumbers.Format(parsed, phonenumbers.E164)
-	n, err := strconv.ParseUint(e164[1:], 10, 64)
+	formatted := phonenumbers.Format(parsed, phonenumbers.E164)
+	n, err := strconv.ParseUint(formatted[1:], 10, 64)
 	if err != nil {
 		return 0, &rejectForeignLength
 	}
-	return Number(n), nil
+	return e164.Number(n), nil
 }
 
 // hasCallingCode reports whether any country's code begins the digits. No code
@@ -43,7 +62,7 @@ func hasCallingCode(digits []byte) bool {
 }
 
 // rejectForeign says what is wrong with a number that has a country.
-func rejectForeign(parsed *phonenumbers.PhoneNumber) *Rejection {
+func rejectForeign(parsed *phonenumbers.PhoneNumber) *e164.Rejection {
 	if phonenumbers.IsPossibleNumberWithReason(parsed) != phonenumbers.IS_POSSIBLE {
 		return &rejectForeignLength
 	}

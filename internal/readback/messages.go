@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/phone"
 )
 
 // maxScan is how many batches one request looks through. What lies behind them
@@ -121,7 +121,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	if rest, ok := strings.CutPrefix(text, " "); ok {
 		text = "+" + rest
 	}
-	number, rejection := phone.Parse([]byte(text))
+	number, rejection := e164.Parse([]byte(text), e164.AsWritten)
 	if rejection != nil {
 		return badRequest("invalid_phone", rejection.Reason)
 	}

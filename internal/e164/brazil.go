@@ -1,4 +1,4 @@
-package phone
+package e164
 
 import "bytes"
 

@@ -1,4 +1,4 @@
-package phone
+package e164
 
 // Codes of a Rejection. They are stable: clients may build on them.
 const (
@@ -43,16 +43,8 @@ var (
 		"After the area code no Brazilian number begins with 0 or 1.",
 	}
 
-	rejectCallingCode = Rejection{
-		InvalidNumber,
-		"No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
-	}
-	rejectForeignLength = Rejection{
+	rejectTooLong = Rejection{
 		WrongLength,
-		"The number is too short or too long for the country whose code it begins with. A Brazilian number has 10 or 11 digits, area code included.",
-	}
-	rejectForeignNumber = Rejection{
-		InvalidNumber,
-		"The country whose code this number begins with has no such number.",
+		"No number has more than 15 digits, country code included.",
 	}
 )
