@@ -36,12 +36,15 @@ var hashes = func() map[string]string {
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
 
-// Register serves what all pages need: their style, scripts, and the choice of
-// the language.
+// Register serves what all pages need: their style, scripts, the choice of the
+// language, and a page for all that does not exist.
 func (ui *UI) Register(mux *http.ServeMux) {
 	ui.Public(mux, "GET "+Root+"/assets/{hash}/{name}", serveAsset)
 	ui.Public(mux, "GET "+Root+"/language/{code}", ui.chooseLanguage)
+	ui.Public(mux, "/", unknown)
 }
+
+func unknown(*Page) error { return campaign.ErrNotFound }
 
 func serveAsset(p *Page) error {
 	name := p.R.PathValue("name")

@@ -178,6 +178,12 @@ func (p *Page) permit(least Role) error {
 	if p.R.Method == http.MethodGet || p.R.Method == http.MethodHead {
 		return nil
 	}
+	return p.FromOwnPage()
+}
+
+// FromOwnPage refuses a change that no page of the person's session has asked for.
+// Only what Public serves has to ask this itself.
+func (p *Page) FromOwnPage() error {
 	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
 	}
