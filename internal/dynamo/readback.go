@@ -62,7 +62,9 @@ func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) erro
 				return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 			}
 			for i := range some {
-				some[i].Head = readHead(rows[some[i].BatchID])
+				if some[i].Head, err = readHead(rows[some[i].BatchID]); err != nil {
+					return fmt.Errorf("read the head of batch %s: %w", some[i].BatchID, err)
+				}
 			}
 			return nil
 		})
