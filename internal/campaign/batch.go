@@ -120,7 +120,6 @@ type Batch struct {
 	Offsets         []int  // byte offset of each frame in Payload, and at the end its length
 	Accepted        int
 	Rejected        int
-	ErrorFile       string // name of the file that lists the rejected messages, "" where there are none
 	AcceptedAt      time.Time
 	Due             time.Time // when it is to be released
 	NotAfter        time.Time // zero, or the instant after which nothing more is sent

@@ -93,7 +93,6 @@ func (s *Service) batch(c *call) campaign.Batch {
 		TemplateID:      c.req.template(),
 		TemplateVersion: c.staged.templateVersion,
 		Payload:         c.staged.payloadKey,
-		ErrorFile:       c.staged.errorsName,
 		Offsets:         c.staged.offsets,
 		Accepted:        c.staged.accepted,
 		Rejected:        len(c.req.messages) - c.staged.accepted,

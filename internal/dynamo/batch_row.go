@@ -29,9 +29,6 @@ func batchRow(b campaign.Batch) Item {
 	row["notAfter"] = millis(b.NotAfter)
 	row["scheduled"] = boolean(b.Scheduled)
 	row["state"] = text(string(b.State))
-	if b.ErrorFile != "" {
-		row["errorFile"] = text(b.ErrorFile)
-	}
 	if b.Cancelled() {
 		row["cancelledAt"] = millis(b.CancelledAt)
 	}
@@ -60,7 +57,6 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Offsets:         unpackOffsets(getBinary(row, "offsets")),
 		Accepted:        int(getNumber(row, "accepted")),
 		Rejected:        int(getNumber(row, "rejected")),
-		ErrorFile:       getText(row, "errorFile"),
 		AcceptedAt:      getMillis(row, "acceptedAt"),
 		Due:             getMillis(row, "dueAt"),
 		NotAfter:        getMillis(row, "notAfter"),
