@@ -150,7 +150,7 @@ func TestSwitchEndpoint(t *testing.T) {
 	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
 		t.Errorf("endpoint %+v, %v; want it off and owed nothing", off, err)
 	}
-	_, err = b.ResendDead(ctx, b.tenant, made.ID)
+	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)
 	refused(t, err, "enable it first")
 	for range 2 {
 		if err := b.EnableEndpoint(ctx, b.tenant, made.ID); err != nil {
@@ -163,7 +163,7 @@ func TestSwitchEndpoint(t *testing.T) {
 	}
 	refused(t, b.EnableEndpoint(ctx, b.tenant, "nobody"), "no endpoint")
 	refused(t, b.DisableEndpoint(ctx, randomID(), made.ID), "no endpoint")
-	_, err = b.ResendDead(ctx, b.tenant, "nobody")
+	_, err = b.ResendDead(ctx, b.tenant, "nobody", time.Time{}, 1000)
 	refused(t, err, "no endpoint")
 }
 
@@ -180,7 +180,7 @@ func TestResendDead(t *testing.T) {
 	if err := b.store.AddNotices(ctx, []campaign.Notice{dead}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 1 || err != nil {
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 1 || err != nil {
 		t.Errorf("resent %d, %v; want 1", n, err)
 	}
 	want := dead
@@ -189,7 +189,7 @@ func TestResendDead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("notice %v (-want +got):\n%s", err, diff)
 	}
-	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 0 || err != nil {
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 0 || err != nil {
 		t.Errorf("resent %d once more, %v", n, err)
 	}
 }

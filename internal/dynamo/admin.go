@@ -203,24 +203,6 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 	return nil
 }
 
-// Credentials returns a tenant's credentials in the order of their client ids,
-// revoked ones too.
-func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error) {
-	ids, err := list(ctx, s, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
-	if err != nil {
-		return nil, err
-	}
-	credentials := make([]campaign.Credential, 0, len(ids))
-	for _, id := range ids {
-		c, err := s.Credential(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		credentials = append(credentials, c)
-	}
-	return credentials, nil
-}
-
 // Pause stops sending for a subject: "all", "tenant#id" or "agent#id". Pausing
 // what is paused changes nothing but the time.
 func (s *Store) Pause(ctx context.Context, subject string) error {

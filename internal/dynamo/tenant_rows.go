@@ -42,6 +42,9 @@ func credentialRow(c campaign.Credential) Item {
 	row["secretHash"] = bytesOf(c.SecretHash)
 	row["scope"] = text(c.Scope)
 	row["createdAt"] = millis(c.CreatedAt)
+	if c.CreatedBy != "" {
+		row["createdBy"] = text(c.CreatedBy)
+	}
 	if len(c.PreviousSecretHash) > 0 {
 		row["previousSecretHash"] = bytesOf(c.PreviousSecretHash)
 		row["previousUntil"] = millis(c.PreviousUntil)
@@ -62,6 +65,7 @@ func readCredential(clientID string, row Item) campaign.Credential {
 		PreviousUntil:      getMillis(row, "previousUntil"),
 		Scope:              getText(row, "scope"),
 		CreatedAt:          getMillis(row, "createdAt"),
+		CreatedBy:          getText(row, "createdBy"),
 		RevokedAt:          getMillis(row, "revokedAt"),
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"campaign-dispatch/internal/hookpost"
 )
 
 const (
@@ -48,10 +50,10 @@ func (g *gate) enter(ctx context.Context) bool {
 
 // leave gives the place back, and tells whether the endpoint fails so often that
 // its circuit is to open.
-func (g *gate) leave(v verdict, now time.Time) (open bool) {
+func (g *gate) leave(v hookpost.Verdict, now time.Time) (open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !v.taken {
+	if !v.Taken {
 		if now.Sub(g.failed) > streakFor {
 			g.streak = 0
 		}
@@ -62,7 +64,7 @@ func (g *gate) leave(v verdict, now time.Time) (open bool) {
 		} else {
 			g.places <- struct{}{}
 		}
-		return g.streak >= enough || v.grave()
+		return g.streak >= enough || v.Grave()
 	}
 	g.streak = 0
 	g.places <- struct{}{}

@@ -257,7 +257,7 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	if diff := cmp.Diff(want, at); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
-	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != 1 {
 		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
 	}

@@ -159,7 +159,7 @@ func credentialCommand(flags *flag.FlagSet) action {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"))
+		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
 		if err != nil {
 			return answer{}, err
 		}
@@ -205,11 +205,11 @@ func rotateCommand(flags *flag.FlagSet) action {
 		until := r.PreviousUntil.UTC().Format(time.RFC3339)
 		return answer{
 			Lines: []string{
-				"client_id:\t" + r.ClientID,
+				"client_id:\t" + r.ID,
 				"client_secret:\t" + r.Secret + "\t(shown this once: keep it now)",
 				"the previous secret is accepted until " + until,
 			},
-			Data: map[string]any{"clientId": r.ClientID, "clientSecret": r.Secret, "previousUntil": until},
+			Data: map[string]any{"clientId": r.ID, "clientSecret": r.Secret, "previousUntil": until},
 			Next: "give the client its new secret before " + until,
 		}, nil
 	}

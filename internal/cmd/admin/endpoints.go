@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func resendCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		n, err := s.desk.ResendDead(ctx, *tenant, *id)
+		n, err := s.desk.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
 		if err != nil {
 			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
 		}
