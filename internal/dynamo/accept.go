@@ -55,7 +55,10 @@ func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" 
 // questionKeys maps the parts of a question to the rows that answer them.
 func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
-	keys := map[string]rowKey{"credential": {s.Auth, credentialKey(q.ClientID)}}
+	keys := map[string]rowKey{}
+	if q.ClientID != "" {
+		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
+	}
 	if q.IdempotencyKey != "" {
 		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
 	}
@@ -206,16 +209,18 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
 		row["batches"] = number(1)
+		row["accepted"] = number(a.Batch.Accepted)
+		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
 		row["createdAt"] = millis(a.Batch.AcceptedAt)
 		return s.putNew(row)
 	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName:           &s.Campaigns,
 		Key:                 metaKey(a.Batch.ID),
-		UpdateExpression:    aws.String("SET batches = :new"),
+		UpdateExpression:    aws.String("SET batches = :new ADD accepted :more"),
 		ConditionExpression: aws.String("batches = :read AND attribute_not_exists(cancelled)"),
 		ExpressionAttributeValues: Item{
-			":new": number(a.Ordinal), ":read": number(a.Ordinal - 1),
+			":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
 		},
 	}}
 }
