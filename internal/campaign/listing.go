@@ -19,12 +19,12 @@ type Standing struct {
 	Cancelled bool
 }
 
-// Search asks for messages of a campaign. Whatever is empty narrows nothing.
+// Search asks for messages of a campaign. What is nil or empty narrows nothing.
 type Search struct {
-	Batch  string // a batch's name or id; a UID needs one
-	Status string // an Outcome, or "pending"
-	Phone  string // in any form that a dispatch takes with its country code
-	UID    string
+	Batch  *string // a batch's name or id; a UID needs one
+	Status string  // an Outcome, or "pending"
+	Phone  *string // in E.164
+	UID    *string
 	Cursor string // Found.Next of the page before
 	Limit  int    // messages of a page
 }

@@ -42,23 +42,36 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	due, err := s.readSchedule(schedule)
+	id := r.PathValue("campaignId")
+	b, err := s.Reschedule(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, batch, schedule)
 	if err != nil {
 		return err
 	}
-	c, err := s.find(r, tenant)
+	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{id, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
+	return nil
+}
+
+// Reschedule gives a batch, named as choose says, another time, which is written
+// as a schedule is in a dispatch, and returns the batch with that time. The error
+// of a refused call is a *gateway.Problem.
+func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
+	due, err := s.readSchedule(schedule)
 	if err != nil {
-		return err
+		return campaign.Batch{}, err
+	}
+	c, err := s.find(ctx, id)
+	if err != nil {
+		return campaign.Batch{}, err
 	}
 	b, err := choose(c, batch)
 	if err != nil {
-		return err
+		return campaign.Batch{}, err
 	}
-	if err := s.move(r.Context(), b.Batch, due); err != nil {
-		return err
+	if err := s.move(ctx, b.Batch, due); err != nil {
+		return campaign.Batch{}, err
 	}
-	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{r.PathValue("campaignId"), b.BatchID, b.Name, campaign.StatusScheduled, due})
-	return nil
+	b.Due, b.Scheduled = due, true
+	return b.Batch, nil
 }
 
 // readReschedule reads a body: batch and schedule, strings both, of which batch
