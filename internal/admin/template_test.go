@@ -19,7 +19,7 @@ func TestSaveTemplateMakesVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"}
+	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}", CreatedAt: now}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("first version (-want +got):\n%s", diff)
 	}

@@ -77,6 +77,7 @@ func templateRow(key Item, t campaign.Template) (Item, error) {
 	key["version"] = number(t.Version)
 	key["name"] = text(t.Name)
 	key["text"] = text(t.Text)
+	key["createdAt"] = millis(t.CreatedAt)
 	if t.Card != nil {
 		card, err := json.Marshal(t.Card)
 		if err != nil {
@@ -94,6 +95,8 @@ func readTemplate(id string, row Item) (campaign.Template, error) {
 		Version: int(getNumber(row, "version")),
 		Name:    getText(row, "name"),
 		Text:    getText(row, "text"),
+
+		CreatedAt: getMillis(row, "createdAt"),
 	}
 	card := getText(row, "card")
 	if card == "" {
