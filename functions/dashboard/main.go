@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dashboard/audit"
+	"campaign-dispatch/internal/dashboard/docs"
 	"campaign-dispatch/internal/dashboard/signin"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
@@ -42,6 +43,7 @@ func main() {
 			Sessions: ui.Sessions, Random: rand.Reader, Now: time.Now,
 		}},
 		{audit.Area(), &audit.Pages{Log: store}},
+		{docs.Area(), &docs.Pages{}},
 	}
 	lambda.Start(gateway.Lambda(routes(ui, areas)))
 }
