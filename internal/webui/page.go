@@ -75,6 +75,14 @@ func (p *Page) T(key string, args ...any) string {
 // Has tells whether there is a text of the key.
 func (p *Page) Has(key string) bool { return p.tongue.texts[key] != "" }
 
+// Known returns the text of the key, or otherwise where there is none.
+func (p *Page) Known(key, otherwise string) string {
+	if p.Has(key) {
+		return p.T(key)
+	}
+	return otherwise
+}
+
 // Number returns a whole number in the reader's format.
 func (p *Page) Number(n int) string { return p.tongue.numbers.Sprint(number.Decimal(n)) }
 

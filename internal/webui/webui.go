@@ -206,9 +206,12 @@ const MaxForm = 4 << 20
 
 func (p *Page) readForm() error {
 	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
-	err := p.R.ParseMultipartForm(MaxForm)
+	err := p.R.ParseForm()
+	if err == nil {
+		err = p.R.ParseMultipartForm(MaxForm)
+	}
 	if errors.Is(err, http.ErrNotMultipart) {
-		err = p.R.ParseForm()
+		err = nil
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}

@@ -9,3 +9,9 @@ document.addEventListener("click", async (event) => {
   await navigator.clipboard.writeText(source.value ?? source.textContent);
   button.textContent = button.dataset.copied;
 });
+
+// What is shown once is gone when its page is left, also from a page that the
+// browser keeps for its back button.
+addEventListener("pagehide", () => {
+  for (const shown of document.querySelectorAll("[data-once]")) shown.remove();
+});

@@ -1,5 +1,5 @@
-// Package webuitest opens pages of the dashboard in tests, as people who have
-// signed in.
+// Package webuitest lets tests use pages of the dashboard as people do: signed in,
+// from forms that they have seen.
 package webuitest
 
 import (
@@ -7,206 +7,168 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webui"
 )
 
-// Base is the address of the sites.
-const Base = "https://campaigns.example"
+// Base is the address of the service under test.
+const Base = "https://rcs.example.com"
 
-// Area is a part of the dashboard: its pages and its files.
-type Area struct {
-	Pages interface {
-		Register(ui *webui.UI, mux *http.ServeMux)
-	}
-	Files webui.Area
+// Pages are an area's pages.
+type Pages interface {
+	Register(ui *webui.UI, mux *http.ServeMux)
 }
 
-// Site is a dashboard of some areas.
-type Site struct {
-	UI *webui.UI
-
-	tb  testing.TB
+// Dashboard is one area of the dashboard, and what was written in its audit log.
+type Dashboard struct {
+	UI  *webui.UI
 	mux *http.ServeMux
+	tb  testing.TB
 
-	mu      sync.Mutex
-	entries []campaign.AuditEntry
-	refuse  error
+	mu    sync.Mutex
+	audit []campaign.AuditEntry
 }
 
-// UI returns a dashboard's ui on which nothing is registered yet, with a signing
-// key of its own.
-func UI(tb testing.TB, now func() time.Time) *webui.UI {
+// New serves the pages of an area.
+func New(tb testing.TB, area webui.Area, pages Pages, now func() time.Time) *Dashboard {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &webui.UI{
-		Sessions: &webui.Sessions{Signer: keyring{key}, Now: now, Secure: true},
-		Now:      now, BaseURL: Base, SignInOrigin: "https://sign-in.example",
+	d := &Dashboard{tb: tb, mux: http.NewServeMux()}
+	d.UI = &webui.UI{
+		Sessions: &webui.Sessions{Signer: signer{key}, Now: now, Secure: true}, Auditor: d, Now: now, BaseURL: Base,
 	}
-}
-
-// New returns a dashboard of the areas. Its ui keeps the audit log in memory,
-// unless it has an auditor already.
-func New(tb testing.TB, ui *webui.UI, areas ...Area) *Site {
-	tb.Helper()
-	s := &Site{UI: ui, tb: tb, mux: http.NewServeMux()}
-	if ui.Auditor == nil {
-		ui.Auditor = s
-	}
-	var files []webui.Area
-	for _, a := range areas {
-		files = append(files, a.Files)
-		a.Pages.Register(ui, s.mux)
-	}
-	if err := ui.Load(files...); err != nil {
+	if err := d.UI.Load(area); err != nil {
 		tb.Fatal(err)
 	}
-	ui.Register(s.mux)
-	return s
+	d.UI.Register(d.mux)
+	pages.Register(d.UI, d.mux)
+	return d
 }
 
-// Audit keeps an entry; it makes a Site the auditor of its ui.
-func (s *Site) Audit(_ context.Context, e campaign.AuditEntry) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refuse == nil {
-		s.entries = append(s.entries, e)
-	}
-	return s.refuse
-}
-
-// Audited returns what was written to the audit log.
-func (s *Site) Audited() []campaign.AuditEntry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.entries)
-}
-
-// RefuseAudit makes every entry of the audit log fail.
-func (s *Site) RefuseAudit(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse = err
-}
-
-// Person is somebody with a browser.
-type Person struct {
-	Session webui.Session
-	Cookies []*http.Cookie
-	Header  http.Header // of every request
-
-	site *Site
-}
-
-// Admin returns an admin of a tenant, signed in.
-func (s *Site) Admin(tenant string) *Person {
-	return s.SignedIn(webui.Session{Tenant: tenant, Email: "ana@" + tenant + ".example", Role: webui.RoleAdmin})
-}
-
-// Viewer returns a viewer of a tenant, signed in.
-func (s *Site) Viewer(tenant string) *Person {
-	return s.SignedIn(webui.Session{Tenant: tenant, Email: "vera@" + tenant + ".example", Role: webui.RoleViewer})
-}
-
-// SignedIn returns a person with a session, whose CSRF token and end are made
-// where it has none.
-func (s *Site) SignedIn(session webui.Session) *Person {
-	s.tb.Helper()
-	if session.CSRF == "" {
-		session.CSRF = rand.Text()
-	}
-	if session.Expires.IsZero() {
-		session.Expires = s.UI.Now().Add(webui.SessionLife)
-	}
-	cookie, err := s.UI.Sessions.Cookie(s.tb.Context(), Base, session)
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	p := s.Nobody()
-	p.Session, p.Cookies = session, []*http.Cookie{cookie}
-	return p
-}
-
-// Nobody returns a person who has not signed in.
-func (s *Site) Nobody() *Person {
-	return &Person{Header: http.Header{"Accept-Language": {"en"}}, site: s}
-}
-
-// Answer is what a person gets.
-type Answer struct {
-	Status int
-	Header http.Header
-	Body   string
-}
-
-// Cookie returns the cookie that an answer sets, nil for none.
-func (a Answer) Cookie(name string) *http.Cookie {
-	for _, c := range (&http.Response{Header: a.Header}).Cookies() {
-		if c.Name == name {
-			return c
-		}
-	}
+// Audit keeps an entry of the audit log.
+func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.audit = append(d.audit, e)
 	return nil
 }
 
-// Get opens a page.
-func (p *Person) Get(path string) Answer {
-	p.site.tb.Helper()
-	return p.Do(httptest.NewRequestWithContext(p.site.tb.Context(), http.MethodGet, Base+path, http.NoBody))
+// Audited returns the actions and subjects of the audit log, oldest first.
+func (d *Dashboard) Audited() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var lines []string
+	for _, e := range d.audit {
+		lines = append(lines, e.Who+" "+e.Action+" "+e.Subject)
+	}
+	return lines
 }
 
-// Post sends a form, with the person's CSRF token unless it has the field csrf
-// itself.
-func (p *Person) Post(path string, form url.Values) Answer {
-	p.site.tb.Helper()
-	fields := url.Values{"csrf": {p.Session.CSRF}}
-	for name, values := range form {
-		fields[name] = values
+// Person is somebody who has signed in, or nobody where Cookie is nil.
+type Person struct {
+	Session  webui.Session
+	Cookie   *http.Cookie
+	Language string // "en" or "pt"
+	d        *Dashboard
+}
+
+// SignIn returns a person of a tenant, who reads English.
+func (d *Dashboard) SignIn(tenant string, role webui.Role) Person {
+	d.tb.Helper()
+	s := webui.Session{
+		Tenant: tenant, Email: string(role) + "@example.com", Role: role, CSRF: rand.Text(), Expires: d.UI.Now().Add(time.Hour),
 	}
-	r := httptest.NewRequestWithContext(p.site.tb.Context(), http.MethodPost, Base+path, strings.NewReader(fields.Encode()))
+	cookie, err := d.UI.Sessions.Cookie(context.Background(), Base, s)
+	if err != nil {
+		d.tb.Fatal(err)
+	}
+	return Person{Session: s, Cookie: cookie, Language: "en", d: d}
+}
+
+// Answer is what a person got.
+type Answer struct {
+	Status   int
+	Location string
+	Body     string // as it is, in HTML
+	Header   http.Header
+}
+
+// Text returns the page without its tags.
+func (a Answer) Text() string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(a.Body, " "))), " ")
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// Value returns the value of a page's first field of the name.
+func (a Answer) Value(name string) string {
+	found := regexp.MustCompile(`name="` + regexp.QuoteMeta(name) + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
+	if found == nil {
+		return ""
+	}
+	return html.UnescapeString(found[1])
+}
+
+// Get asks for a page.
+func (p Person) Get(path string) Answer {
+	return p.Do(httptest.NewRequest(http.MethodGet, Base+path, http.NoBody))
+}
+
+// Post sends a form, with the person's CSRF token unless it names one.
+func (p Person) Post(path string, form url.Values) Answer {
+	if !form.Has("csrf") {
+		sent := url.Values{"csrf": {p.Session.CSRF}}
+		for name, values := range form {
+			sent[name] = values
+		}
+		form = sent
+	}
+	r := httptest.NewRequest(http.MethodPost, Base+path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return p.Do(r)
 }
 
-// Do sends any request, with the person's cookies and headers.
-func (p *Person) Do(r *http.Request) Answer {
-	p.site.tb.Helper()
-	for _, c := range p.Cookies {
-		r.AddCookie(c)
+// Do sends a request as the person.
+func (p Person) Do(r *http.Request) Answer {
+	if p.Cookie != nil {
+		r.AddCookie(p.Cookie)
 	}
-	for name, values := range p.Header {
-		r.Header[name] = values
-	}
+	r.Header.Set("Accept-Language", p.Language)
 	w := httptest.NewRecorder()
-	p.site.mux.ServeHTTP(w, r)
-	return Answer{Status: w.Code, Header: w.Header(), Body: w.Body.String()}
+	p.d.mux.ServeHTTP(w, r)
+	return Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
 }
 
-// keyring signs with a key in memory.
-type keyring struct{ key *ecdsa.PrivateKey }
+// signer signs sessions with a key of the test's own.
+type signer struct{ key *ecdsa.PrivateKey }
 
-// Keys returns the one key.
-func (k keyring) Keys(context.Context) ([]accesstoken.Key, error) {
-	key, err := accesstoken.NewKey(&k.key.PublicKey)
-	return []accesstoken.Key{key}, err
+func (s signer) Keys(context.Context) ([]accesstoken.Key, error) {
+	return []accesstoken.Key{{ID: "test", Public: &s.key.PublicKey}}, nil
 }
 
-// Sign signs with it.
-func (k keyring) Sign(_ context.Context, input []byte) ([]byte, error) {
-	return jwt.SigningMethodES256.Sign(string(input), k.key)
+func (s signer) Sign(_ context.Context, input []byte) ([]byte, error) {
+	sum := sha256.Sum256(input)
+	r, v, err := ecdsa.Sign(rand.Reader, s.key, sum[:])
+	if err != nil {
+		return nil, err
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	v.FillBytes(signature[32:])
+	return signature, nil
 }
