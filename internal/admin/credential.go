@@ -17,10 +17,13 @@ const MaxKeep = 30 * 24 * time.Hour
 
 var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
+// CheckCredential judges the name of a new credential.
+func (d *Desk) CheckCredential(name string) error { return checkName("credential", name) }
+
 // CreateCredential makes a credential of a tenant that permits the dispatch of
 // campaigns. By is the person who asks for it, "" for an operator.
 func (d *Desk) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
-	if err := checkName("credential", name); err != nil {
+	if err := d.CheckCredential(name); err != nil {
 		return campaign.IssuedCredential{}, err
 	}
 	if err := d.requireTenant(ctx, tenant); err != nil {

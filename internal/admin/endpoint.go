@@ -34,17 +34,7 @@ const MaxEndpoints = 10
 // private by its name or number is refused; what a public name resolves to is
 // judged at every delivery.
 func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
-	kinds, err := checkKinds(kinds)
-	if err != nil {
-		return campaign.Endpoint{}, err
-	}
-	if err := d.checkAddress(address); err != nil {
-		return campaign.Endpoint{}, err
-	}
-	if err := d.requireTenant(ctx, tenant); err != nil {
-		return campaign.Endpoint{}, err
-	}
-	if err := d.requireRoom(ctx, tenant); err != nil {
+	if err := d.CheckEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
 	}
 	id, err := d.uuid()
@@ -56,7 +46,7 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 		return campaign.Endpoint{}, err
 	}
 	e := campaign.Endpoint{
-		ID: id, Tenant: tenant, URL: address, Kinds: kinds,
+		ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds),
 		Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret),
 	}
 	return e, d.Store.SaveEndpoint(ctx, e)
@@ -70,24 +60,40 @@ func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
 	return err
 }
 
-// checkKinds returns the kinds in order and each once.
-func checkKinds(kinds []string) ([]string, error) {
+// CheckEndpoint judges a new endpoint of a tenant.
+func (d *Desk) CheckEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
+	if err := d.CheckKinds(kinds); err != nil {
+		return err
+	}
+	if err := d.checkAddress(address); err != nil {
+		return err
+	}
+	if err := d.requireTenant(ctx, tenant); err != nil {
+		return err
+	}
+	return d.requireRoom(ctx, tenant)
+}
+
+// CheckKinds judges the kinds of webhooks that an endpoint asks for.
+func (d *Desk) CheckKinds(kinds []string) error {
 	for _, kind := range kinds {
 		if !slices.Contains(Kinds(), kind) {
-			return nil, input("kind_unknown", "there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
+			return input("kind_unknown", "there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
 		}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(kinds))), nil
+	return nil
 }
+
+// ordered returns the kinds in order and each once.
+func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
 // ChangeKinds changes the kinds of webhooks that are owed to an endpoint from now
 // on, to all where none is named.
 func (d *Desk) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
-	kinds, err := checkKinds(kinds)
-	if err != nil {
+	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
-	ok, err := d.Store.SetKinds(ctx, tenant, id, kinds)
+	ok, err := d.Store.SetKinds(ctx, tenant, id, ordered(kinds))
 	if err == nil && !ok {
 		err = noEndpoint(tenant, id)
 	}
