@@ -19,9 +19,10 @@ type Page struct {
 	R       *http.Request
 	Base    string // the service's address
 	Session Session
-	Title   string        // already in the reader's language
+	Title   string        // in the reader's language; where a handler sets none, Render does
 	Data    any           // what the page shows
 	Body    template.HTML // of the layout
+	Refresh int           // seconds after which a browser without scripts asks again, 0 for never
 
 	ui     *UI
 	tongue *tongue
@@ -34,7 +35,10 @@ func (p *Page) Render(titleKey, name string, data any) error {
 
 // RenderStatus is Render with another status.
 func (p *Page) RenderStatus(status int, titleKey, name string, data any) error {
-	p.Title, p.Data = p.T(titleKey), data
+	if p.Title == "" {
+		p.Title = p.T(titleKey)
+	}
+	p.Data = data
 	return p.render(status, name, false)
 }
 
@@ -101,6 +105,10 @@ func (p *Page) When(at time.Time) string {
 	}
 	return at.In(saoPaulo).Format(p.tongue.instant)
 }
+
+// Local returns an instant as the value of a field of type datetime-local, in São
+// Paulo.
+func (p *Page) Local(at time.Time) string { return at.In(saoPaulo).Format("2006-01-02T15:04") }
 
 // ISO returns an instant for the datetime attribute.
 func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }

@@ -1,0 +1,65 @@
+// Package preview shows a template as it will look on a phone. Its page phone.html
+// is a part of other areas' pages, and takes a Phone.
+package preview
+
+import (
+	"embed"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui"
+)
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Part is a piece of a text: literal, or the name of a variable.
+type Part struct {
+	Text     string
+	Variable bool
+}
+
+// Phone is a message as a phone shows it, its variables by their names.
+type Phone struct {
+	Label       string // what the picture is of, for those who cannot see it
+	Text        []Part
+	Card        bool
+	Title       []Part
+	Description []Part
+	Media       bool
+	MediaURL    string // "" where the address is not known before the message is sent
+	Suggestions [][]Part
+}
+
+// Of returns how a template looks.
+func Of(t campaign.Template, label string) Phone {
+	phone := Phone{Label: label, Text: partsOf(t.Text)}
+	if t.Card == nil {
+		return phone
+	}
+	phone.Card = true
+	phone.Title, phone.Description = partsOf(t.Card.Title), partsOf(t.Card.Description)
+	phone.Media = t.Card.MediaURL != ""
+	if strings.HasPrefix(t.Card.MediaURL, "https://") && !strings.Contains(t.Card.MediaURL, "{{") {
+		phone.MediaURL = t.Card.MediaURL
+	}
+	for _, s := range t.Card.Suggestions {
+		phone.Suggestions = append(phone.Suggestions, partsOf(s))
+	}
+	return phone
+}
+
+// Empty tells whether there is nothing to show.
+func (p Phone) Empty() bool {
+	return len(p.Text)+len(p.Title)+len(p.Description)+len(p.Suggestions) == 0 && !p.Media
+}
+
+func partsOf(text string) (all []Part) {
+	for part, variable := range campaign.Parts(text) {
+		all = append(all, Part{part, variable})
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+// Package templates is where a tenant's people write the templates of their
+// messages, see how they look, and send one to themselves.
+package templates
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/webui"
+)
+
+// Store reads templates. The error of one that does not exist wraps
+// campaign.ErrNotFound.
+type Store interface {
+	// Templates returns a tenant's templates without their contents.
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	// TemplateVersions returns all versions, the newest first.
+	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
+}
+
+// Keeper saves templates.
+type Keeper interface {
+	// KeepTemplate saves a new template where t has no ID, else a new version.
+	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+}
+
+// Dispatcher answers dispatch calls that a person of the tenant makes, as the API
+// would; the error of a refused one is a *gateway.Problem.
+type Dispatcher interface {
+	Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error)
+}
+
+// Pages are the pages of templates.
+type Pages struct {
+	Store    Store
+	Keeper   Keeper
+	Dispatch Dispatcher
+	Random   io.Reader
+	Now      func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Path is where the templates are.
+const Path = webui.Root + "/templates"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.list)
+	ui.AdminView(mux, Path+"/new", s.blank)
+	ui.Change(mux, Path, s.create)
+	ui.Change(mux, Path+"/preview", s.preview)
+	ui.View(mux, Path+"/{id}", s.show)
+	ui.AdminView(mux, Path+"/{id}/edit", s.edit)
+	ui.Change(mux, Path+"/{id}", s.change)
+	ui.Change(mux, Path+"/{id}/test", s.test)
+}
+
+func (s *Pages) list(p *webui.Page) error {
+	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b campaign.Template) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return p.Render("templates.title", "templates.html", all)
+}
+
+// page is one template: as it is now, and as it was.
+type page struct {
+	Now       campaign.Template
+	Phone     preview.Phone
+	Variables []string
+	Versions  []version
+	Test      testForm
+}
+
+type version struct {
+	campaign.Template
+	Phone preview.Phone
+}
+
+func (s *Pages) show(p *webui.Page) error {
+	return s.render(p, http.StatusOK, testForm{})
+}
+
+func (s *Pages) render(p *webui.Page, status int, test testForm) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	versions, err := s.Store.TemplateVersions(p.R.Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	view := page{Now: t, Phone: preview.Of(t, p.T("templates.preview_of", t.Name)), Variables: t.Variables(), Test: test}
+	view.Test.Fields = test.fields(view.Variables)
+	for _, v := range versions {
+		view.Versions = append(view.Versions, version{v, preview.Of(v, p.T("templates.preview_version", v.Version))})
+	}
+	return p.RenderStatus(status, "templates.one", "template.html", view)
+}
+
+// own returns the template that the page's path names, where it is the tenant's.
+func (s *Pages) own(p *webui.Page) (campaign.Template, error) {
+	t, err := s.Store.Template(p.R.Context(), p.R.PathValue("id"))
+	if err == nil && t.Tenant != p.Session.Tenant {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return t, err
+}
