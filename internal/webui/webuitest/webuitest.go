@@ -37,26 +37,44 @@ type Dashboard struct {
 	mux *http.ServeMux
 	tb  testing.TB
 
-	mu    sync.Mutex
-	audit []campaign.AuditEntry
+	mu     sync.Mutex
+	audit  []campaign.AuditEntry
+	refuse error
 }
 
 // New serves the pages of an area.
 func New(tb testing.TB, area webui.Area, pages Pages, now func() time.Time) *Dashboard {
 	tb.Helper()
+	return Serve(tb, UI(tb, now), area, pages)
+}
+
+// UI returns a dashboard's ui on which nothing is registered yet, with a signing
+// key of its own.
+func UI(tb testing.TB, now func() time.Time) *webui.UI {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &Dashboard{tb: tb, mux: http.NewServeMux()}
-	d.UI = &webui.UI{
-		Sessions: &webui.Sessions{Signer: signer{key}, Now: now, Secure: true}, Auditor: d, Now: now, BaseURL: Base,
+	return &webui.UI{
+		Sessions: &webui.Sessions{Signer: signer{key}, Now: now, Secure: true}, Now: now, BaseURL: Base,
+		SignInOrigin: "https://sign-in.example",
 	}
-	if err := d.UI.Load(area); err != nil {
+}
+
+// Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
+// has an auditor already.
+func Serve(tb testing.TB, ui *webui.UI, area webui.Area, pages Pages) *Dashboard {
+	tb.Helper()
+	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux()}
+	if ui.Auditor == nil {
+		ui.Auditor = d
+	}
+	if err := ui.Load(area); err != nil {
 		tb.Fatal(err)
 	}
-	d.UI.Register(d.mux)
-	pages.Register(d.UI, d.mux)
+	ui.Register(d.mux)
+	pages.Register(ui, d.mux)
 	return d
 }
 
@@ -64,8 +82,17 @@ func New(tb testing.TB, area webui.Area, pages Pages, now func() time.Time) *Das
 func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.audit = append(d.audit, e)
-	return nil
+	if d.refuse == nil {
+		d.audit = append(d.audit, e)
+	}
+	return d.refuse
+}
+
+// RefuseAudit makes every entry of the audit log fail.
+func (d *Dashboard) RefuseAudit(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refuse = err
 }
 
 // Audited returns the actions and subjects of the audit log, oldest first.
@@ -82,23 +109,40 @@ func (d *Dashboard) Audited() []string {
 // Person is somebody who has signed in, or nobody where Cookie is nil.
 type Person struct {
 	Session  webui.Session
-	Cookie   *http.Cookie
-	Language string // "en" or "pt"
+	Cookie   *http.Cookie   // of the session
+	Cookies  []*http.Cookie // the others
+	Language string         // "en" or "pt"
+	Header   http.Header    // of every request
 	d        *Dashboard
 }
 
 // SignIn returns a person of a tenant, who reads English.
 func (d *Dashboard) SignIn(tenant string, role webui.Role) Person {
 	d.tb.Helper()
-	s := webui.Session{
-		Tenant: tenant, Email: string(role) + "@example.com", Role: role, CSRF: rand.Text(), Expires: d.UI.Now().Add(time.Hour),
+	return d.SignedIn(webui.Session{Tenant: tenant, Email: string(role) + "@example.com", Role: role})
+}
+
+// SignedIn returns the person of a session, whose CSRF token and end are made where
+// it has none.
+func (d *Dashboard) SignedIn(session webui.Session) Person {
+	d.tb.Helper()
+	if session.CSRF == "" {
+		session.CSRF = rand.Text()
 	}
-	cookie, err := d.UI.Sessions.Cookie(context.Background(), Base, s)
+	if session.Expires.IsZero() {
+		session.Expires = d.UI.Now().Add(webui.SessionLife)
+	}
+	cookie, err := d.UI.Sessions.Cookie(context.Background(), Base, session)
 	if err != nil {
 		d.tb.Fatal(err)
 	}
-	return Person{Session: s, Cookie: cookie, Language: "en", d: d}
+	p := d.Nobody()
+	p.Session, p.Cookie = session, cookie
+	return p
 }
+
+// Nobody returns a person who has not signed in, and reads English.
+func (d *Dashboard) Nobody() Person { return Person{Language: "en", Header: http.Header{}, d: d} }
 
 // Answer is what a person got.
 type Answer struct {
@@ -106,6 +150,16 @@ type Answer struct {
 	Location string
 	Body     string // as it is, in HTML
 	Header   http.Header
+}
+
+// Cookie returns the cookie that an answer sets, nil for none.
+func (a Answer) Cookie(name string) *http.Cookie {
+	for _, c := range (&http.Response{Header: a.Header}).Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // Text returns the page without its tags.
@@ -148,7 +202,13 @@ func (p Person) Do(r *http.Request) Answer {
 	if p.Cookie != nil {
 		r.AddCookie(p.Cookie)
 	}
+	for _, c := range p.Cookies {
+		r.AddCookie(c)
+	}
 	r.Header.Set("Accept-Language", p.Language)
+	for name, values := range p.Header {
+		r.Header[name] = values
+	}
 	w := httptest.NewRecorder()
 	p.d.mux.ServeHTTP(w, r)
 	return Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
