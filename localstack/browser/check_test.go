@@ -1,0 +1,91 @@
+package browser_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	// heaviest is what a page may weigh in bytes, with its style and scripts.
+	heaviest = 100_000
+	// tall is the height of the windows.
+	tall = 900
+)
+
+// windows are the widths in which every page is looked at.
+var windows = []struct {
+	name  string
+	width int64
+	as    []chromedp.EmulateViewportOption
+}{
+	{"desktop", 1280, nil},
+	{"phone", 390, []chromedp.EmulateViewportOption{chromedp.EmulateMobile}},
+}
+
+// axeFile is axe-core, as `make test` fetches it.
+var axeFile = filepath.Join("..", "..", ".local", "axe", "axe_playwright_python", "axe.min.js")
+
+// violation is what axe-core finds wrong with a page.
+type violation struct {
+	ID    string `json:"id"`
+	Help  string `json:"help"`
+	Nodes []struct {
+		HTML    string `json:"html"`
+		Summary string `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// check looks at the page in each window: nothing is wrong with it, nothing
+// sticks out of the window, and it is light. A picture is kept by the name.
+func (b *browser) check(name string) {
+	b.t.Helper()
+	faults, weight := b.forget()
+	for _, fault := range faults {
+		b.t.Errorf("%s: %s", name, fault)
+	}
+	if weight > heaviest {
+		b.t.Errorf("%s weighs %d bytes, want %d at most", name, weight, heaviest)
+	}
+	for _, w := range windows {
+		b.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))
+		b.shoot(name + "-" + w.name)
+		wide := read(b, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
+		if wide > w.width {
+			b.t.Errorf("%s is %d wide in a window of %d", name, wide, w.width)
+		}
+		for _, v := range b.axe() {
+			b.t.Errorf("%s on the %s: axe %s: %s%s", name, w.name, v.ID, v.Help, v.where())
+		}
+	}
+	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
+	b.forget()
+}
+
+func (v violation) where() string {
+	const some = 4
+	var out strings.Builder
+	for i, n := range v.Nodes {
+		if i == some {
+			fmt.Fprintf(&out, "\n  and %d more", len(v.Nodes)-some)
+			break
+		}
+		fmt.Fprintf(&out, "\n  %.200s: %s", n.HTML, strings.Join(strings.Fields(n.Summary), " "))
+	}
+	return out.String()
+}
+
+// axe returns what axe-core, with all its rules, finds wrong with the page.
+func (b *browser) axe() []violation {
+	b.t.Helper()
+	script, err := os.ReadFile(axeFile)
+	if err != nil {
+		b.t.Fatalf("this test needs axe-core, which `make axe` fetches: %v", err)
+	}
+	read(b, "load axe-core", chromedp.Evaluate[int](string(script)+"; 0"))
+	return read(b, "run axe-core", chromedp.Evaluate[[]violation](`axe.run({resultTypes: ["violations"]}).then(r => r.violations.map(v => (
+		{id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`, chromedp.EvalAwaitPromise))
+}
