@@ -1,20 +1,12 @@
-// Package preview shows a template as it will look on a phone. Its page phone.html
-// is a part of other areas' pages, and takes a Phone.
+// Package preview knows how a template looks on a phone. What it knows is shown by
+// phone.html, which is among the ui's own pages.
 package preview
 
 import (
-	"embed"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui"
 )
-
-//go:embed *.html texts.json
-var files embed.FS
-
-// Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
 
 // Part is a piece of a text: literal, or the name of a variable.
 type Part struct {
