@@ -1,0 +1,97 @@
+// Package campaigns shows people what became of their tenant's campaigns, and
+// lets admins cancel them and give batches another time.
+package campaigns
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/webui"
+)
+
+// Store reads campaigns.
+type Store interface {
+	// ListCampaigns returns a tenant's campaigns after a cursor, the newest first.
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Standings tells how far campaigns are, 50 at most.
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error)
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+}
+
+// Messages finds messages of a campaign; the error of what cannot be looked for is
+// a *gateway.Problem.
+type Messages interface {
+	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
+}
+
+// Controls cancels campaigns and moves batches; the error of what is refused is a
+// *gateway.Problem.
+type Controls interface {
+	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
+	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
+}
+
+// Pages are the pages of campaigns.
+type Pages struct {
+	Store    Store
+	Messages Messages
+	Controls Controls
+	Now      func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Path is where the list of campaigns is; a campaign's page lies below it.
+const Path = webui.Root + "/campaigns"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+	const one = Path + "/{campaignId}"
+	ui.View(mux, Path, s.list)
+	ui.View(mux, one, s.show)
+	ui.View(mux, one+"/messages", s.messages)
+	ui.AdminView(mux, one+"/cancel", s.askCancel)
+	ui.Change(mux, one+"/cancel", s.cancel)
+	ui.AdminView(mux, one+"/reschedule", s.askReschedule)
+	ui.Change(mux, one+"/reschedule", s.reschedule)
+}
+
+// campaign reads the campaign of the person's tenant that the path names.
+func (s *Pages) campaign(p *webui.Page) (campaign.Campaign, error) {
+	id, ok := campaign.ParseCampaignID(p.R.PathValue("campaignId"))
+	if !ok {
+		return campaign.Campaign{}, campaign.ErrNotFound
+	}
+	return s.Store.Campaign(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+}
+
+func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
+
+// refusalOf returns a problem that people can act on, in words of their own.
+func refusalOf(p *webui.Page, err error) (*webui.Refusal, bool) {
+	problem, ok := errors.AsType[*gateway.Problem](err)
+	if !ok || problem.Status >= http.StatusInternalServerError {
+		return nil, false
+	}
+	if key := "campaigns.problem." + problem.Code; p.Has(key) {
+		return &webui.Refusal{Status: problem.Status, Key: key}, true
+	}
+	return &webui.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
+}
+
+// refused returns the error that the ui shows for a problem.
+func refused(p *webui.Page, err error) error {
+	if refusal, ok := refusalOf(p, err); ok {
+		return refusal
+	}
+	return err
+}

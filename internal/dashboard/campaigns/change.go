@@ -1,0 +1,109 @@
+package campaigns
+
+import (
+	"net/http"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui"
+)
+
+// cancelPage says what cancelling would do.
+type cancelPage struct {
+	campaign.Campaign
+	Scheduled int // messages of batches that wait for their time
+	Pending   int // messages of the others that the provider does not have
+	Sent      int // messages that the provider has and that are not delivered
+	Over      int // messages that have their last outcome
+}
+
+func (s *Pages) askCancel(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	if c.Status() == campaign.StatusCompleted {
+		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.campaign_completed"}
+	}
+	return p.Render("campaigns.cancel", "campaigns_cancel.html", newCancelPage(c))
+}
+
+func newCancelPage(c campaign.Campaign) cancelPage {
+	v := cancelPage{Campaign: c}
+	for _, b := range c.Batches {
+		if b.State == campaign.BatchPending {
+			v.Scheduled += b.Pending()
+		} else {
+			v.Pending += b.Pending()
+		}
+		v.Sent += b.Head.Counts[campaign.OutcomeSent]
+		v.Over += b.Head.Settled()
+	}
+	return v
+}
+
+func (s *Pages) cancel(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	revoke, action := p.Field("revoke") == "true", "campaign.cancel"
+	if revoke {
+		action = "campaign.revoke"
+	}
+	if err := p.Audit(action, c.Name); err != nil {
+		return err
+	}
+	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {
+		return refused(p, err)
+	}
+	return p.Redirect(pathOf(c))
+}
+
+// reschedulePage asks for a batch's new time.
+type reschedulePage struct {
+	campaign.Campaign
+	Batch   campaign.Batch
+	Value   string // of the field: a date and time in São Paulo
+	Refusal *webui.Refusal
+}
+
+func (s *Pages) askReschedule(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	b, ok := c.Find(p.Query("batch"))
+	if !ok {
+		return campaign.ErrNotFound
+	}
+	if b.State != campaign.BatchPending {
+		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.batch_released"}
+	}
+	return p.Render("campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
+		Campaign: c, Batch: b.Batch, Value: p.Local(b.Due),
+	})
+}
+
+func (s *Pages) reschedule(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	b, ok := c.Find(p.Field("batch"))
+	if !ok {
+		return campaign.ErrNotFound
+	}
+	if err := p.Audit("campaign.reschedule", c.Name); err != nil {
+		return err
+	}
+	_, err = s.Controls.Reschedule(p.R.Context(), c.ID, b.BatchID, p.Field("schedule"))
+	if refusal, ok := refusalOf(p, err); ok && refusal.Status == http.StatusBadRequest {
+		return p.RenderStatus(refusal.Status, "campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
+			Campaign: c, Batch: b.Batch, Value: p.Field("schedule"), Refusal: refusal,
+		})
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	return p.Redirect(pathOf(c))
+}
