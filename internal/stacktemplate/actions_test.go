@@ -193,8 +193,18 @@ func allowed(t *testing.T, function string) map[string]bool {
 	if !ok {
 		t.Fatalf("the function %s has no role", function)
 	}
+	var policies []struct {
+		Document struct {
+			Statement []struct {
+				Action yaml.Node `yaml:"Action"`
+			} `yaml:"Statement"`
+		} `yaml:"PolicyDocument"`
+	}
+	if err := role.Properties.Policies.Decode(&policies); err != nil {
+		t.Fatalf("read the role of %s: %v", function, err)
+	}
 	actions := map[string]bool{}
-	for _, policy := range role.Properties.Policies {
+	for _, policy := range policies {
 		for _, statement := range policy.Document.Statement {
 			for _, action := range texts(statement.Action) {
 				if strings.HasPrefix(action, "dynamodb:") || strings.HasPrefix(action, "s3:") {

@@ -115,13 +115,7 @@ type resource struct {
 				Days   int    `yaml:"ExpirationInDays"`
 			} `yaml:"Rules"`
 		} `yaml:"LifecycleConfiguration"`
-		Policies []struct {
-			Document struct {
-				Statement []struct {
-					Action yaml.Node `yaml:"Action"`
-				} `yaml:"Statement"`
-			} `yaml:"PolicyDocument"`
-		} `yaml:"Policies"`
+		Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords
 		Environment struct {
 			Variables map[string]yaml.Node `yaml:"Variables"`
 		} `yaml:"Environment"`

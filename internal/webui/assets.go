@@ -54,7 +54,7 @@ func serveAsset(p *Page) error {
 	}
 	p.W.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err = p.W.Write(content)
+	_, err = p.W.Write(content) //nolint:gosec // a file of the binary
 	return err
 }
 
@@ -62,7 +62,7 @@ func serveAsset(p *Page) error {
 func (ui *UI) chooseLanguage(p *Page) error {
 	for _, t := range ui.tongues {
 		if t.code == p.R.PathValue("code") {
-			http.SetCookie(p.W, &http.Cookie{
+			http.SetCookie(p.W, &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
 				Name: langCookie, Value: t.code, Path: "/", MaxAge: 365 * 24 * 3600,
 				HttpOnly: true, Secure: ui.Sessions.Secure, SameSite: http.SameSiteLaxMode,
 			})

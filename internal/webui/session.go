@@ -69,14 +69,14 @@ func (s *Sessions) Cookie(ctx context.Context, base string, session Session) (*h
 	if err != nil {
 		return nil, fmt.Errorf("sign a session: %w", err)
 	}
-	c := s.cookie(token)
+	c := s.cookie(token) //nolint:gosec // as cookie has it
 	c.MaxAge = int(session.Expires.Sub(s.Now()).Seconds())
 	return c, nil
 }
 
 // End returns the cookie that ends a session.
 func (s *Sessions) End() *http.Cookie {
-	c := s.cookie("")
+	c := s.cookie("") //nolint:gosec // as cookie has it
 	c.MaxAge = -1
 	return c
 }
@@ -91,7 +91,7 @@ func (s *Sessions) name() string {
 }
 
 func (s *Sessions) cookie(value string) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
 		Name: s.name(), Value: value, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,
 	}
 }

@@ -208,7 +208,7 @@ func (p *Page) readForm() error {
 	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
 	err := p.R.ParseForm()
 	if err == nil {
-		err = p.R.ParseMultipartForm(MaxForm)
+		err = p.R.ParseMultipartForm(MaxForm) //nolint:gosec // the body is bounded
 	}
 	if errors.Is(err, http.ErrNotMultipart) {
 		err = nil

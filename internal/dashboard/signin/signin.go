@@ -193,7 +193,7 @@ func (s *Pages) cookieName() string {
 }
 
 func (s *Pages) cookie(value string, maxAge int) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
 		Name: s.cookieName(), Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, Secure: s.Sessions.Secure, SameSite: http.SameSiteLaxMode, // the provider's page leads back
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -180,19 +181,17 @@ func (a Answer) Value(name string) string {
 
 // Get asks for a page.
 func (p Person) Get(path string) Answer {
-	return p.Do(httptest.NewRequest(http.MethodGet, Base+path, http.NoBody))
+	return p.Do(httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodGet, Base+path, http.NoBody))
 }
 
 // Post sends a form, with the person's CSRF token unless it names one.
 func (p Person) Post(path string, form url.Values) Answer {
 	if !form.Has("csrf") {
 		sent := url.Values{"csrf": {p.Session.CSRF}}
-		for name, values := range form {
-			sent[name] = values
-		}
+		maps.Copy(sent, form)
 		form = sent
 	}
-	r := httptest.NewRequest(http.MethodPost, Base+path, strings.NewReader(form.Encode()))
+	r := httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodPost, Base+path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return p.Do(r)
 }
@@ -206,9 +205,7 @@ func (p Person) Do(r *http.Request) Answer {
 		r.AddCookie(c)
 	}
 	r.Header.Set("Accept-Language", p.Language)
-	for name, values := range p.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, p.Header)
 	w := httptest.NewRecorder()
 	p.d.mux.ServeHTTP(w, r)
 	return Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
