@@ -23,6 +23,7 @@ import (
 type Desk struct {
 	Store  Store
 	Keys   Keys
+	People People
 	Random io.Reader
 	Now    func() time.Time
 	// Stack is the name of the CloudFormation stack, a part of the names of
@@ -34,6 +35,9 @@ type Desk struct {
 	// LocalWebhooks permits webhook endpoints on this machine and over plain
 	// HTTP. It is for a local stack only.
 	LocalWebhooks bool
+	// LocalPasswords tells a new person's temporary password instead of mailing
+	// it. It is for a local stack only.
+	LocalPasswords bool
 }
 
 // Keys keeps the key documents of agents.

@@ -1,0 +1,66 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// People keeps who may sign in to the dashboard.
+type People interface {
+	// Invite lets a person in: somebody new with a temporary password, by mail
+	// where it is empty. It tells whether the person was known already.
+	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
+}
+
+// Invited is a person who may sign in.
+type Invited struct {
+	campaign.Person
+	Known bool // there was an account already; its password is as it was
+	// Password is temporary, for the first sign-in; "" where it went out by mail.
+	Password string
+}
+
+// roles of people, and their addresses as far as they can be told from nonsense.
+var (
+	personRoles = []string{"admin", "viewer"}
+	address     = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
+)
+
+const maxAddress = 254
+
+// InvitePerson lets a person sign in to the dashboard of a tenant, or gives one
+// who may already another role. A new person gets a temporary password by mail;
+// where LocalPasswords is set it is returned instead.
+func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
+	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
+	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
+		return Invited{}, input("email_malformed", "%q is no e-mail address: give one like ana@empresa.com.br", shorten(who.Email))
+	}
+	if !slices.Contains(personRoles, who.Role) {
+		return Invited{}, input("role_unknown", "there is no role %q: it is admin or viewer", shorten(who.Role))
+	}
+	if err := d.requireTenant(ctx, who.Tenant); err != nil {
+		return Invited{}, err
+	}
+	password := ""
+	if d.LocalPasswords {
+		drawn, err := d.secret()
+		if err != nil {
+			return Invited{}, err
+		}
+		password = "Aa1-" + drawn[:16] // of every kind that a pool may ask for
+	}
+	known, err := d.People.Invite(ctx, who, password)
+	if err != nil {
+		return Invited{}, fmt.Errorf("invite %s: %w", who.Email, err)
+	}
+	if known {
+		password = ""
+	}
+	return Invited{Person: who, Known: known, Password: password}, nil
+}
