@@ -110,6 +110,9 @@ func (p *Page) When(at time.Time) string {
 // Paulo.
 func (p *Page) Local(at time.Time) string { return at.In(saoPaulo).Format("2006-01-02T15:04") }
 
+// Hour returns the time of day of an instant in São Paulo.
+func (p *Page) Hour(at time.Time) string { return at.In(saoPaulo).Format("15:04") }
+
 // ISO returns an instant for the datetime attribute.
 func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 

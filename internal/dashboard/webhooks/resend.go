@@ -1,0 +1,62 @@
+package webhooks
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/localtime"
+	"campaign-dispatch/internal/webui"
+)
+
+// mostAtOnce is how many notices are put back by one request; each may hold some
+// hundreds of webhooks.
+const mostAtOnce = 300
+
+// resendOne puts back the webhook that the form names by its id and the instant of
+// its failure.
+func (s *Pages) resendOne(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	id := p.Field("webhook")
+	at, err := time.Parse(time.RFC3339, p.Field("at"))
+	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > len("msg_")+64 {
+		return campaign.ErrNotFound
+	}
+	return s.change(p, e, "endpoint.resend", "resent", func(ctx context.Context) error {
+		return s.Desk.ResendOne(ctx, e.Tenant, e.ID, id, at)
+	})
+}
+
+// resendFailed puts back all that failed since the time in the form, which is one
+// of São Paulo.
+func (s *Pages) resendFailed(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	since, err := localtime.Parse(p.Field("since"))
+	if err != nil {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
+	}
+	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
+		return err
+	}
+	n, err := s.Desk.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
+	if err != nil {
+		return refusal(err)
+	}
+	done := "resent_all"
+	switch {
+	case n == 0:
+		done = "resent_none"
+	case n >= mostAtOnce:
+		done = "resent_part"
+	}
+	return p.Redirect(Path + "/" + e.ID + "?done=" + done + "&n=" + strconv.Itoa(n))
+}
