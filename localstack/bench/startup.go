@@ -14,13 +14,13 @@ import (
 
 // startLimits are how many times longer than a bare aws-lambda-go binary a
 // function may take from the start of its process to its first poll. dispatch
-// loads libphonenumber's metadata.
+// loads libphonenumber's metadata, and dashboard reads its pages.
 var startLimits = []struct {
 	function string
 	limit    float64
 }{
 	{"token", 2.5}, {"dispatch", 10}, {"campaigns", 2.5}, {"release", 2.5}, {"send", 2.5}, {"sweep", 2.5},
-	{"events", 2.5}, {"outcomes", 2.5}, {"notify", 2.5}, {"revoke", 2.5},
+	{"events", 2.5}, {"outcomes", 2.5}, {"notify", 2.5}, {"revoke", 2.5}, {"dashboard", 12},
 }
 
 // startRounds is how often every binary is started, in turn.

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	neturl "net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// pageLimits are what a page may take: processor time in milliseconds, its calls of
+// AWS included, and bytes of HTML, which leaves a hundred thousand bytes room for
+// the style and the scripts.
+const (
+	pageMillis = 5
+	pageBytes  = 40_000
+)
+
+// pageMessages are in the campaign that is shown.
+const pageMessages = 2_000
+
+// fewCalls and manyCalls of a page tell what one more takes.
+const fewCalls, manyCalls = 20, 120
+
+// pageFigures measures what the dashboard's function needs for each of its pages,
+// on the tables of the stack.
+func pageFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
+	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoStack, err)
+	}
+	token, err := stackToken(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	if err := dispatchAll(ctx, env, token, mobiles(random, pageMessages)); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "campaign-dispatch-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	b := browser{env: env}
+	if b.binary, err = build(ctx, dir, "./functions/dashboard"); err != nil {
+		return nil, err
+	}
+	if b.variables, err = variables(ctx, env); err != nil {
+		return nil, err
+	}
+	if b.cookie, err = sessionCookie(ctx, env); err != nil {
+		return nil, err
+	}
+	paths, err := b.paths(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var figures []figure
+	for _, path := range paths {
+		found, err := b.figures(ctx, path)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		figures = append(figures, found...)
+	}
+	return figures, nil
+}
+
+// browser opens pages of the dashboard's function, run here as Lambda runs it.
+type browser struct {
+	env       stackenv.Env
+	binary    string
+	variables []string // of the function's environment
+	cookie    string
+}
+
+// variables are those that the function has on the stack.
+func variables(ctx context.Context, env stackenv.Env) ([]string, error) {
+	name := env["DASHBOARD_FUNCTION"]
+	found, err := lambda.NewFromConfig(env.AWS()).GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
+	if err != nil {
+		return nil, fmt.Errorf("look up the dashboard's function: %w", err)
+	}
+	list := []string{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024"}
+	for key, value := range found.Environment.Variables {
+		list = append(list, key+"="+value)
+	}
+	for _, key := range []string{"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		list = append(list, key+"="+env[key])
+	}
+	return list, nil
+}
+
+// sessionCookie signs an admin of the demo tenant in.
+func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
+	sessions := webui.Sessions{Signer: signer.New(kms.NewFromConfig(env.AWS()), env["SIGNING_KEY_ID"]), Now: time.Now}
+	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], webui.Session{
+		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: webui.RoleAdmin, CSRF: "bench", Expires: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		return "", err
+	}
+	return cookie.Name + "=" + cookie.Value, nil
+}
+
+// link finds the pages that a page leads to.
+var link = regexp.MustCompile(`href="(/dashboard/[^"?#]*)"`)
+
+// paths returns the pages that there are: those of the dashboard's parts, and one
+// of each kind that they lead to.
+func (b browser) paths(ctx context.Context) ([]string, error) {
+	found, kinds := []string{}, map[string]bool{}
+	for next := []string{webui.Root + "/campaigns", webui.Root + "/templates", webui.Root + "/settings/credentials"}; len(next) > 0; next = next[1:] {
+		kind := kindOf(next[0])
+		if kinds[kind] || strings.Contains(kind, "/assets/") || strings.Contains(kind, "/language/") || strings.Contains(kind, "/sign") {
+			continue
+		}
+		kinds[kind] = true
+		page, _, err := b.open(ctx, next[0], 1)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", next[0], err)
+		}
+		found = append(found, next[0])
+		for _, match := range link.FindAllStringSubmatch(page, -1) {
+			next = append(next, match[1])
+		}
+	}
+	return found, nil
+}
+
+// id is what differs between pages of one kind.
+var id = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|rcs_[A-Za-z0-9_-]+|/[0-9]+\b`)
+
+func kindOf(path string) string { return id.ReplaceAllString(path, "/…") }
+
+func (b browser) figures(ctx context.Context, path string) ([]figure, error) {
+	_, few, err := b.open(ctx, path, fewCalls)
+	if err != nil {
+		return nil, err
+	}
+	page, many, err := b.open(ctx, path, manyCalls)
+	if err != nil {
+		return nil, err
+	}
+	name := "page " + kindOf(path)
+	millis := float64(many-few) / float64(time.Millisecond) / (manyCalls - fewCalls)
+	return []figure{
+		measured(name, millis, "ms CPU", pageMillis, "the function's own process, its calls of AWS included"),
+		measured(name+", HTML", float64(len(page)), "bytes", pageBytes, "without the style and the scripts"),
+	}, nil
+}
+
+// open starts the function, opens a page several times, and returns the page and
+// the processor time of all.
+func (b browser) open(ctx context.Context, path string, times int) (page string, spent time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r := runtimeAPI{event: b.event(path), left: times, done: make(chan struct{})}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", 0, err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: &r}
+	go func() { _ = server.Serve(listener) }()
+	defer func() { _ = server.Close() }()
+	cmd := exec.CommandContext(ctx, b.binary) //nolint:gosec // we built it
+	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String()}, b.variables...)
+	if err := cmd.Start(); err != nil {
+		return "", 0, err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err := ctx.Err(); err != nil {
+		return "", 0, err
+	}
+	var answer struct {
+		StatusCode int    `json:"statusCode"`
+		Body       string `json:"body"`
+	}
+	if err := json.Unmarshal(r.answer, &answer); err != nil {
+		return "", 0, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return "", 0, fmt.Errorf("it answers %d", answer.StatusCode)
+	}
+	return answer.Body, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+func (b browser) event(path string) []byte {
+	at, err := neturl.Parse(b.env["BASE_URL"])
+	if err != nil {
+		panic(err) // the runner wrote it
+	}
+	event, err := json.Marshal(map[string]any{
+		"version": "2.0", "rawPath": path, "headers": map[string]string{"accept-language": "pt-BR", "host": at.Host},
+		"cookies": []string{b.cookie}, "isBase64Encoded": false,
+		"requestContext": map[string]any{
+			"domainName": at.Host, "http": map[string]string{"method": "GET", "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
+		},
+	})
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return event
+}
+
+// runtimeAPI is what a function asks for its events: it gives one several times.
+type runtimeAPI struct {
+	event  []byte
+	left   int
+	answer []byte
+	done   chan struct{}
+}
+
+func (a *runtimeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		body, err := io.ReadAll(r.Body)
+		if a.answer = body; err != nil || strings.HasSuffix(r.URL.Path, "/error") {
+			a.answer, _ = json.Marshal(errors.New("the function failed").Error())
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if a.left == 0 { // it has answered the last one
+		close(a.done)
+		<-r.Context().Done()
+		return
+	}
+	a.left--
+	w.Header().Set("Lambda-Runtime-Aws-Request-Id", "bench")
+	w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
+	_, _ = w.Write(a.event)
+}
