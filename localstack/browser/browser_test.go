@@ -75,7 +75,10 @@ func chromium(t *testing.T) string {
 	if path := os.Getenv("CHROMIUM"); path != "" {
 		return path
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"} {
+	for _, name := range []string{
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+	} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
