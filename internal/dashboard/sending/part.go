@@ -1,0 +1,190 @@
+package sending
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/webui"
+)
+
+// part is one dispatch call of a campaign: a batch of as many rows as it takes.
+type part struct {
+	number int // from 1; the name of its batch
+	rows   []row
+}
+
+func (p part) batch() string { return strconv.Itoa(p.number) }
+
+func partsOf(rows []row) (parts []part) {
+	for rows := range slices.Chunk(rows, campaign.MaxMessages) {
+		parts = append(parts, part{len(parts) + 1, rows})
+	}
+	return parts
+}
+
+// call is the body of a dispatch call.
+type call struct {
+	CampaignID string    `json:"campaignId"`
+	Name       string    `json:"name"`
+	TemplateID string    `json:"templateId"`
+	Batch      string    `json:"batch"`
+	Schedule   string    `json:"schedule,omitempty"`
+	NotAfter   string    `json:"notAfter,omitempty"`
+	Messages   []message `json:"messages"`
+}
+
+type message struct {
+	Phone string            `json:"phone"`
+	UID   string            `json:"uid"`
+	Vars  map[string]string `json:"vars,omitempty"`
+}
+
+func (u upload) call(t table, p part) ([]byte, error) {
+	c := call{
+		CampaignID: u.CampaignID, Name: u.Name, TemplateID: u.TemplateID, Batch: p.batch(),
+		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]message, 0, len(p.rows)),
+	}
+	for _, r := range p.rows {
+		c.Messages = append(c.Messages, message{r.cells[t.phone], r.cells[t.uid], t.variables(r)})
+	}
+	body, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("write a dispatch call: %w", err)
+	}
+	return body, nil
+}
+
+// verdict is what is read of a dry run's answer.
+type verdict struct {
+	Accepted int
+	Rejected int
+	Errors   []violation
+	Feedback struct {
+		InvalidPhones []rejected
+	}
+}
+
+type violation struct{ Pointer, Code, Detail string }
+
+type rejected struct{ Phone, Code, Reason string }
+
+// dryRun asks what would become of a part. A call that is refused whole is a
+// violation without a place.
+func (s *Pages) dryRun(p *webui.Page, body []byte) (v verdict, err error) {
+	answer, err := s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, true)
+	if problem, ok := errors.AsType[*gateway.Problem](err); ok && problem.Status < http.StatusInternalServerError {
+		return verdict{Errors: []violation{{Code: problem.Code, Detail: problem.Detail}}}, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return v, fmt.Errorf("read the answer to a dry run: %w", err)
+	}
+	return v, nil
+}
+
+// findings are what there is to say about a campaign before it is sent.
+type findings struct {
+	Rows     int // that hold anything
+	Accepted int
+	General  []string   // what is wrong with the campaign
+	Lines    []finding  // what is wrong with lines
+	More     bool       // there are more of them
+	Rejected []finding  // numbers that will be left out
+	Repeated []repeated // numbers that an earlier line has
+
+	late bool // it is too late for the schedule
+}
+
+// Fit tells whether the campaign may be sent.
+func (f findings) Fit() bool { return len(f.General)+len(f.Lines) == 0 && f.Accepted > 0 }
+
+type finding struct {
+	Line int
+	What string // a number, or the name of a column
+	Why  string
+}
+
+// maxLines is how many findings on lines a page shows.
+const maxLines = 100
+
+// add takes in what was found on a part.
+func (f *findings) add(p *webui.Page, t table, part part, v verdict) {
+	f.Accepted += v.Accepted
+	for _, e := range v.Errors {
+		index, rest, of := place(e.Pointer)
+		why := p.Known("refusal."+e.Code, e.Detail)
+		f.late = f.late || e.Code == "schedule_too_soon"
+		if !of || index >= len(part.rows) {
+			if !slices.Contains(f.General, why) {
+				f.General = append(f.General, why)
+			}
+			continue
+		}
+		f.Lines = append(f.Lines, finding{part.rows[index].line, rest, why})
+	}
+	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxLines
+	f.Lines = f.Lines[:min(len(f.Lines), maxLines)]
+	f.reject(p, t, part.rows, v.Feedback.InvalidPhones)
+}
+
+// reject finds the lines of the rejected numbers. They are told in the order of the
+// messages, shortened where they are very long.
+func (f *findings) reject(p *webui.Page, t table, rows []row, all []rejected) {
+	for _, r := range rows {
+		if len(all) == 0 {
+			return
+		}
+		if number := r.cells[t.phone]; echoes(all[0].Phone, number) {
+			why := p.Known("rejection."+all[0].Code, all[0].Reason)
+			if shortened(number) {
+				why = p.T("sending.shortened")
+			}
+			f.Rejected = append(f.Rejected, finding{r.line, all[0].Phone, why})
+			all = all[1:]
+		}
+	}
+}
+
+// echoes tells whether an answer's phone is the number, of which an answer repeats
+// maxEcho characters.
+func echoes(phone, number string) bool {
+	return phone == number || (utf8.RuneCountInString(phone) == maxEcho && strings.HasPrefix(number, phone))
+}
+
+const maxEcho = 100
+
+// shortened tells whether a spreadsheet has made 5,51199E+12 of a number.
+func shortened(number string) bool {
+	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
+	digits := "0123456789"
+	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
+}
+
+// place reads the pointer to a part of a message: its index, and the field or
+// variable within it.
+func place(pointer string) (index int, rest string, ok bool) {
+	tail, ok := strings.CutPrefix(pointer, "/messages/")
+	if !ok {
+		return 0, "", false
+	}
+	number, rest, _ := strings.Cut(tail, "/")
+	index, err := strconv.Atoi(number)
+	rest = strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(rest, "vars/"))
+	return index, rest, err == nil
+}
+
+// ShownRejected are as many of the rejected numbers as a page shows.
+func (f findings) ShownRejected() []finding { return f.Rejected[:min(len(f.Rejected), maxLines)] }
+
+// ShownRepeated are as many of the repeated numbers as a page shows.
+func (f findings) ShownRepeated() []repeated { return f.Repeated[:min(len(f.Repeated), maxLines)] }

@@ -1,0 +1,217 @@
+// Package sending is where a tenant's people send a campaign from a file: they see
+// what the API would say to it, and confirm.
+package sending
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui"
+)
+
+// Store reads what a campaign rests on. The error of what does not exist wraps
+// campaign.ErrNotFound.
+type Store interface {
+	// Templates returns a tenant's templates without their contents.
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+}
+
+// Blobs keeps uploads for a day; the error of one that is not there wraps
+// campaign.ErrNotFound.
+type Blobs interface {
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Get(ctx context.Context, key string) ([]byte, error)
+}
+
+// Dispatcher answers dispatch calls that a person of the tenant makes, as the API
+// would; the error of a refused one is a *gateway.Problem.
+type Dispatcher interface {
+	Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error)
+}
+
+// Pages are the pages by which a campaign is sent.
+type Pages struct {
+	Store    Store
+	Blobs    Blobs
+	Dispatch Dispatcher
+	Random   io.Reader
+	Now      func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Path is where a campaign begins.
+const Path = webui.Root + "/campaigns/new"
+
+const reviewPath = Path + "/review"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+	ui.AdminView(mux, Path, s.begin)
+	ui.AdminView(mux, Path+"/columns", s.columns)
+	ui.AdminView(mux, Path+"/example", s.example)
+	ui.Change(mux, Path, s.take)
+	ui.AdminView(mux, reviewPath, s.review)
+	ui.Change(mux, Path+"/confirm", s.confirm)
+}
+
+// form is a campaign as it is being entered.
+type form struct {
+	upload
+	From      string // the upload that is being corrected, whose file is kept
+	Templates []campaign.Template
+	Template  *campaign.Template // the one that was chosen
+	Notes     []string           // what is wrong
+}
+
+func (s *Pages) begin(p *webui.Page) error {
+	f := form{upload: upload{TemplateID: p.Query("template")}}
+	if id := p.Query("from"); id != "" {
+		u, err := s.kept(p, id)
+		if err != nil {
+			return err
+		}
+		f.upload, f.From = u, id
+	}
+	return s.renderForm(p, http.StatusOK, f)
+}
+
+func (s *Pages) renderForm(p *webui.Page, status int, f form) error {
+	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b campaign.Template) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	f.Templates = all
+	if f.TemplateID == "" && len(all) > 0 {
+		f.TemplateID = all[0].ID
+	}
+	if t, err := s.template(p, f.TemplateID); err == nil {
+		f.Template = &t
+	} else if !errors.Is(err, campaign.ErrNotFound) {
+		return err
+	}
+	return p.RenderStatus(status, "sending.title", "sending_form.html", f)
+}
+
+// template returns a template of the person's tenant.
+func (s *Pages) template(p *webui.Page, id string) (campaign.Template, error) {
+	t, err := s.Store.Template(p.R.Context(), id)
+	if err == nil && t.Tenant != p.Session.Tenant {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return t, err
+}
+
+// columns tells which columns the file of a template needs.
+func (s *Pages) columns(p *webui.Page) error {
+	t, err := s.template(p, p.Query("template"))
+	if err != nil {
+		return err
+	}
+	return p.Fragment("sending_columns.html", form{Template: &t})
+}
+
+// example answers with a file for a template, as spreadsheets of Brazil open it.
+func (s *Pages) example(p *webui.Page) error {
+	t, err := s.template(p, p.Query("template"))
+	if err != nil {
+		return err
+	}
+	p.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	p.W.Header().Set("Content-Disposition", `attachment; filename="`+p.T("sending.example_name")+`"`)
+	if _, err := io.WriteString(p.W, "\ufeff"); err != nil {
+		return fmt.Errorf("write an example: %w", err)
+	}
+	w := csv.NewWriter(p.W)
+	w.Comma, w.UseCRLF = ';', true
+	return w.WriteAll([][]string{
+		append([]string{"phone", "uid"}, t.Variables()...),
+		append([]string{"11987654321", p.T("sending.example_uid")}, t.Variables()...),
+	})
+}
+
+// take keeps a campaign with its file, and goes on to what is to be said about it.
+func (s *Pages) take(p *webui.Page) error {
+	f := form{From: p.Field("from"), upload: upload{
+		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+	}}
+	if err := s.takeFile(p, &f); err != nil {
+		return err
+	}
+	if f.Name == "" {
+		f.Notes = append(f.Notes, p.T("sending.no_name"))
+	}
+	if _, err := s.template(p, f.TemplateID); errors.Is(err, campaign.ErrNotFound) {
+		f.Notes = append(f.Notes, p.T("refusal.template_not_found"))
+	} else if err != nil {
+		return err
+	}
+	if len(f.Notes) > 0 {
+		return s.renderForm(p, http.StatusUnprocessableEntity, f)
+	}
+	var err error
+	if f.CampaignID, err = s.uuid(); err != nil {
+		return err
+	}
+	id, err := s.keep(p, f.upload)
+	if err != nil {
+		return err
+	}
+	return p.Redirect(reviewPath + "?upload=" + id)
+}
+
+// takeFile takes the file of the form, or else the one of the upload that is being
+// corrected, and notes what is wrong with it.
+func (s *Pages) takeFile(p *webui.Page, f *form) error {
+	content, header, err := p.R.FormFile("file")
+	switch {
+	case err == nil && header.Size > 0:
+		defer func() { _ = content.Close() }() // it rests in memory
+		if f.file, err = io.ReadAll(content); err != nil {
+			return fmt.Errorf("read an uploaded file: %w", err)
+		}
+		f.FileName = path.Base(header.Filename)
+	case f.From != "":
+		before, err := s.kept(p, f.From)
+		if err != nil {
+			return err
+		}
+		f.file, f.FileName = before.file, before.FileName
+	default:
+		f.Notes = append(f.Notes, p.T("sending.no_file"))
+		return nil
+	}
+	if _, err := readFile(f.file); err != nil {
+		f.From = "" // its file is not kept
+		f.Notes = append(f.Notes, explain(p, err))
+	}
+	return nil
+}
+
+// explain says what is wrong with a file, and what to do.
+func explain(p *webui.Page, err error) string {
+	if wrong, ok := errors.AsType[*fileError](err); ok {
+		return p.T(wrong.key, wrong.args...)
+	}
+	return p.T("ui.bad_form")
+}
