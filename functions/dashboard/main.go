@@ -15,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dashboard/audit"
+	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/docs"
 	"campaign-dispatch/internal/dashboard/signin"
 	"campaign-dispatch/internal/dynamo"
@@ -27,7 +28,7 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg, base := awsconf.FromEnv(), os.Getenv("BASE_URL")
 	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
+		Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
 	}
 	ui := &webui.UI{
 		Sessions: &webui.Sessions{
@@ -44,7 +45,9 @@ func main() {
 		}},
 		{audit.Area(), &audit.Pages{Log: store}},
 		{docs.Area(), &docs.Pages{}},
+		{campaigns.Area(), campaignPages(cfg, store)},
 	}
+	areas = append(areas, settings(store)...)
 	lambda.Start(gateway.Lambda(routes(ui, areas)))
 }
 

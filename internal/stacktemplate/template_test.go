@@ -25,22 +25,35 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 	for name, function := range functions(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(filepath.Join(root, "functions", name, "main.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			read := map[string]bool{}
-			for _, match := range reads.FindAllStringSubmatch(string(source), -1) {
+			for _, match := range reads.FindAllStringSubmatch(sourceOf(t, name), -1) {
 				if !strings.HasPrefix(match[1], "AWS_") { // Lambda itself sets those
 					read[match[1]] = true
 				}
 			}
 			set := slices.Sorted(maps.Keys(function.Properties.Environment.Variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
-				t.Errorf("main.go and template.yaml differ (-read +set):\n%s", diff)
+				t.Errorf("the main and template.yaml differ (-read +set):\n%s", diff)
 			}
 		})
 	}
+}
+
+// sourceOf returns the source of a function's main package.
+func sourceOf(t *testing.T, name string) (source string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "functions", name, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source += string(text)
+	}
+	return source
 }
 
 func TestEveryFunctionIsInTheTemplate(t *testing.T) {

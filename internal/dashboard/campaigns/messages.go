@@ -88,14 +88,14 @@ func international(phone string) string {
 		return -1
 	}, phone)
 	switch {
-	case digits == "":
-		return phone
-	case strings.HasPrefix(phone, "+"):
+	case strings.HasPrefix(phone, "+") && digits != "":
 		return "+" + digits
 	case len(digits) == 10 || len(digits) == 11:
 		return "+55" + digits
+	case (len(digits) == 12 || len(digits) == 13) && strings.HasPrefix(digits, "55"):
+		return "+" + digits
 	}
-	return "+" + digits
+	return phone
 }
 
 func newFoundView(f campaign.FoundMessage) foundView {
