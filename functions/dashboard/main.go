@@ -48,6 +48,7 @@ func main() {
 		{campaigns.Area(), campaignPages(cfg, store)},
 	}
 	areas = append(areas, settings(store)...)
+	areas = append(areas, messages(cfg, store, base)...)
 	lambda.Start(gateway.Lambda(routes(ui, areas)))
 }
 
