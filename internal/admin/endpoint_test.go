@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -192,4 +194,108 @@ func TestResendDead(t *testing.T) {
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 0 || err != nil {
 		t.Errorf("resent %d once more, %v", n, err)
 	}
+}
+
+func TestResendDeadSinceATime(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, died := range []time.Duration{-3 * time.Hour, -2 * time.Hour, -time.Hour, 0} {
+		n := campaign.Notice{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
+			Attempt: 10, Dead: true, Next: now.Add(died),
+		}
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		since time.Duration
+		most  int
+		want  int
+	}{{-2 * time.Hour, 1, 1}, {-2 * time.Hour, 1000, 2}, {-2 * time.Hour, 1000, 0}, {-24 * time.Hour, 1000, 1}} {
+		if n, err := b.ResendDead(ctx, b.tenant, made.ID, now.Add(step.since), step.most); n != step.want || err != nil {
+			t.Errorf("since %s, %d at most: resent %d, %v; want %d", step.since, step.most, n, err, step.want)
+		}
+	}
+}
+
+func TestResendOne(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := campaign.NotifyTask{Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b"}
+	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now, Task: reply}
+	if err := b.store.RecordFailure(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	again := func() campaign.Notice {
+		t.Helper()
+		if err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil {
+			t.Fatal(err)
+		}
+		n, err := b.store.Notice(ctx, reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	fresh := campaign.Notice{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now}
+	if diff := cmp.Diff(fresh, again()); diff != "" {
+		t.Errorf("what was taken since (-want +got):\n%s", diff)
+	}
+	dead, parked := fresh, fresh
+	dead.Dead, dead.Attempt = true, 10
+	parked.Parked, parked.Next = true, now.Add(-time.Minute)
+	for _, step := range []struct{ was, want campaign.Notice }{{dead, fresh}, {parked, parked}} {
+		if ok, err := b.store.SaveNotice(ctx, fresh, step.was); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if diff := cmp.Diff(step.want, again()); diff != "" {
+			t.Errorf("after %+v (-want +got):\n%s", step.was, diff)
+		}
+	}
+	if err := b.ResendOne(ctx, b.tenant, made.ID, "msg_b", now); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("what never failed: %v, want not found", err)
+	}
+	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now), "switched off")
+}
+
+func TestATenantHasSoManyEndpoints(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	for range admin.MaxEndpoints {
+		if _, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	refused(t, err, "may have no more")
+}
+
+func TestChangeKinds(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ChangeKinds(ctx, b.tenant, made.ID, []string{"message.sent", "message.failed", "message.sent"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.store.Endpoint(ctx, b.tenant, made.ID)
+	if diff := cmp.Diff([]string{"message.failed", "message.sent"}, got.Kinds); diff != "" || err != nil {
+		t.Errorf("kinds %v (-want +got):\n%s", err, diff)
+	}
+	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "no kind")
+	refused(t, b.ChangeKinds(ctx, randomID(), made.ID, nil), "no endpoint")
 }

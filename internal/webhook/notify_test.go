@@ -265,6 +265,18 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	if err != nil || !slices.Equal(notice.Left, []int{3}) {
 		t.Errorf("left %v, %v; want the refused one", notice.Left, err)
 	}
+	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
+	if err != nil || len(failures) != len(want) || failures[0].Task != dead[0] || failures[0].Position != 3 {
+		t.Errorf("failures %+v, %v; want one for each post, which names its notice", failures, err)
+	}
+	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
+	taken, failed := 0, 0
+	for _, h := range hours {
+		taken, failed = taken+h.Taken, failed+h.Failed
+	}
+	if taken != 4 || failed != len(want) || hours[0].Taken != 4 || hours[0].Failed != 4 || err != nil {
+		t.Errorf("counted %+v, %v; want 4 taken, and %d failed, 4 of them in the first hour", hours, err, len(want))
+	}
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
