@@ -133,7 +133,7 @@ func TestTheDispatchPageTellsAll(t *testing.T) {
 		`<code>messages</code> <span class="soft small">array of objects · 1 to 2000 items</span> <span class="tag">required</span>`,
 		`<li class="depth1"><div class="field"><code>phone</code>`,
 		`<code>batch_already_used</code>`, // a refusal
-		`&#34;accepted&#34;: `,    // an example
+		`&#34;accepted&#34;: `,            // an example
 		"application/json",
 		"Needs an access token",
 	} {
