@@ -13,10 +13,11 @@ type Listed struct {
 // Standing is how far a campaign is as far as its own rows tell, without those of
 // its batches.
 type Standing struct {
-	Batches   int
-	Completed int // of its batches
-	Accepted  int // messages of all batches
-	Cancelled bool
+	Batches     int
+	Completed   int       // of its batches
+	Accepted    int       // messages of all batches
+	Scheduled   bool      // some batch was accepted with a schedule
+	CancelledAt time.Time // zero for one that was not cancelled
 }
 
 // Search asks for messages of a campaign. What is nil or empty narrows nothing.

@@ -212,16 +212,23 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		row["accepted"] = number(a.Batch.Accepted)
 		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
 		row["createdAt"] = millis(a.Batch.AcceptedAt)
+		if a.Batch.Scheduled {
+			row["anyScheduled"] = boolean(true)
+		}
 		return s.putNew(row)
 	}
+	update, values := "SET batches = :new", Item{
+		":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
+	}
+	if a.Batch.Scheduled {
+		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
+	}
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:           &s.Campaigns,
-		Key:                 metaKey(a.Batch.ID),
-		UpdateExpression:    aws.String("SET batches = :new ADD accepted :more"),
-		ConditionExpression: aws.String("batches = :read AND attribute_not_exists(cancelled)"),
-		ExpressionAttributeValues: Item{
-			":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
-		},
+		TableName:                 &s.Campaigns,
+		Key:                       metaKey(a.Batch.ID),
+		UpdateExpression:          aws.String(update + " ADD accepted :more"),
+		ConditionExpression:       aws.String("batches = :read AND attribute_not_exists(cancelled)"),
+		ExpressionAttributeValues: values,
 	}}
 }
 

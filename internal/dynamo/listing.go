@@ -62,7 +62,8 @@ func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []stri
 		meta := rows[c]
 		standings[c] = campaign.Standing{
 			Batches: int(getNumber(meta, "batches")), Accepted: int(getNumber(meta, "accepted")),
-			Completed: int(getNumber(rows[c+" progress"], "completed")), Cancelled: getBool(meta, "cancelled"),
+			Completed: int(getNumber(rows[c+" progress"], "completed")),
+			Scheduled: getBool(meta, "anyScheduled"), CancelledAt: getMillis(meta, "cancelledAt"),
 		}
 	}
 	return standings, nil

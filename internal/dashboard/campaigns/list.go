@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webui"
@@ -35,10 +38,9 @@ func (l listPage) Searched() bool { return l.Query != "" || l.Status != "" }
 
 type row struct {
 	campaign.Listed
-	Status    campaign.Status
-	Accepted  int
-	Batches   int
-	Completed int
+	Status   campaign.Status
+	Accepted int
+	Batches  int
 }
 
 var statuses = []campaign.Status{
@@ -103,12 +105,12 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 	if err != nil {
 		return false, err
 	}
-	for _, c := range listed {
-		status, err := s.status(ctx, c.ID, standings[c.CampaignID])
-		if err != nil {
-			return false, err
-		}
-		if l.Status != "" && status != l.Status {
+	statuses, err := s.statuses(ctx, listed, standings)
+	if err != nil {
+		return false, err
+	}
+	for i, c := range listed {
+		if l.Status != "" && statuses[i] != l.Status {
 			continue
 		}
 		if len(l.Rows) == pageLength {
@@ -116,7 +118,7 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 			return true, nil
 		}
 		standing := standings[c.CampaignID]
-		l.Rows = append(l.Rows, row{c, status, standing.Accepted, standing.Batches, standing.Completed})
+		l.Rows = append(l.Rows, row{c, statuses[i], standing.Accepted, standing.Batches})
 	}
 	return full, nil
 }
@@ -129,14 +131,46 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 	return l.Rows[len(l.Rows)-1].Cursor
 }
 
-// status returns how far a campaign is. Its own rows tell that of one that is
-// completed; of the others there are few at a time.
-func (s *Pages) status(ctx context.Context, id campaign.ID, standing campaign.Standing) (campaign.Status, error) {
-	if !standing.Cancelled && standing.Completed >= standing.Batches {
-		return campaign.StatusCompleted, nil
+// readsAtOnce is how many campaigns are read side by side.
+const readsAtOnce = 8
+
+func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standings map[string]campaign.Standing) ([]campaign.Status, error) {
+	statuses := make([]campaign.Status, len(listed))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for i, c := range listed {
+		if statuses[i] = s.known(standings[c.CampaignID]); statuses[i] != "" {
+			continue
+		}
+		group.Go(func() error {
+			whole, err := s.Store.Campaign(ctx, c.ID)
+			statuses[i] = whole.Status()
+			return err
+		})
 	}
-	c, err := s.Store.Campaign(ctx, id)
-	return c.Status(), err
+	return statuses, group.Wait()
+}
+
+// stopsWithin is how long it may take at most until nothing more of a cancelled
+// campaign is sent.
+const stopsWithin = 24 * time.Hour
+
+// known returns how far a campaign is, where its own rows tell: one that is
+// scheduled may be of several batches, and one that was cancelled just now may
+// still be stopping.
+func (s *Pages) known(standing campaign.Standing) campaign.Status {
+	switch {
+	case !standing.CancelledAt.IsZero():
+		if s.Now().Sub(standing.CancelledAt) > stopsWithin {
+			return campaign.StatusCancelled
+		}
+		return ""
+	case standing.Completed >= standing.Batches:
+		return campaign.StatusCompleted
+	case !standing.Scheduled:
+		return campaign.StatusSending
+	}
+	return ""
 }
 
 // folded returns a text as it is compared in a search: without case and without
