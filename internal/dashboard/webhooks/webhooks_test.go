@@ -237,7 +237,7 @@ func TestATestIsSignedAndShowsTheAnswer(t *testing.T) {
 	}
 	status = http.StatusTeapot
 	lacks(t, o.admin.Post(path, nil), "Not taken. Answered 418 I'm a teapot", "No failures")
-	part := httptest.NewRequest(http.MethodPost, webuitest.Base+path, http.NoBody)
+	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webuitest.Base+path, http.NoBody)
 	part.Header.Set("HX-Request", "true")
 	part.Header.Set("X-CSRF-Token", o.admin.Session.CSRF)
 	if a := o.admin.Do(part); strings.Contains(a.Body, "<html") || !strings.Contains(a.Text(), "418") {
