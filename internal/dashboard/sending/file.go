@@ -52,7 +52,8 @@ func readFile(file []byte) (table, error) {
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			return t, t.complete()
+			err = t.complete()
+			return t, err
 		}
 		if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 			return t, broken("quotes", wrong.Line+skipped)
@@ -89,7 +90,7 @@ func decode(file []byte) (content string, ansi bool, err error) {
 func separator(content string) (rest string, comma rune, skipped int) {
 	first, rest, _ := strings.Cut(content, "\n")
 	first = strings.TrimSuffix(first, "\r")
-	if sep, said := strings.CutPrefix(strings.ToLower(first), "sep="); said && len(sep) == 1 && strings.Contains(",;\t|", sep) {
+	if sep, said := strings.CutPrefix(strings.ToLower(first), "sep="); said && (sep == "," || sep == ";" || sep == "\t" || sep == "|") {
 		return rest, rune(sep[0]), 1
 	}
 	comma = ','

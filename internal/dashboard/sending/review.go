@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/localtime"
+	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
 )
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -116,9 +117,7 @@ type fields map[string]string
 func (b *bench) upload(who webuitest.Person, file string, change fields) webuitest.Answer {
 	b.t.Helper()
 	all := fields{"csrf": who.Session.CSRF, "name": "Campanha", "template": b.template}
-	for name, value := range change {
-		all[name] = value
-	}
+	maps.Copy(all, change)
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for name, value := range all {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
 )
 
