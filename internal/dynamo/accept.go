@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,12 +116,14 @@ func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows m
 
 // batchGet reads rows of both tables consistently and returns those that exist
 // by their rowKey.id. Keys that DynamoDB leaves unprocessed are asked for again:
-// a row is absent only where an answer says so.
-func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[string]Item, error) {
+// a row is absent only where an answer says so. Where attributes are named, no
+// others but the key's are read.
+func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
 	for _, k := range keys {
 		w := wanted[k.table]
 		w.ConsistentRead = aws.Bool(true)
+		w.ProjectionExpression, w.ExpressionAttributeNames = projection(attributes)
 		w.Keys = append(w.Keys, k.key)
 		wanted[k.table] = w
 	}
@@ -142,6 +146,19 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[strin
 		}
 	}
 	return rows, nil
+}
+
+// projection names attributes beside those of the key; of none it is nil, which
+// reads them all.
+func projection(attributes []string) (*string, map[string]string) {
+	if len(attributes) == 0 {
+		return nil, nil
+	}
+	names := map[string]string{"#pk": "pk", "#sk": "sk"}
+	for _, a := range attributes {
+		names["#"+a] = a
+	}
+	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
 }
 
 func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {

@@ -57,7 +57,7 @@ func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) erro
 			for _, b := range some {
 				keys[b.BatchID] = outcomeKey(b.Key, headSK)
 			}
-			rows, err := s.campaignRows(ctx, keys)
+			rows, err := s.campaignRows(ctx, keys, "ordinal", "sequence", "tally") // not the states of all messages
 			if err != nil {
 				return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 			}

@@ -125,13 +125,13 @@ func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 }
 
 // campaignRows reads rows of the Campaigns table consistently, under the names
-// of their keys.
-func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+// of their keys, see batchGet.
+func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
 		wanted[name] = rowKey{s.Campaigns, key}
 	}
-	rows, err := s.batchGet(ctx, wanted)
+	rows, err := s.batchGet(ctx, wanted, attributes...)
 	if err != nil {
 		return nil, err
 	}

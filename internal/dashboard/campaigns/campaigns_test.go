@@ -159,9 +159,9 @@ func TestACampaignTellsHowFarItCame(t *testing.T) {
 	b := d.running(`<b>Natal</b> & "você"`)
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{
-		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "54 are still to be sent.",
+		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "Still to be sent: 54.",
 		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
-		"10 Expired The message could not be delivered in time.", "7 numbers were rejected", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
+		"10 Expired The message could not be delivered in time.", "not counted as accepted: 7.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
 		"lote 1 Accepted 21 Nov 2026, 10:00",
 	} {
 		if !strings.Contains(a.Text(), want) {
@@ -326,7 +326,7 @@ func TestAnAdminCancelsACampaign(t *testing.T) {
 			b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 		})
 		asked := d.admin().Get(pathOf(b) + "/cancel").Text()
-		for _, want := range []string{"10 scheduled messages will not be sent.", "54 messages waiting", "90 messages were sent", "856 messages already have their final result"} {
+		for _, want := range []string{"which will not be sent: 10.", "which will be stopped: 54.", "not delivered yet: 90.", "for which nothing changes: 856."} {
 			if !strings.Contains(asked, want) {
 				t.Errorf("the question does not say %q:\n%s", want, asked)
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // messagesShown is how many messages a page lists.
-const messagesShown = 50
+const messagesShown = 25
 
 // messagesPage is a search for messages and what it found.
 type messagesPage struct {
