@@ -349,3 +349,62 @@ func TestTheFormTellsTheColumns(t *testing.T) {
 	page, _ := b.review(example.Body, nil)
 	says(t, page, http.StatusOK, "Messages to send 1", "Send now")
 }
+
+// What is left of a campaign whose time has come meanwhile goes at once.
+func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var large strings.Builder
+	large.WriteString("phone,uid,nome\n")
+	for i := range 2001 {
+		fmt.Fprintf(&large, "%d,u%d,N\n", 11970000000+i, i)
+	}
+	page, address := b.review(large.String(), fields{"schedule": "2026-11-21T13:00"})
+	b.dispatch.left = 1
+	says(t, b.confirm(page), http.StatusInternalServerError)
+	b.dispatch.left = -1
+	b.dispatch.Now = func() time.Time { return b.UI.Now().Add(2 * time.Hour) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "1 of 2 parts", "too late for the schedule", "As soon as you confirm", "Go on sending")
+	b.confirm(page)
+	if len(b.handoffs.batches) != 2 || b.handoffs.batches[1].Scheduled {
+		t.Errorf("handed on: %+v, want the second at once", b.handoffs.batches)
+	}
+}
+
+func BenchmarkReview(b *testing.B) {
+	var file strings.Builder
+	file.WriteString("phone,uid,nome\n")
+	for i := range 100 {
+		fmt.Fprintf(&file, "%d,u%d,N\n", 11970000000+i, i)
+	}
+	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	pages := &sending.Pages{Store: memory{}, Blobs: memory{"{\"name\":\"n\",\"templateId\":\"t\"}\n" + file.String()}, Dispatch: memory{}, Now: now}
+	who := webuitest.New(b, sending.Area(), pages, now).SignIn("t", webui.RoleAdmin)
+	for b.Loop() {
+		if got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA"); got.Status != http.StatusOK {
+			b.Fatalf("answered %d", got.Status)
+		}
+	}
+}
+
+// memory holds what the benchmark's pages read, so that their own work is measured.
+type memory struct{ upload string }
+
+func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
+
+func (m memory) Template(context.Context, string) (campaign.Template, error) {
+	return campaign.Template{Tenant: "t", Text: "Olá {{nome}}"}, nil
+}
+
+func (m memory) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{}, campaign.ErrNotFound
+}
+
+func (m memory) Put(context.Context, string, []byte, string) error { return nil }
+
+func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
+
+func (m memory) Dispatch(context.Context, string, string, []byte, bool) ([]byte, error) {
+	return []byte(`{"accepted":100}`), nil
+}
