@@ -66,6 +66,7 @@ func open(t *testing.T, language string) *browser {
 	if _, err := chromedp.Call(ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}); err != nil {
 		t.Fatal(err)
 	}
+	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
 	return b
 }
 
@@ -166,8 +167,11 @@ func (b *browser) signIn(email string) {
 func (b *browser) click(selector, then string) {
 	b.t.Helper()
 	b.forget()
-	b.run("click "+selector, chromedp.Click(selector), chromedp.WaitVisible(then))
+	b.run("click "+selector, chromedp.Click(selector), chromedp.WaitVisible(then), whole)
 }
+
+// whole waits until the page and its scripts are loaded.
+var whole = chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)
 
 // text returns what an element shows.
 func (b *browser) text(selector string) string {

@@ -28,9 +28,9 @@ func TestAnEndpointOfWebhooks(t *testing.T) {
 	if strings.Contains(read(b, "read the page", chromedp.OuterHTML(`html`)), secret) {
 		t.Error("the secret is shown again")
 	}
+	endpoint := b.path()
 	b.run("try it", chromedp.Click(`form[action$="/test"] button`), chromedp.WaitVisible(`#tested .notice`))
 	b.check("webhooks-tested")
-	endpoint := b.path()
 	for _, page := range []string{"kinds", "rotate", "off"} {
 		b.click(`a[href$="/`+page+`"]`, `form.narrow[action$="/`+page+`"]`)
 		b.check("webhooks-" + page)

