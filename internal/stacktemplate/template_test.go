@@ -40,20 +40,21 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 }
 
 // sourceOf returns the source of a function's main package.
-func sourceOf(t *testing.T, name string) (source string) {
+func sourceOf(t *testing.T, name string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "functions", name, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var source strings.Builder
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		source += string(text)
+		source.Write(text)
 	}
-	return source
+	return source.String()
 }
 
 func TestEveryFunctionIsInTheTemplate(t *testing.T) {
@@ -169,4 +170,40 @@ func functions(t *testing.T) map[string]resource {
 		t.Fatal("template.yaml has no functions")
 	}
 	return found
+}
+
+// People must not choose their tenant, nor let themselves in.
+func TestPeopleCannotChooseTheirTenant(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources struct {
+			UserPool struct {
+				Properties struct {
+					AdminCreateUserConfig struct {
+						AllowAdminCreateUserOnly bool `yaml:"AllowAdminCreateUserOnly"`
+					} `yaml:"AdminCreateUserConfig"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPool"`
+			UserPoolClient struct {
+				Properties struct {
+					WriteAttributes []string `yaml:"WriteAttributes"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPoolClient"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	if !template.Resources.UserPool.Properties.AdminCreateUserConfig.AllowAdminCreateUserOnly {
+		t.Error("anybody may sign up")
+	}
+	// Without a list the client may write every attribute.
+	writes := template.Resources.UserPoolClient.Properties.WriteAttributes
+	if len(writes) == 0 || slices.Contains(writes, "custom:tenant") || slices.Contains(writes, "email") {
+		t.Errorf("people may write %q", writes)
+	}
 }

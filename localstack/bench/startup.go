@@ -20,7 +20,8 @@ var startLimits = []struct {
 	limit    float64
 }{
 	{"token", 2.5}, {"dispatch", 10}, {"campaigns", 2.5}, {"release", 2.5}, {"send", 2.5}, {"sweep", 2.5},
-	{"events", 2.5}, {"outcomes", 2.5}, {"notify", 2.5}, {"revoke", 2.5}, {"dashboard", 12},
+	{"events", 2.5}, {"outcomes", 2.5}, {"notify", 2.5}, {"revoke", 2.5},
+	{"dashboard", 12},
 }
 
 // startRounds is how often every binary is started, in turn.

@@ -16,7 +16,7 @@ const (
 	adminEmail  = "ana@loja-demo.example"
 	viewerEmail = "vera@loja-demo.example"
 	otherEmail  = "otto@outra-loja.example"
-	password    = "Demo-senha-2026"
+	password    = "Demo-senha-2026" //nolint:gosec // known to everybody
 )
 
 // people lets them in.
