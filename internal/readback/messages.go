@@ -209,7 +209,7 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 	if err != nil {
 		return start, err
 	}
-	latest := map[int]campaign.Change{} // the log holds only what superseded the outcome before
+	latest := make([]campaign.Change, campaign.MaxMessages) // the log holds only what superseded the outcome before
 	for _, c := range all {
 		latest[c.Index] = c
 	}
