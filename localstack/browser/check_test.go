@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/chromedp/chromedp"
 )
@@ -88,4 +89,26 @@ func (b *browser) axe() []violation {
 	read(b, "load axe-core", chromedp.Evaluate[int](string(script)+"; 0"))
 	return read(b, "run axe-core", chromedp.Evaluate[[]violation](`axe.run({resultTypes: ["violations"]}).then(r => r.violations.map(v => (
 		{id: v.id, help: v.help, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary}))})))`, chromedp.EvalAwaitPromise))
+}
+
+// What check looks for, it finds.
+func TestTheChecksSeeWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := open(t, "en-US")
+	b.visit("/dashboard/docs")
+	read(b, "spoil the page", chromedp.Evaluate[int](`
+		console.error("spoilt");
+		document.head.append(Object.assign(document.createElement("script"), {src: "https://example.com/x.js"}));
+		document.querySelector("main").append(new Image()); 0`))
+	found := b.axe()
+	if len(found) != 1 || found[0].ID != "image-alt" {
+		t.Errorf("axe-core found %+v, want image-alt", found)
+	}
+	faults, weight := b.forget()
+	if told := strings.Join(faults, "\n"); !strings.Contains(told, "spoilt") || !strings.Contains(told, "Content Security Policy") {
+		t.Errorf("the browser told of %q, want an error in the console and one of the policy", told)
+	}
+	if least := 10_000; weight < least {
+		t.Errorf("the page weighs %d bytes: its style and scripts are not counted", weight)
+	}
 }

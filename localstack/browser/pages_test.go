@@ -37,7 +37,7 @@ var (
 	// identifier is a part of a path that names one of many things.
 	identifier = regexp.MustCompile(`/[^/]*[0-9][^/]*`)
 	// elsewhere are paths that are not pages.
-	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets)\b`)
+	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets|campaigns/new/example)\b`)
 )
 
 // crawl checks the page that is shown and all that it leads to, one of each
