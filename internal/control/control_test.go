@@ -304,8 +304,10 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 		t.Error(got)
 	}
 	b := d.accept(1, "", 1, campaign.BatchSending)
-	if got := d.post("/cancel?revoke=yes", ""); got != "400 invalid_revoke" {
-		t.Error(got)
+	for _, query := range []string{"?revoke=yes", "?revoke", "?revoke=", "?revoke=1", "?revoke=true&revoke=false"} {
+		if got := d.post("/cancel"+query, ""); got != "400 invalid_revoke" {
+			t.Errorf("%s: %s", query, got)
+		}
 	}
 	d.record(b, campaign.OutcomeDelivered, 0, 0)
 	if got := d.post("/cancel", ""); got != "409 campaign_completed" {

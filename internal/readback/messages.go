@@ -86,7 +86,7 @@ func (s *Service) readSearch(r *http.Request, c campaign.Campaign) (search, erro
 	}
 	if text := values.Get("cursor"); text != "" {
 		_, err := fmt.Sscanf(text, "%d.%d", &q.from.ordinal, &q.from.index)
-		if err != nil || q.from.String() != text || q.from.index < 0 {
+		if err != nil || q.from.String() != text || q.from.ordinal < 0 || q.from.index < 0 {
 			return q, badCursor()
 		}
 	}

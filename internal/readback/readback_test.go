@@ -312,6 +312,7 @@ func TestWhatCannotBeReadBack(t *testing.T) {
 		"/messages?limit=501":            "400 invalid_limit",
 		"/messages?cursor=1":             "400 invalid_cursor",
 		"/messages?cursor=1.-2":          "400 invalid_cursor",
+		"/messages?cursor=-1.0":          "400 invalid_cursor",
 		"/messages?uid=u1":               "400 batch_required",
 		"/messages?phone=1187654321":     "400 invalid_phone",
 		"/messages?batch=other":          "404 batch_not_found",
