@@ -101,7 +101,7 @@ func (d *Desk) EnableEndpoint(ctx context.Context, tenant, id string) error {
 		if err != nil {
 			return err
 		}
-		c.Closing, c.Drained, c.Probes, c.Next = true, false, 0, d.Now()
+		c.Closing, c.Drained, c.Probes, c.Next, c.Since = true, false, 0, d.Now(), time.Time{}
 		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
 			return err
 		}
