@@ -248,13 +248,7 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	})
 	w.record(sent(5)...)
 	w.run(100*time.Hour, w.notifier())
-	want := []time.Duration{0}
-	for _, gap := range []time.Duration{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-	} {
-		want = append(want, want[len(want)-1]+gap)
-	}
-	if diff := cmp.Diff(want, at); diff != "" {
+	if diff := cmp.Diff(schedule(), at); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
 	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
