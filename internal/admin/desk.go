@@ -72,6 +72,7 @@ type credentialStore interface {
 type endpointStore interface {
 	SaveEndpoint(ctx context.Context, e campaign.Endpoint) error
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
+	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)

@@ -22,7 +22,12 @@ func Kinds() []string {
 	}
 }
 
-const maxURL = 2000
+const (
+	maxURL = 2000
+	// maxEndpoints bounds a tenant's endpoints: each adds a row to every
+	// transaction that enters outcomes, which holds 100 at most.
+	maxEndpoints = 20
+)
 
 // CreateEndpoint registers an address of a tenant for webhooks of some kinds,
 // or of all where none is named. The endpoint's Secret verifies the webhooks'
@@ -40,6 +45,13 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 	}
 	if err := d.requireTenant(ctx, tenant); err != nil {
 		return campaign.Endpoint{}, err
+	}
+	others, err := d.Store.Endpoints(ctx, tenant)
+	if err != nil {
+		return campaign.Endpoint{}, err
+	}
+	if len(others) >= maxEndpoints {
+		return campaign.Endpoint{}, fmt.Errorf("tenant %s has %d endpoints already, as many as can be: disabled ones count too", tenant, len(others))
 	}
 	id, err := d.uuid()
 	if err != nil {

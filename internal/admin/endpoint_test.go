@@ -193,3 +193,17 @@ func TestResendDead(t *testing.T) {
 		t.Errorf("resent %d once more, %v", n, err)
 	}
 }
+
+func TestATenantHasSoManyEndpointsAtMost(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	for range 20 {
+		if _, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err == nil || !strings.Contains(err.Error(), "20 endpoints already") {
+		t.Errorf("one more: %v", err)
+	}
+}

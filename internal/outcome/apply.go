@@ -23,7 +23,7 @@ type Tenants interface {
 
 // OptOuts keeps the numbers that opted out of a tenant's messages.
 type OptOuts interface {
-	OptedOut(ctx context.Context, tenant, phone string) (bool, error)
+	Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
