@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +17,9 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	env["BASE_URL"] = url(s.Ports.Base)
 	env["RCS_URL"] = url(s.Ports.RCS)
 	env["WEBHOOK_SINK_URL"] = url(s.Ports.Sink)
+	if python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python")); err == nil {
+		env["PYTHON"] = python // has the packages of the requirements
+	}
 	env["LOCAL_WEBHOOKS"] = "1" // endpoints may be on this machine
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
