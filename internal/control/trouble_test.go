@@ -137,9 +137,9 @@ func TestARevocationThatFailsComesLaterAndLaterAndSaysSo(t *testing.T) {
 		d.must(d.canceller.Handle(t.Context(), []campaign.RevokeTask{task})[0])
 		task = d.tasks[0]
 	}
-	want := []time.Duration{20, 40, 80, 160, 320, 640, 900, 900}
-	for i := range want {
-		want[i] *= time.Second
+	want := []time.Duration{
+		20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 320 * time.Second, 640 * time.Second,
+		15 * time.Minute, 15 * time.Minute,
 	}
 	if diff := cmp.Diff(want, d.delays); diff != "" {
 		t.Error(diff)
