@@ -184,7 +184,7 @@ func TestAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T) {
 func TestWhatCannotBeReadIsDead(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(w *world) campaign.Notice{
-		"no content": func(w *world) campaign.Notice {
+		"no content": func(*world) campaign.Notice {
 			return campaign.Notice{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
 		},
 		"damaged content": func(w *world) campaign.Notice {
