@@ -19,8 +19,16 @@ var startLimits = []struct {
 	function string
 	limit    float64
 }{
-	{"token", 2.5}, {"dispatch", 10}, {"campaigns", 2.5}, {"release", 2.5}, {"send", 2.5}, {"sweep", 2.5},
-	{"events", 2.5}, {"outcomes", 2.5}, {"notify", 2.5}, {"revoke", 2.5},
+	{"token", 2.5},
+	{"dispatch", 10},
+	{"campaigns", 2.5},
+	{"release", 2.5},
+	{"send", 2.5},
+	{"sweep", 2.5},
+	{"events", 2.5},
+	{"outcomes", 2.5},
+	{"notify", 2.5},
+	{"revoke", 2.5},
 }
 
 // startRounds is how often every binary is started, in turn.
