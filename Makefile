@@ -138,6 +138,12 @@ redrive: bin/admin ## put dead letters back on their queues: QUEUE=release, send
 list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
 
+.PHONY: soak
+soak: ## all that kills functions while outcomes arrive, with MESSAGES=10000 (some ten minutes)
+	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestKilledFunctionsLoseNoOutcome'"
+soak: MESSAGES ?= 10000
+soak: export SOAK_MESSAGES = $(MESSAGES)
+
 .PHONY: bench
 bench: bin/localstack ## the measured figures, as a table and in .local/bench.json (BENCH=cost for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \

@@ -38,7 +38,7 @@ func main() {
 		Store: store, Endpoints: store,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-			Bucket: os.Getenv("BUCKET"),
+			Bucket: os.Getenv("BUCKET"), MayNotList: true,
 		},
 		Queue:  &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
 		HTTP:   guard.Client(connections, hookpost.Timeout),

@@ -37,13 +37,14 @@ func main() {
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 		Bucket: os.Getenv("BUCKET"),
 	}
+	sweepAfter := awsconf.Seconds("SWEEP_AFTER_SECONDS", 600)
 	canceller := &control.Canceller{
-		Books: store, Blobs: blobs,
+		Books: store, Blobs: blobs, SweepAfter: sweepAfter,
 		Tasks: &queue.Queue{Client: queues, URL: os.Getenv("REVOKE_QUEUE_URL")},
 		Recorder: &outcome.Recorder{
 			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
 			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
-			SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
+			SweepAfter: sweepAfter,
 			Now:        time.Now,
 		},
 		Provider: &rcs.Client{

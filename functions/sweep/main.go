@@ -42,6 +42,7 @@ func main() {
 		Releases: &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Notify:   notify,
+		Revokes:  &queue.Queue{Client: client, URL: os.Getenv("REVOKE_QUEUE_URL")},
 		Shards:   dynamo.DueShards,
 		After:    sweepAfter,
 		Now:      time.Now,

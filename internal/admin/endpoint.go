@@ -24,9 +24,10 @@ func Kinds() []string {
 
 const maxURL = 2000
 
-// MaxEndpoints is how many endpoints a tenant may have: every message is owed to
-// each of them.
-const MaxEndpoints = 10
+// MaxEndpoints is how many endpoints a tenant may have, those switched off among
+// them: each adds a row to every transaction that enters outcomes, which holds 100
+// at most.
+const MaxEndpoints = 20
 
 // CreateEndpoint registers an address of a tenant for webhooks of some kinds,
 // or of all where none is named. The endpoint's Secret verifies the webhooks'
@@ -34,7 +35,7 @@ const MaxEndpoints = 10
 // private by its name or number is refused; what a public name resolves to is
 // judged at every delivery.
 func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
-	if err := d.CheckEndpoint(ctx, tenant, address, kinds); err != nil {
+	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
 	}
 	id, err := d.uuid()
@@ -55,13 +56,13 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
 	all, err := d.Store.Endpoints(ctx, tenant)
 	if err == nil && len(all) >= MaxEndpoints {
-		err = input("endpoints_full", "the tenant has %d endpoints already, and may have no more", len(all))
+		err = input("endpoints_full", "the tenant has %d endpoints already, as many as can be: those switched off count too", len(all))
 	}
 	return err
 }
 
-// CheckEndpoint judges a new endpoint of a tenant.
-func (d *Desk) CheckEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
+// CheckNewEndpoint judges a new endpoint of a tenant.
+func (d *Desk) CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (d *Desk) EnableEndpoint(ctx context.Context, tenant, id string) error {
 		if err != nil {
 			return err
 		}
-		c.Closing, c.Drained, c.Probes, c.Next = true, false, 0, d.Now()
+		c.Closing, c.Drained, c.Probes, c.Next, c.Since = true, false, 0, d.Now(), time.Time{}
 		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
 			return err
 		}

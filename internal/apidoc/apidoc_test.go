@@ -16,13 +16,18 @@ import (
 	"campaign-dispatch/internal/gateway"
 )
 
-func load(t *testing.T) *openapi3.T {
+func document(t *testing.T) []byte {
 	t.Helper()
 	text, err := apidoc.Document("https://api.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
+	return text
+}
+
+func load(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(document(t))
 	if err != nil {
 		t.Fatal(err)
 	}

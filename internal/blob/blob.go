@@ -44,6 +44,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // GetRange returns the object's bytes from offset from up to, not including, to.
+// The error wraps campaign.ErrNotFound where there is no such object, and
+// campaign.ErrDamaged where it ends before from.
 func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
 	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)))
 }
@@ -60,6 +62,9 @@ func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
 	if s.missing(err) {
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
+	}
+	if answer, ok := errors.AsType[smithy.APIError](err); ok && answer.ErrorCode() == "InvalidRange" {
+		return nil, fmt.Errorf("get object: it is too short: %w", campaign.ErrDamaged)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get object: %w", err)

@@ -130,6 +130,7 @@ type Batch struct {
 	// batch that was being sent by then keeps its state: what the provider does
 	// not have yet ends as stopped.
 	CancelledAt time.Time
+	TakeBack    bool // its cancellation takes back what the provider has, too
 }
 
 // Cancelled tells whether nothing more of the batch may be given to the

@@ -8,7 +8,7 @@ import "time"
 type Circuit struct {
 	Tenant     string
 	EndpointID string
-	Since      time.Time // when it opened
+	Since      time.Time // when it opened, zero where an operator switched the endpoint on
 	Probes     int       // probes that have failed
 	// Next is when the endpoint is probed, or looked after once more where the
 	// circuit is closing.

@@ -22,6 +22,17 @@ type Progress struct {
 	Head Head
 }
 
+// Tally is how many of a campaign's batches have ended.
+type Tally struct {
+	Completed int // batches of which nothing more has to come, less those that were cancelled before their release
+	Batches   int
+	Cancelled bool // the campaign was
+}
+
+// Ended tells whether the campaign is completed. One that was cancelled never is,
+// whatever its batches had come to: its status is cancelled.
+func (t Tally) Ended() bool { return !t.Cancelled && t.Completed >= t.Batches }
+
 // Status is how far a campaign or a batch is, as its client sees it.
 type Status string
 

@@ -46,6 +46,7 @@ var reasons = map[string]string{ //nolint:gosec // words of a marketer, no crede
 	"not_after_passed":   "The time until which the message might be sent has passed.",
 	"no_answer":          "The provider never told what became of the message.",
 	"ttl_passed":         "The message could not be delivered in time.",
+	"payload_missing":    "The contents of the message were deleted before it was sent.",
 }
 
 func reasonOf(code string) string {

@@ -100,4 +100,6 @@ type NotifyTask struct {
 type RevokeTask struct {
 	BatchRef
 	Frame int `json:"frame"`
+	// Attempt counts the looks at the frame that left something to do, from 0.
+	Attempt int `json:"attempt,omitempty"`
 }

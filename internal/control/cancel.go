@@ -13,26 +13,35 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
+// codeCancelled says why a message was stopped.
+const codeCancelled = "cancelled"
+
 // batchesAtOnce is how many batches are moved side by side.
 const batchesAtOnce = 16
 
 // canceller moves batches.
 type canceller interface {
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 }
 
 // cancelBatches cancels those of a cancelled campaign's batches that have not
-// ended.
-func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign) error {
-	group, ctx := errgroup.WithContext(ctx)
+// ended. One that cannot be cancelled does not keep the others from it. Sweep
+// looks at nextCheck after what was never released.
+func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, nextCheck time.Time) error {
+	errs := make([]error, len(c.Batches))
+	var group errgroup.Group
 	group.SetLimit(batchesAtOnce)
-	for _, b := range c.Batches {
-		if b.Done() || b.Cancelled() {
+	for i, b := range c.Batches {
+		if b.Done() || b.Cancelled() && (b.TakeBack || !c.Revoke) {
 			continue
 		}
-		group.Go(func() error { return store.CancelBatch(ctx, b.BatchRef, c.CancelledAt) })
+		group.Go(func() error {
+			errs[i] = store.CancelBatch(ctx, b.BatchRef, c.CancelledAt, c.Revoke, nextCheck)
+			return nil
+		})
 	}
-	if err := group.Wait(); err != nil {
+	_ = group.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cancel the batches of campaign %s: %w", c.CampaignID, err)
 	}
 	return nil
@@ -44,7 +53,7 @@ type Books interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 }
 
 // Recorder records outcomes, each once however often it is told.
@@ -79,7 +88,9 @@ type Canceller struct {
 	Provider Provider
 	// Concurrency is how many messages one task revokes at once.
 	Concurrency int
-	Now         func() time.Time
+	// SweepAfter is how long a batch is left to its task before sweep looks at it.
+	SweepAfter time.Duration
+	Now        func() time.Time
 }
 
 // Handle does the tasks, and returns an error by its position for each that has
@@ -110,16 +121,15 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	if all.CancelledAt.IsZero() {
 		return nil
 	}
-	if err := cancelBatches(ctx, c.Books, all); err != nil {
-		return err
-	}
+	errs := []error{cancelBatches(ctx, c.Books, all, c.Now().Add(c.SweepAfter))}
 	for _, b := range all.Batches {
-		if b.Done() {
+		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
 			continue
 		}
-		if err := c.settle(ctx, b, all.Revoke); err != nil {
-			return fmt.Errorf("cancel: %w", err)
-		}
+		errs = append(errs, c.settle(ctx, b, all.Revoke))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cancel: %w", err)
 	}
 	return nil
 }
@@ -151,7 +161,7 @@ func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool
 func stopped(b campaign.Batch) []campaign.Change {
 	changes := make([]campaign.Change, b.Accepted)
 	for i := range changes {
-		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, Code: "cancelled", At: b.CancelledAt}
+		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, Code: codeCancelled, At: b.CancelledAt}
 	}
 	return changes
 }

@@ -35,10 +35,14 @@ type desk struct {
 	store     *dynamo.Store
 	id        campaign.ID
 	server    *httptest.Server
+	service   *control.Service
 	canceller *control.Canceller
+	unfit     error // what is wrong with the access token
 
 	mu       sync.Mutex
 	tasks    []campaign.RevokeTask
+	delays   []time.Duration // of the tasks
+	handErr  error
 	handed   []time.Time // due times of the batches that were handed off
 	payloads map[string][]byte
 	asked    []string         // message ids that the provider was asked to take back
@@ -46,15 +50,15 @@ type desk struct {
 }
 
 func (d *desk) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, nil
+	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, d.unfit
 }
 
-func (d *desk) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+func (d *desk) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var task campaign.RevokeTask
 	err := json.Unmarshal(body, &task)
-	d.tasks = append(d.tasks, task)
+	d.tasks, d.delays = append(d.tasks, task), append(d.delays, delay)
 	return err
 }
 
@@ -69,7 +73,7 @@ func (d *desk) SendAll(ctx context.Context, group string, bodies [][]byte) error
 
 func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
 	d.handed = append(d.handed, b.Due)
-	return nil
+	return d.handErr
 }
 
 func (d *desk) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
@@ -119,13 +123,13 @@ func newDesk(t *testing.T) *desk {
 		payloads: map[string][]byte{}, refuse: map[string]error{},
 	}
 	mux := http.NewServeMux()
-	service := &control.Service{
+	d.service = &control.Service{
 		Tokens: d, Store: d.store, Queue: d, Handoff: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
-	service.Register(mux)
+	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)
-	d.canceller = &control.Canceller{Books: d.store, Recorder: d, Tasks: d, Blobs: d, Provider: d, Concurrency: 8, Now: clock}
+	d.canceller = &control.Canceller{Books: d.store, Recorder: d, Tasks: d, Blobs: d, Provider: d, Concurrency: 8, SweepAfter: 10 * time.Minute, Now: clock}
 	return d
 }
 
@@ -304,8 +308,10 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 		t.Error(got)
 	}
 	b := d.accept(1, "", 1, campaign.BatchSending)
-	if got := d.post("/cancel?revoke=yes", ""); got != "400 invalid_revoke" {
-		t.Error(got)
+	for _, query := range []string{"?revoke=yes", "?revoke", "?revoke=", "?revoke=1", "?revoke=true&revoke=false"} {
+		if got := d.post("/cancel"+query, ""); got != "400 invalid_revoke" {
+			t.Errorf("%s: %s", query, got)
+		}
 	}
 	d.record(b, campaign.OutcomeDelivered, 0, 0)
 	if got := d.post("/cancel", ""); got != "409 campaign_completed" {

@@ -164,20 +164,41 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
 		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
 	}
-	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
-	if err != nil {
-		return fmt.Errorf("reschedule: %w", err)
+	err := s.swap(ctx, b, due)
+	if lost, ok := errors.AsType[*raceLost](err); ok {
+		err = s.swap(ctx, lost.now, due) // once more, from what the other call made of it
 	}
-	if !moved {
-		if err := s.judgeUnmoved(ctx, b, due); err != nil {
-			return err
+	if _, ok := errors.AsType[*raceLost](err); ok {
+		return &gateway.Problem{
+			Status: http.StatusServiceUnavailable, Code: "try_again",
+			Detail: "another call moved the batch at the same time: repeat this one", Header: http.Header{"Retry-After": {"1"}},
 		}
+	}
+	if err != nil {
+		return err
 	}
 	b.Due, b.Scheduled = due, true
 	if err := s.Handoff.HandOff(ctx, b); err != nil {
 		slog.WarnContext(ctx, "a batch could not be handed off again, sweep will release it", "batch_id", b.BatchID, "error", err)
 	}
 	return nil
+}
+
+// raceLost says that another call moved the batch at the same time.
+type raceLost struct{ now campaign.Batch }
+
+func (*raceLost) Error() string { return "another call moved the batch at the same time" }
+
+// swap moves a batch that is still as it was read.
+func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) error {
+	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
+	if err != nil {
+		return fmt.Errorf("reschedule: %w", err)
+	}
+	if moved {
+		return nil
+	}
+	return s.judgeUnmoved(ctx, b, due)
 }
 
 // judgeUnmoved tells why a batch was not as it was read: it was released, or
@@ -194,8 +215,5 @@ func (s *Service) judgeUnmoved(ctx context.Context, b campaign.Batch, due time.T
 	case now.Due.UnixMilli() == due.UnixMilli():
 		return nil
 	}
-	return &gateway.Problem{
-		Status: http.StatusServiceUnavailable, Code: "try_again",
-		Detail: "another call moved the batch at the same time: repeat this one", Header: http.Header{"Retry-After": {"1"}},
-	}
+	return &raceLost{now}
 }

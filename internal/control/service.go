@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/accesstoken"
@@ -25,7 +26,7 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
-	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error
+	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 }
 
@@ -49,7 +50,8 @@ type Service struct {
 	BaseURL string        // configured address of the service, or ""
 	Lead    time.Duration // a schedule is at least this far ahead
 	// Grace is how long after its due time an unreleased batch is left to the
-	// hand-off before sweep takes care of it.
+	// hand-off, and one that was cancelled to its task, before sweep takes care of
+	// it.
 	Grace time.Duration
 }
 
@@ -134,18 +136,21 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 }
 
 func revokeOf(r *http.Request) (bool, error) {
-	switch r.URL.Query().Get("revoke") {
-	case "true":
-		return true, nil
-	case "", "false":
+	switch values, given := r.URL.Query()["revoke"]; {
+	case !given, slices.Equal(values, []string{"false"}):
 		return false, nil
+	case slices.Equal(values, []string{"true"}):
+		return true, nil
 	}
 	return false, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_revoke", Detail: "revoke must be true or false."}
 }
 
 // cancel closes the campaign first: the batches that are read after that are all
 // it will ever have. The task does again what is done here, and all the rest,
-// should this call die.
+// should this call die. It returns only when the task is queued and every batch is
+// marked: a client that got no answer before has to repeat its call, and for one
+// that got it sweep finds by its mark each batch that was never released, even if
+// the task is lost.
 func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error {
 	at := s.Now()
 	if err := s.Store.CancelCampaign(ctx, id, at, revoke); err != nil {
@@ -162,5 +167,5 @@ func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	return cancelBatches(ctx, s.Store, c)
+	return cancelBatches(ctx, s.Store, c, s.Now().Add(s.Grace))
 }

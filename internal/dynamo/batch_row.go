@@ -32,6 +32,9 @@ func batchRow(b campaign.Batch) Item {
 	if b.Cancelled() {
 		row["cancelledAt"] = millis(b.CancelledAt)
 	}
+	if b.TakeBack {
+		row["takeBack"] = boolean(true)
+	}
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
 		row["nextCheck"] = millis(b.NextCheck)
@@ -64,6 +67,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:           campaign.BatchState(getText(row, "state")),
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
+		TakeBack:        getBool(row, "takeBack"),
 	}, nil
 }
 

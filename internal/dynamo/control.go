@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,23 +36,37 @@ func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return nil
 }
 
-// CancelBatch cancels a batch: a pending one will never be released, and of one
-// that is being sent nothing more is given to the provider. One that was
-// cancelled before, or has ended, stays as it is.
-func (s *Store) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time) error {
-	cancelled, err := s.updateBatch(ctx, ref, "SET #state = :cancelled, cancelledAt = :at REMOVE #due, nextCheck",
-		"#state = :pending", Item{
-			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)), ":at": millis(at),
-		})
+// CancelBatch cancels a batch: a pending one will never be released, and stays in
+// sweep's sight until it is forgotten, which looks at it at nextCheck; of one that
+// is being sent nothing more is given to the provider. One that has ended stays as
+// it is, and one that was cancelled before keeps its time; takeBack is added to
+// what was asked for.
+func (s *Store) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {
+	update, open := "SET cancelledAt = if_not_exists(cancelledAt, :at)", "attribute_not_exists(cancelledAt)"
+	values := Item{":at": millis(at)}
+	if takeBack {
+		update, open = update+", takeBack = :true", "attribute_not_exists(takeBack)"
+		values[":true"] = boolean(true)
+	}
+	cancelled, err := s.updateBatch(ctx, ref, update+", #state = :cancelled, #due = :shard, nextCheck = :next", "#state = :pending",
+		withValues(values, Item{
+			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)),
+			":shard": text(dueShard(ref)), ":next": millis(nextCheck),
+		}))
 	if cancelled || err != nil {
 		return err
 	}
-	_, err = s.updateBatch(ctx, ref, "SET cancelledAt = :at",
-		"#state IN (:releasing, :sending, :sent) AND attribute_not_exists(cancelledAt)", Item{
+	_, err = s.updateBatch(ctx, ref, update, "#state IN (:releasing, :sending, :sent) AND "+open,
+		withValues(values, Item{
 			":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
-			":sent": text(string(campaign.BatchSent)), ":at": millis(at),
-		})
+			":sent": text(string(campaign.BatchSent)),
+		}))
 	return err
+}
+
+func withValues(values, more Item) Item {
+	maps.Copy(more, values)
+	return more
 }
 
 // Reschedule moves a pending batch whose due time is still as it was read to

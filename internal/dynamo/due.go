@@ -130,12 +130,15 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 
 // Progress returns how many of a campaign's batches are completed, and how many
 // it has.
-func (s *Store) Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error) {
+func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"meta": metaKey(id), "progress": progressKey(id)})
 	if err != nil {
-		return 0, 0, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
+		return campaign.Tally{}, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
 	}
-	return int(getNumber(rows["progress"], "completed")), int(getNumber(rows["meta"], "batches")), nil
+	return campaign.Tally{
+		Completed: int(getNumber(rows["progress"], "completed")), Batches: int(getNumber(rows["meta"], "batches")),
+		Cancelled: getBool(rows["meta"], "cancelled"),
+	}, nil
 }
 
 // MoveCheck sets when sweep looks at a batch next, where that is still as it

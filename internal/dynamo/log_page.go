@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 // a change takes some 4 bytes, 14 at most.
 const maxPage = campaign.PageSize
 
-var errDamagedPage = errors.New("damaged page of a log")
+var errDamagedPage = fmt.Errorf("page of a log: %w", campaign.ErrDamaged)
 
 // packChanges writes a page of a log: the instant of the first change in
 // milliseconds, the outcomes with their codes that occur, and then for each

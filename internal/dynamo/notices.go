@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -16,7 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-var errDamagedNotice = errors.New("damaged notice")
+var errDamagedNotice = fmt.Errorf("notice: %w", campaign.ErrDamaged)
 
 // noticePrefix begins the range key of a notice. The key tells all that a
 // NotifyTask holds, so that the index of what is due suffices to write one:

@@ -47,6 +47,37 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, s.readHeads(ctx, c.Batches)
 }
 
+// BatchProgress reads one batch of a campaign consistently: the first that there
+// is by one of the identifiers, or none. The error wraps campaign.ErrNotFound
+// where there is no campaign.
+func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
+	keys := map[string]Item{metaSK: metaKey(id)}
+	for _, batchID := range batchIDs {
+		if len(batchID) == len(campaign.BatchID("")) { // no other text is one, nor fits a key for certain
+			keys[batchPrefix+batchID] = batchKey(campaign.BatchRef{ID: id, BatchID: batchID})
+		}
+	}
+	rows, err := s.campaignRows(ctx, keys)
+	if err == nil && rows[metaSK] == nil {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("read a batch of campaign %s: %w", id.CampaignID, err)
+	}
+	for _, batchID := range batchIDs {
+		row := rows[batchPrefix+batchID]
+		if row == nil {
+			continue
+		}
+		one := make([]campaign.Progress, 1)
+		if one[0].Batch, err = readBatch(campaign.BatchRef{ID: id, BatchID: batchID}, row); err != nil {
+			return p, false, err
+		}
+		return one[0], true, s.readHeads(ctx, one)
+	}
+	return p, false, nil
+}
+
 // readHeads reads the heads of the batches' books.
 func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) error {
 	group, ctx := errgroup.WithContext(ctx)

@@ -41,7 +41,9 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 }
 
 // AsWritten takes a foreign number for what its digits say, whether or not it
-// exists. It suits the search for numbers that were judged before.
+// exists: a trunk prefix that libphonenumber would take off stays, so it is no
+// other way of writing a number. It suits the search for numbers that were judged
+// before, by their E.164 form.
 func AsWritten(digits []byte) (Number, *Rejection) {
 	if len(digits) > 15 {
 		return 0, &rejectTooLong

@@ -13,6 +13,10 @@ func TestForeignNumbersAsWritten(t *testing.T) {
 	tests := map[string]struct{ want, code string }{
 		"+14155552671":       {want: "+14155552671"},
 		"351912345678":       {want: "+351912345678"},
+		"+442079460958":      {want: "+442079460958"},
+		"+4402079460958":     {want: "+4402079460958"}, // with Britain's trunk 0: another number to a search
+		"+390612345678":      {want: "+390612345678"},  // Italy's 0 belongs to the number
+		"+5411912345678":     {want: "+5411912345678"},
 		"11987654321":        {want: "+5511987654321"},
 		"+12345678901234567": {code: e164.WrongLength},
 		"1187654321":         {code: e164.MissingNinthDigit},

@@ -86,13 +86,20 @@ func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, 
 	return numbers.Has, nil
 }
 
-// OptedOut tells whether a number has opted out of a tenant's messages by now.
-func (b *Book) OptedOut(ctx context.Context, tenant, phone string) (bool, error) {
+// Turns tells whether a change would be news by now: not where it is so already,
+// or where a later change of the number came before it.
+func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
 	numbers, _, err := b.read(ctx, tenant)
 	if err != nil {
 		return false, fmt.Errorf("look for an opt-out: %w", err)
 	}
-	return numbers.Has(phone), nil
+	number, err := parse(c.Phone)
+	if err != nil {
+		return false, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	before := numbers.Has(c.Phone)
+	numbers.shards[number%Shards].apply(number, c)
+	return numbers.Has(c.Phone) != before, nil
 }
 
 func (b *Book) read(ctx context.Context, tenant string) (numbers Numbers, rows [Shards]campaign.OptOuts, err error) {

@@ -75,8 +75,16 @@ func TestLatestChangeCounts(t *testing.T) {
 			}
 		}
 		for phone, c := range latest {
-			if out, err := book.OptedOut(context.Background(), "tenant", phone); err != nil || out != c.Out {
-				t.Fatalf("opted out: %v, want %v; error %v", out, c.Out, err)
+			// Now it would be news to leave where it is in, and to be in where it is out.
+			for _, out := range []bool{true, false} {
+				later := campaign.OptChange{Phone: phone, Out: out, At: now.Add(time.Hour)}
+				if news, err := book.Turns(context.Background(), "tenant", later); err != nil || news != (out != c.Out) {
+					t.Fatalf("turns %v to %v: %v, error %v", c.Out, out, news, err)
+				}
+				earlier := campaign.OptChange{Phone: phone, Out: out, At: c.At.Add(-time.Millisecond)}
+				if news, err := book.Turns(context.Background(), "tenant", earlier); err != nil || news {
+					t.Fatalf("an earlier change to %v is news: %v, error %v", out, news, err)
+				}
 			}
 		}
 	})

@@ -3,8 +3,10 @@ package outcome
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -26,7 +28,7 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) error {
 	}
 	for _, tenant := range tenants {
 		h := campaign.Happening{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
-		if err := a.applyFor(ctx, tenant, t, h); err != nil {
+		if err := a.applyFor(ctx, tenant, t, h, content.Postback); err != nil {
 			return fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
 		}
 	}
@@ -48,50 +50,66 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 // answers, where the provider tells, or all that send through its agent.
 func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
-		if b, err := a.Batches.FindBatch(ctx, key); err == nil {
+		b, err := a.Batches.FindBatch(ctx, key)
+		if err == nil {
 			return []string{b.Tenant}, b.CampaignID, nil
+		}
+		if !errors.Is(err, campaign.ErrNotFound) {
+			return nil, "", err
 		}
 	}
 	tenants, err = a.Tenants.TenantsOf(ctx, t.AgentID)
 	return tenants, "", err
 }
 
-func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening) error {
+func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening, postback string) error {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
 		if err := a.tell(ctx, tenant, t, h); err != nil {
 			return err
 		}
 	}
-	out, changes := optChange(t.Kind, h.Text)
+	out, changes := optChange(t.Kind, h.Text, postback)
 	if !changes {
 		return nil
 	}
+	change := campaign.OptChange{Phone: h.Phone, Out: out, At: t.At}
 	if out {
-		already, err := a.OptOuts.OptedOut(ctx, tenant, h.Phone)
+		// One that was out already, or came back since, is no news.
+		news, err := a.OptOuts.Turns(ctx, tenant, change)
 		if err != nil {
 			return err
 		}
 		h.Kind = campaign.KindOptedOut
-		if !already {
+		if news {
 			if err := a.tell(ctx, tenant, t, h); err != nil {
 				return err
 			}
 		}
 	}
-	return a.OptOuts.Record(ctx, tenant, []campaign.OptChange{{Phone: h.Phone, Out: out, At: t.At}})
+	return a.OptOuts.Record(ctx, tenant, []campaign.OptChange{change})
 }
 
 // optChange tells whether an answer opts out or in: by an event of its own, or by
-// one of the words that do so in Brazil.
-func optChange(kind campaign.EventKind, text string) (out, changes bool) {
-	switch word := strings.ToLower(strings.Trim(text, " \t\r\n.!")); {
-	case kind == campaign.EventOptOut, kind == campaign.EventReply && word == "parar":
+// one of the words that do so in Brazil, as its text or as what a suggestion that
+// was tapped stands for.
+func optChange(kind campaign.EventKind, text, postback string) (out, changes bool) {
+	reply := kind == campaign.EventReply
+	text, postback = plain(text), plain(postback)
+	switch {
+	case kind == campaign.EventOptOut, reply && (text == "parar" || postback == "parar"):
 		return true, true
-	case kind == campaign.EventOptIn, kind == campaign.EventReply && (word == "começar" || word == "comecar"):
+	case kind == campaign.EventOptIn, reply && (text == "comecar" || postback == "comecar"):
 		return false, true
 	}
 	return false, false
+}
+
+// plain returns a text in small letters without cedillas, composed or not, and
+// without what stands around its letters.
+func plain(text string) string {
+	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
 // tell owes the happening to the tenant's endpoints, under a blob and an id that

@@ -23,7 +23,7 @@ type Tenants interface {
 
 // OptOuts keeps the numbers that opted out of a tenant's messages.
 type OptOuts interface {
-	OptedOut(ctx context.Context, tenant, phone string) (bool, error)
+	Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
@@ -52,7 +52,7 @@ const (
 
 // The codes of outcomes that events tell.
 const (
-	codeTTL       = "ttl_expired"
+	codeTTL       = "ttl_passed"
 	codeCancelled = "cancelled"
 	codeNoAnswer  = "no_answer"
 )
@@ -137,7 +137,7 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 		c.Outcome = campaign.OutcomeRead
 	case campaign.EventExpired:
 		c.Outcome, c.Code = campaign.OutcomeExpired, codeTTL
-		if b.Cancelled() && t.At.After(b.CancelledAt) {
+		if b.TakeBack && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
 		}
 	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:

@@ -53,14 +53,15 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 }
 
 // announce tells of the campaign's completion if the completed batch was its
-// last, and only then lets sweep forget the batch.
+// last, and only then lets sweep forget the batch. The end of a campaign that was
+// cancelled is no completion, and is not told.
 func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
-	completed, batches, err := r.Store.Progress(ctx, b.ID)
+	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
 		return err
 	}
-	if completed >= batches {
-		if err := r.tellCompleted(ctx, b.ID, batches); err != nil {
+	if tally.Ended() {
+		if err := r.tellCompleted(ctx, b.ID, tally.Batches); err != nil {
 			return fmt.Errorf("tell of the end of campaign %s: %w", b.CampaignID, err)
 		}
 	}

@@ -23,7 +23,7 @@ type Store interface {
 	Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error)
 	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
-	Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error)
+	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
 

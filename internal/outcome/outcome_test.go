@@ -92,8 +92,8 @@ func (b *books) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bo
 	return true, nil
 }
 
-func (b *books) Progress(context.Context, campaign.ID) (completed, batches int, err error) {
-	return b.completed, 2, nil
+func (b *books) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
+	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
 }
 
 func (b *books) Forget(context.Context, campaign.BatchRef) error {

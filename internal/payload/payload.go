@@ -5,7 +5,6 @@ package payload
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -18,7 +17,7 @@ import (
 // the dispatch call that it came from.
 const maxFrame = 16 << 20
 
-var errDamaged = errors.New("damaged frame")
+var errDamaged = fmt.Errorf("frame: %w", campaign.ErrDamaged)
 
 // Writer builds a payload message by message. The zero Writer is ready.
 type Writer struct {
@@ -60,15 +59,15 @@ func (w *Writer) flush() {
 	w.frame, w.inFrame = w.frame[:0], 0
 }
 
-// Decode returns the messages of one frame, in order. It fails on a frame that
-// Writer did not write.
+// Decode returns the messages of one frame, in order. The error wraps
+// campaign.ErrDamaged for a frame that Writer did not write.
 func Decode(frame []byte) ([]campaign.Message, error) {
 	if n, err := s2.DecodedLen(frame); err != nil || n > maxFrame {
 		return nil, fmt.Errorf("decode frame: %w", errDamaged)
 	}
 	raw, err := s2.Decode(nil, frame)
 	if err != nil {
-		return nil, fmt.Errorf("decode frame: %w", err)
+		return nil, fmt.Errorf("decode frame: %w: %w", errDamaged, err)
 	}
 	messages := make([]campaign.Message, 0, campaign.FrameSize)
 	r := reader{rest: raw}

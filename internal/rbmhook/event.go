@@ -69,7 +69,11 @@ func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.E
 	}
 	t.EventID = cmp.Or(t.EventID, e.SendTime)
 	t.Blob = blobKey(agent, t.EventID, phone)
-	return t, campaign.EventContent{Phone: phone, Text: text}, phone != "" && t.EventID != ""
+	content := campaign.EventContent{Phone: phone, Text: text}
+	if e.SuggestionResponse != nil {
+		content.Postback = e.SuggestionResponse.PostbackData
+	}
+	return t, content, phone != "" && t.EventID != ""
 }
 
 // words returns what the person wrote, or the words of the suggestion that was

@@ -192,7 +192,7 @@ func TestEvents(t *testing.T) {
 		{"text", user(`"messageId":"m1","text":"Olá, tudo bem?"`), without("reply", "m1"), `{"phone":"` + phone + `","text":"Olá, tudo bem?"}`},
 		{
 			"tap", user(`"messageId":"m2","suggestionResponse":{"postbackData":"yes","text":"Sim","type":"REPLY"}`),
-			without("reply", "m2"), `{"phone":"` + phone + `","text":"Sim"}`,
+			without("reply", "m2"), `{"phone":"` + phone + `","text":"Sim","postback":"yes"}`,
 		},
 		{"picture", user(`"messageId":"m3","userFile":{"payload":{}}`), without("reply", "m3"), `{"phone":"` + phone + `"}`},
 	}

@@ -54,7 +54,7 @@ func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]cam
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, &gateway.Problem{
 			Status: http.StatusGone, Code: "contents_expired",
-			Detail: "The numbers and uids of this batch were deleted: they are kept for 90 days.",
+			Detail: "The numbers and uids of this batch were deleted: they are kept for 460 days.",
 		}
 	}
 	if err != nil {

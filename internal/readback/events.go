@@ -33,11 +33,7 @@ type event struct {
 
 // ServeEvents answers a batch's log after a sequence.
 func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.open(r)
-	if err != nil {
-		return err
-	}
-	b, err := findBatch(c, r.PathValue("batch"))
+	b, err := s.openBatch(r)
 	if err != nil {
 		return err
 	}

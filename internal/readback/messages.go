@@ -108,7 +108,7 @@ func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked cam
 	}
 	if asked.Cursor != "" {
 		_, err := fmt.Sscanf(asked.Cursor, "%d.%d", &q.from.ordinal, &q.from.index)
-		if err != nil || q.from.String() != asked.Cursor || q.from.index < 0 {
+		if err != nil || q.from.String() != asked.Cursor || q.from.ordinal < 0 || q.from.index < 0 {
 			return q, badCursor()
 		}
 	}

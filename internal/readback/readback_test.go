@@ -1,6 +1,7 @@
 package readback_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/numberset"
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/readback"
@@ -35,16 +38,32 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 type desk struct {
 	t      *testing.T
 	store  *dynamo.Store
+	whole  atomic.Int64 // campaigns that were read with all their batches
 	blobs  *blob.Store
 	id     campaign.ID
+	holder *holder
 	server *httptest.Server
 }
 
 // holder stands for the access token, which accesstoken's own tests judge.
-type holder struct{ tenant string }
+type holder struct {
+	tenant string
+	unfit  error
+}
 
-func (h holder) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
-	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, nil
+func (h *holder) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
+	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, h.unfit
+}
+
+// reader is the store, and counts the campaigns that are read whole.
+type reader struct {
+	*dynamo.Store
+	whole *atomic.Int64
+}
+
+func (r reader) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	r.whole.Add(1)
+	return r.Store.Campaign(ctx, id)
 }
 
 func newDesk(t *testing.T) *desk {
@@ -61,8 +80,9 @@ func newDesk(t *testing.T) *desk {
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
 	}
+	d.holder = &holder{tenant: d.id.Tenant}
 	mux := http.NewServeMux()
-	service := &readback.Service{Tokens: holder{d.id.Tenant}, Store: d.store, Blobs: d.blobs}
+	service := &readback.Service{Tokens: d.holder, Store: reader{d.store, &d.whole}, Blobs: d.blobs}
 	service.Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)
@@ -80,10 +100,18 @@ func (d *desk) must(err error) {
 // does. The uids of each batch are u0, u1 and so on.
 func (d *desk) accept(ordinal int, name string, n int, change func(b *campaign.Batch)) campaign.Batch {
 	d.t.Helper()
-	var w payload.Writer
 	numbers := make([]uint64, n)
 	for i := range numbers {
 		numbers[i] = number(ordinal, i)
+	}
+	return d.acceptNumbers(ordinal, name, numbers, change)
+}
+
+func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change func(b *campaign.Batch)) campaign.Batch {
+	d.t.Helper()
+	n := len(numbers)
+	var w payload.Writer
+	for i := range numbers {
 		w.Add(numbers[i], fmt.Appendf(nil, "u%d", i), nil)
 	}
 	body, offsets := w.Finish()
@@ -295,6 +323,9 @@ func TestTheLogOfABatchIsReplayed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if n := d.whole.Load(); n > 0 {
+		t.Errorf("the campaign was read whole %d times for the log of one batch", n)
+	}
 	if status, answer := d.get("/batches/manh%C3%A3%20de%20sol/events?after=9"); status != http.StatusOK || len(answer["events"].([]any)) != 0 {
 		t.Errorf("%d %v", status, answer)
 	}
@@ -307,23 +338,25 @@ func TestWhatCannotBeReadBack(t *testing.T) {
 	d.must(d.blobs.Delete(t.Context(), gone.Payload))
 	d.record(gone, campaign.OutcomeSent, "", 0, 0)
 	for path, want := range map[string]string{
-		"/messages?status=lost":          "400 invalid_status",
-		"/messages?limit=0":              "400 invalid_limit",
-		"/messages?limit=501":            "400 invalid_limit",
-		"/messages?cursor=1":             "400 invalid_cursor",
-		"/messages?cursor=1.-2":          "400 invalid_cursor",
-		"/messages?uid=u1":               "400 batch_required",
-		"/messages?phone=1187654321":     "400 invalid_phone",
-		"/messages?batch=other":          "404 batch_not_found",
-		"/messages":                      "410 contents_expired",
-		"?cursor=x":                      "400 invalid_cursor",
-		"/batches/other/events":          "404 batch_not_found",
-		"/batches/gone/events?after=x":   "400 invalid_after",
-		"/batches/gone/events?after=-1":  "400 invalid_after",
-		"/batches/gone/events?limit=1e2": "400 invalid_limit",
-		"/batches/gone/events":           "410 contents_expired",
-		"/batches/gone/events?after=1":   "200 <nil>",
-		"0/messages":                     "404 campaign_not_found",
+		"/messages?status=lost":      "400 invalid_status",
+		"/messages?limit=0":          "400 invalid_limit",
+		"/messages?limit=501":        "400 invalid_limit",
+		"/messages?cursor=1":         "400 invalid_cursor",
+		"/messages?cursor=1.-2":      "400 invalid_cursor",
+		"/messages?cursor=-1.0":      "400 invalid_cursor",
+		"/messages?uid=u1":           "400 batch_required",
+		"/messages?phone=1187654321": "400 invalid_phone",
+		"/messages?batch=other":      "404 batch_not_found",
+		"/messages":                  "410 contents_expired",
+		"?cursor=x":                  "400 invalid_cursor",
+		"/batches/other/events":      "404 batch_not_found",
+		"/batches/" + strings.Repeat("x", 1100) + "/events": "404 batch_not_found",
+		"/batches/gone/events?after=x":                      "400 invalid_after",
+		"/batches/gone/events?after=-1":                     "400 invalid_after",
+		"/batches/gone/events?limit=1e2":                    "400 invalid_limit",
+		"/batches/gone/events":                              "410 contents_expired",
+		"/batches/gone/events?after=1":                      "200 <nil>",
+		"0/messages":                                        "404 campaign_not_found",
 	} {
 		status, answer := d.get(path)
 		if got := fmt.Sprint(status, " ", answer["code"]); got != want {
@@ -344,5 +377,75 @@ func TestAnotherTenantSeesNothing(t *testing.T) {
 		if status, answer := other.get(path); status != http.StatusNotFound || answer["code"] != "campaign_not_found" {
 			t.Errorf("%s: %d %v", path, status, answer)
 		}
+	}
+}
+
+func TestTokensThatAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.accept(1, "a", 1, nil)
+	for want, unfit := range map[string]error{
+		"401 invalid_token": accesstoken.InvalidToken(),
+		"403 insufficient_scope": &gateway.Problem{
+			Status: http.StatusForbidden, Code: "insufficient_scope", Detail: "The access token lacks the scope.",
+			Header: http.Header{"Www-Authenticate": {"Bearer"}},
+		},
+	} {
+		d.holder.unfit = unfit
+		for _, path := range []string{"", "/messages", "/batches/a/events"} {
+			status, answer := d.get(path)
+			if got := fmt.Sprint(status, " ", answer["code"]); got != want {
+				t.Errorf("%s: %s, want %s", path, got, want)
+			}
+		}
+	}
+}
+
+// One request looks through 25 batches at most, and a number may stand in more.
+func TestPagesOverManyBatches(t *testing.T) {
+	t.Parallel()
+	const batches = 57
+	d := newDesk(t)
+	var all, sent []string
+	for ordinal := 1; ordinal <= batches; ordinal++ {
+		name := fmt.Sprintf("b%02d", ordinal)
+		b := d.acceptNumbers(ordinal, name, []uint64{number(1, 0), number(1, ordinal), number(1, 100)}, nil)
+		all = append(all, name+" u0 pending", name+" u1 pending", name+" u2 pending")
+		if ordinal%2 == 0 {
+			d.record(b, campaign.OutcomeSent, "", 0, 1)
+			sent = append(sent, name+" u0 sent", name+" u1 sent")
+			all = append(all[:len(all)-3], name+" u0 sent", name+" u1 sent", name+" u2 pending")
+		}
+	}
+	of := func(uid string, lines []string) (found []string) {
+		for _, line := range lines {
+			if strings.Contains(line, " "+uid+" ") {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	phone := fmt.Sprint("+", number(1, 0))
+	for name, c := range map[string]struct {
+		query url.Values
+		want  []string
+		pages int
+	}{
+		"all":                        {url.Values{"limit": {"500"}}, all, 3},
+		"by phone":                   {url.Values{"phone": {phone}, "limit": {"500"}}, of("u0", all), 3},
+		"by phone, small pages":      {url.Values{"phone": {phone}, "limit": {"10"}}, of("u0", all), 6},
+		"by status":                  {url.Values{"status": {"sent"}, "limit": {"500"}}, sent, 2},
+		"by status, small pages":     {url.Values{"status": {"sent"}, "limit": {"5"}}, sent, 12},
+		"by phone and status":        {url.Values{"phone": {phone}, "status": {"sent"}, "limit": {"7"}}, of("u0", sent), 4},
+		"by phone of one batch":      {url.Values{"phone": {fmt.Sprint("+", number(1, 40))}}, []string{"b40 u1 sent"}, 1},
+		"by phone, no such messages": {url.Values{"phone": {phone}, "status": {"read"}}, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, pages := d.pages(c.query)
+			if diff := cmp.Diff(c.want, got); diff != "" || pages != c.pages {
+				t.Errorf("%d pages, want %d; %s", pages, c.pages, diff)
+			}
+		})
 	}
 }

@@ -22,6 +22,7 @@ type Tokens interface {
 // Store reads campaigns and their books.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
 	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
 }
@@ -49,15 +50,11 @@ func (s *Service) Register(mux *http.ServeMux) {
 
 // open authorizes a request and reads the campaign that its path names.
 func (s *Service) open(r *http.Request) (campaign.Campaign, error) {
-	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	id, err := s.authorize(r)
 	if err != nil {
 		return campaign.Campaign{}, err
 	}
-	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
-	if !ok {
-		return campaign.Campaign{}, noCampaign()
-	}
-	c, err := s.Store.Campaign(r.Context(), campaign.ID{Tenant: claims.Tenant, CampaignID: id})
+	c, err := s.Store.Campaign(r.Context(), id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Campaign{}, noCampaign()
 	}
@@ -65,6 +62,39 @@ func (s *Service) open(r *http.Request) (campaign.Campaign, error) {
 		return campaign.Campaign{}, fmt.Errorf("read back: %w", err)
 	}
 	return c, nil
+}
+
+// authorize authorizes a request and returns the campaign that its path names.
+func (s *Service) authorize(r *http.Request) (campaign.ID, error) {
+	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	if err != nil {
+		return campaign.ID{}, err
+	}
+	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+	if !ok {
+		return campaign.ID{}, noCampaign()
+	}
+	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, nil
+}
+
+// openBatch authorizes a request and reads the batch that its path names, see
+// findBatch, and no other of its campaign.
+func (s *Service) openBatch(r *http.Request) (campaign.Progress, error) {
+	id, err := s.authorize(r)
+	if err != nil {
+		return campaign.Progress{}, err
+	}
+	name := r.PathValue("batch")
+	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchID(name), name)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return b, noCampaign()
+	case err != nil:
+		return b, fmt.Errorf("read back: %w", err)
+	case !found:
+		return b, noBatch()
+	}
+	return b, nil
 }
 
 func noCampaign() *gateway.Problem {

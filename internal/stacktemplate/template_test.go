@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -113,6 +114,33 @@ func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
 	}
 	if checked == 0 {
 		t.Error("payloads are kept for ever")
+	}
+}
+
+// What the API says of how long contents are kept is what the bucket does.
+func TestTheRetentionToldIsTheBuckets(t *testing.T) {
+	t.Parallel()
+	days := ""
+	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
+		if rule.Prefix == "payloads/" && rule.Days > 0 {
+			days = strconv.Itoa(rule.Days)
+		}
+	}
+	kept := regexp.MustCompile(`(?:they are kept for|Older than|on S3, for) (\d+) days`)
+	for _, path := range []string{"internal/apidoc/openapi.json", "internal/readback/contents.go", "README.md"} {
+		text, err := os.ReadFile(root + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := kept.FindAllStringSubmatch(string(text), -1)
+		if len(told) == 0 {
+			t.Errorf("%s does not tell how long contents are kept", path)
+		}
+		for _, match := range told {
+			if match[1] != days {
+				t.Errorf("%s: %q, but the bucket keeps payloads for %s days", path, match[0], days)
+			}
+		}
 	}
 }
 

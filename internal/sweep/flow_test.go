@@ -286,9 +286,14 @@ func TestSweepForgetsWhatIsDone(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			b := w.accept(3, func(b *campaign.Batch) { b.State = state })
+			var ended []campaign.Change
+			for i := range b.Accepted {
+				ended = append(ended, campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, At: w.clock()})
+			}
+			w.must(w.recorder().Record(t.Context(), b, ended))
 			got := w.run(b, 10*time.Minute)
-			if got.State != state || !got.NextCheck.IsZero() || w.releases.next+w.frames.next > 0 {
-				t.Errorf("the batch is %s, to be checked at %v, after %d tasks", got.State, got.NextCheck, w.releases.next+w.frames.next)
+			if got.State != state || !got.NextCheck.IsZero() || w.releases.next+w.frames.next+w.revokes.next > 0 {
+				t.Errorf("the batch is %s, to be checked at %v, after %d tasks", got.State, got.NextCheck, w.releases.next+w.frames.next+w.revokes.next)
 			}
 		})
 	}

@@ -54,6 +54,7 @@ type Sweeper struct {
 	Releases Queue
 	Frames   Queue
 	Notify   Queue
+	Revokes  Queue
 	Shards   int // of the index of what is due
 	// After is how long a batch is left alone once its tasks were queued again.
 	After time.Duration
@@ -82,6 +83,7 @@ const (
 	closed    deed = "closed"    // messages that were not answered have expired
 	completed deed = "completed" // what somebody began is done
 	notified  deed = "notified"
+	stopping  deed = "stopping" // messages of a batch that was cancelled before its release
 	failed    deed = "failed"
 )
 
@@ -165,8 +167,22 @@ func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.C
 	case campaign.BatchCompleted:
 		return completed, s.Recorder.Complete(ctx, b)
 	case campaign.BatchCancelled:
+		return s.stop(ctx, b)
 	}
 	return forgotten, s.Moves.Forget(ctx, ref)
+}
+
+// stop asks again for the messages of a cancelled batch to be ended, until all of
+// them are. The task is the campaign's: it does all that cancelling leaves to do.
+func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (deed, error) {
+	books, err := s.Store.Books(ctx, b.Key, nil)
+	if err != nil {
+		return failed, err
+	}
+	if books.Head.Settled() >= b.Accepted {
+		return forgotten, s.Moves.Forget(ctx, b.BatchRef)
+	}
+	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
 }
 
 func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {

@@ -86,12 +86,8 @@ func (m mortal) CompleteBatch(ctx context.Context, ref campaign.BatchRef, next t
 	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, ref, next) })
 }
 
-func (m mortal) Progress(ctx context.Context, id campaign.ID) (completed, batches int, err error) {
-	err = m.w.death.call("Progress", func() error {
-		completed, batches, err = m.w.store.Progress(ctx, id)
-		return err
-	})
-	return completed, batches, err
+func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
+	return call(m, "Progress", func() (campaign.Tally, error) { return m.w.store.Progress(ctx, id) })
 }
 
 func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {

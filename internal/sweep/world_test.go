@@ -48,6 +48,7 @@ type world struct {
 	frames   *tasks
 	events   *tasks
 	notices  *tasks
+	revokes  *tasks
 	sink     *sink
 	blobs    map[string][]byte
 	provider *provider
@@ -66,6 +67,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
 	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
+	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}}
 	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
@@ -159,7 +161,7 @@ func (w *world) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
 		Store: m, Moves: m, Recorder: w.recorder(),
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices}, Revokes: mortalQueue{m, w.revokes},
 		Shards: dynamo.DueShards, After: sweepAfter, Now: w.clock,
 	}
 }
@@ -183,7 +185,7 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 // step delivers some of the tasks that are visible, and tells whether any were.
 func (w *world) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
-		w.deliver(w.events, w.applier(), 500) || w.deliver(w.notices, w.notifier(), 1)
+		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.deliver(w.notices, w.notifier(), 1)
 }
 
 // deliver gives a function up to n tasks. Those that it does not answer for,
@@ -296,12 +298,14 @@ type provider struct {
 	world   *world
 	answers bool // it tells that each message was delivered and read, three times, in a bad order
 	refuse  func(d campaign.Delivery) error
+	forget  bool // it does not tell what it took back
 
-	mu     sync.Mutex
-	taken  map[string]string // text by message id
-	phones map[string]string // message id by phone
-	twice  []string          // phones that got messages of two ids
-	calls  int
+	mu      sync.Mutex
+	taken   map[string]string // text by message id
+	phones  map[string]string // message id by phone
+	twice   []string          // phones that got messages of two ids
+	revoked map[string]bool   // message ids
+	calls   int
 }
 
 func (p *provider) Send(_ context.Context, _ campaign.Agent, d campaign.Delivery) error {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -21,25 +22,47 @@ const (
 	// idleProbes is after how many probes that found nothing to post a circuit
 	// ends.
 	idleProbes = 3
+	// circuitRaces is how often a circuit that changes meanwhile is read again.
+	circuitRaces = 5
 )
 
-// openCircuit stops posts to an endpoint but for probes, the first of them after
-// what the endpoint asked for.
+// openCircuit stops posts to an endpoint but for probes, the first of them not
+// before the hold that the endpoint asked for is over.
 func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold time.Duration) error {
-	n.circuits.drop(endpointKey{e.Tenant, e.ID})
-	c, err := n.Endpoints.Circuit(ctx, e.Tenant, e.ID)
-	if err != nil || c.Open() {
-		return err
+	key := endpointKey{e.Tenant, e.ID}
+	for range circuitRaces {
+		c, err := n.Endpoints.Circuit(ctx, e.Tenant, e.ID)
+		if err != nil {
+			return err
+		}
+		opened := c
+		if !c.Open() {
+			opened = campaign.Circuit{
+				Tenant: e.Tenant, EndpointID: e.ID, Since: n.Now(), Next: n.Now().Add(probeGap(0, n.Jitter())), Version: c.Version,
+			}
+		}
+		if asked := n.Now().Add(hold); hold > 0 && opened.Next.Before(asked) {
+			opened.Next = asked
+		}
+		ok := true
+		if opened != c {
+			ok, err = n.Endpoints.SaveCircuit(ctx, opened)
+		}
+		n.circuits.drop(key)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue // another call was faster
+		}
+		n.gates.of(key).opened()
+		if c.Open() {
+			return nil
+		}
+		slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
+		return n.probeLater(ctx, opened)
 	}
-	delay := max(probeGap(0, n.Jitter()), hold)
-	opened := campaign.Circuit{
-		Tenant: e.Tenant, EndpointID: e.ID, Since: n.Now(), Next: n.Now().Add(delay), Version: c.Version,
-	}
-	if ok, err := n.Endpoints.SaveCircuit(ctx, opened); err != nil || !ok {
-		return err // another call was faster
-	}
-	slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
-	return n.probeLater(ctx, opened)
+	return fmt.Errorf("open the circuit: %w", campaign.ErrLostRace)
 }
 
 // probeLater queues the next look after an endpoint where it comes before sweep
@@ -94,7 +117,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		}
 		return n.closeCircuit(ctx, c)
 	}
-	i := c.Probes % len(letters)
+	i := (c.Probes + n.pick(len(letters))) % len(letters)
 	v := n.poster().Post(ctx, e, letters[i].Letter)
 	n.countPost(ctx, e, v)
 	if v.Taken {
@@ -145,15 +168,18 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 	}
 	for _, t := range tasks {
 		read, err := n.Store.Notice(ctx, t)
-		if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
+		if lost(err) || err == nil && !read.Parked {
 			continue
 		}
 		if err != nil {
 			return read, nil, err
 		}
-		letters, err := n.letters(ctx, read, e)
+		letters, ok, err := n.readable(ctx, read, e)
 		if err != nil || len(letters) > 0 {
 			return read, letters, err
+		}
+		if !ok {
+			continue
 		}
 		if err := n.Store.DeleteNotice(ctx, t); err != nil {
 			return read, nil, err
@@ -165,7 +191,7 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 // recovered writes down that a letter of the notice was taken, and lets posts to
 // the endpoint go freely again.
 func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Notice, rest []letter) error {
-	n.gates.of(endpointKey{c.Tenant, c.EndpointID}).heal()
+	n.gates.of(endpointKey{c.Tenant, c.EndpointID}).heal(n.Now())
 	slog.InfoContext(ctx, "an endpoint is well again", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
 		if err := n.Store.DeleteNotice(ctx, read.Task()); err != nil {
@@ -209,7 +235,8 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 		}
 		found := 0
 		for _, t := range tasks {
-			ok, err := n.unpark(ctx, t)
+			// What an operator asks for comes at once.
+			ok, err := n.unpark(ctx, t, c.Since.IsZero())
 			if err != nil {
 				return err
 			}

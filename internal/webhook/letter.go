@@ -84,7 +84,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 	}
 	var h campaign.Happening
 	if err := json.Unmarshal(content, &h); err != nil {
-		return nil, fmt.Errorf("read what happened: %w", errDamaged) // the cause may quote it
+		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
 	}
 	d := hookpost.Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID}
 	if notice.Kind == campaign.KindReplied {
@@ -119,6 +119,9 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 	}
 	page := campaign.LogPage{Changes: []campaign.Change{{Index: index}}}
 	frames, err := n.frames(ctx, batch, page, []int{0})
+	if lost(err) {
+		return nil // what happened is told without it
+	}
 	if err != nil {
 		return err
 	}
@@ -126,8 +129,6 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 	d.UID, _, err = contact(frames, index)
 	return err
 }
-
-var errDamaged = errors.New("damaged")
 
 // frameKey names a frame of a batch.
 type frameKey struct {
@@ -141,7 +142,7 @@ type recipient struct{ uid, phone string }
 func contact(frames map[int][]recipient, index int) (uid, phone string, err error) {
 	messages := frames[index/campaign.FrameSize]
 	if index%campaign.FrameSize >= len(messages) {
-		return "", "", fmt.Errorf("read message %d: %w", index, errDamaged)
+		return "", "", fmt.Errorf("read message %d: %w", index, campaign.ErrDamaged)
 	}
 	m := messages[index%campaign.FrameSize]
 	return m.uid, m.phone, nil
@@ -158,7 +159,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 	for _, p := range positions {
 		f := page.Changes[p].Index / campaign.FrameSize
 		if f >= b.Frames() || f+1 >= len(b.Offsets) {
-			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, errDamaged)
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
 		}
 		if frames[f] != nil {
 			continue
@@ -179,7 +180,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 	}
 	for f := first; f <= last; f++ {
 		if len(raw) < b.Offsets[f+1]-start {
-			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, errDamaged)
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
 		}
 		if frames[f], err = decode(raw[b.Offsets[f]-start : b.Offsets[f+1]-start]); err != nil {
 			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,10 +123,11 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	if e.Off() || circuit.Open() {
-		return n.park(ctx, notice, notice.Left)
+		return n.park(ctx, notice, notice)
 	}
-	letters, err := n.letters(ctx, notice, e)
-	if err != nil {
+	n.gates.of(endpointKey{t.Tenant, t.EndpointID}).closed()
+	letters, ok, err := n.readable(ctx, notice, e)
+	if err != nil || !ok {
 		return err
 	}
 	return n.settle(ctx, notice, e, n.postAll(ctx, notice, e, letters))
@@ -143,12 +145,11 @@ func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign
 	})
 }
 
-// park leaves the notice to whoever finds the endpoint well again.
-func (n *Notifier) park(ctx context.Context, read campaign.Notice, left []int) error {
-	parked := read
-	parked.Parked, parked.Left, parked.Next = true, left, n.Now()
-	if !read.Parked {
-		if _, err := n.Store.SaveNotice(ctx, read, parked); err != nil {
+// park leaves the notice, as it is next, to whoever finds the endpoint well again.
+func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
+	next.Parked, next.Next = true, n.Now()
+	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
+		if _, err := n.Store.SaveNotice(ctx, read, next); err != nil {
 			return err
 		}
 	}
@@ -168,13 +169,13 @@ func (n *Notifier) park(ctx context.Context, read campaign.Notice, left []int) e
 	key := endpointKey{read.Tenant, read.EndpointID}
 	n.endpoints.drop(key)
 	n.circuits.drop(key)
-	_, err = n.unpark(ctx, read.Task())
+	_, err = n.unpark(ctx, read.Task(), false)
 	return err
 }
 
-// unpark puts a notice back in sweep's sight, and queues its task. It tells
-// whether the notice was parked.
-func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+// unpark puts a notice back in sweep's sight: as if its last attempt had failed
+// now, or for at once. It tells whether the notice was parked.
+func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
 	read, err := n.Store.Notice(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
 		return false, nil
@@ -182,16 +183,31 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask) (bool, err
 	if err != nil {
 		return false, err
 	}
-	back := read
-	back.Parked, back.Next = false, n.Now().Add(repair)
-	if ok, err := n.Store.SaveNotice(ctx, read, back); err != nil || !ok {
-		return false, err
+	delay := time.Duration(0)
+	if read.Attempt > 0 && !atOnce {
+		delay, _ = retryDelay(read.Attempt-1, n.Jitter())
 	}
-	return true, n.queue(ctx, t, 0)
+	back := read
+	back.Parked = false
+	return n.schedule(ctx, read, back, delay)
 }
 
 // repair is after how long sweep looks at a notice whose task was queued.
 const repair = 2 * time.Minute
+
+// schedule sets when the notice, as it is next, is posted, and tells whether it
+// was still as it was read.
+func (n *Notifier) schedule(ctx context.Context, read, next campaign.Notice, delay time.Duration) (bool, error) {
+	soon := delay < soonest
+	next.Next = n.Now().Add(delay)
+	if soon {
+		next.Next = next.Next.Add(repair)
+	}
+	if saved, err := n.Store.SaveNotice(ctx, read, next); err != nil || !saved || !soon {
+		return saved, err
+	}
+	return true, n.queue(ctx, read.Task(), delay)
+}
 
 func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.Duration) error {
 	body, err := json.Marshal(t)
@@ -201,56 +217,83 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
 
-// settle writes down what is left of a notice after its letters were posted.
+// settle writes down what is left of a notice after its letters were posted. A
+// round in which some were refused is an attempt, whatever comes of it.
 func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.Endpoint, r *round) error {
 	if len(r.left) == 0 {
 		return n.Store.DeleteNotice(ctx, read.Task())
 	}
-	switch {
-	case r.gone:
+	next := read
+	next.Parked = false
+	if r.taken > 0 || !speaks(read) {
+		next.Left = r.left
+	}
+	if r.gone {
 		if err := n.switchOff(ctx, e, "gone"); err != nil {
 			return err
 		}
-		return n.park(ctx, read, r.left)
-	case r.open:
+		return n.park(ctx, read, next)
+	}
+	if r.refused() {
+		next.Attempt++
+	}
+	if r.open || n.hopeless(read, r) {
 		if err := n.openCircuit(ctx, e, r.hold); err != nil {
 			return err
 		}
-		return n.park(ctx, read, r.left)
-	case r.cut:
-		return n.goOn(ctx, read, r.left)
+		if next.Attempt <= len(retries) {
+			return n.park(ctx, read, next)
+		}
 	}
-	return n.retry(ctx, read, r.left)
+	return n.retry(ctx, read, next, r)
 }
 
-// goOn queues what a call had no time for.
-func (n *Notifier) goOn(ctx context.Context, read campaign.Notice, left []int) error {
-	rest := read
-	rest.Left, rest.Next, rest.Parked = left, n.Now().Add(repair), false
-	if ok, err := n.Store.SaveNotice(ctx, read, rest); err != nil || !ok {
-		return err
-	}
-	return n.queue(ctx, read.Task(), 0)
+// third is after how many failed attempts a notice of which nothing was ever
+// taken opens the circuit of an endpoint with too little traffic to be seen
+// failing otherwise.
+const third = 3
+
+func (n *Notifier) hopeless(read campaign.Notice, r *round) bool {
+	return r.refused() && r.taken == 0 && speaks(read) && read.Attempt+1 >= third &&
+		n.gates.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnwell(n.Now())
 }
 
 // retry sets when what is left is posted again, or ends it.
-func (n *Notifier) retry(ctx context.Context, read campaign.Notice, left []int) error {
-	next := read
-	next.Left, next.Parked = left, false
-	delay, ok := retryDelay(read.Attempt, n.Jitter())
-	next.Attempt++
-	next.Next, next.Dead = n.Now().Add(delay), !ok
-	if !ok {
-		slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(left))
+func (n *Notifier) retry(ctx context.Context, read, next campaign.Notice, r *round) error {
+	delay, ok := time.Duration(0), true
+	if r.refused() {
+		delay, ok = retryDelay(read.Attempt, n.Jitter())
 	}
-	soon := ok && delay < soonest
-	if soon {
-		next.Next = next.Next.Add(repair)
-	}
-	if saved, err := n.Store.SaveNotice(ctx, read, next); err != nil || !saved || !soon {
+	if ok {
+		_, err := n.schedule(ctx, read, next, max(delay, r.hold))
 		return err
 	}
-	return n.queue(ctx, read.Task(), delay)
+	slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
+	return n.bury(ctx, read, next)
+}
+
+// bury ends a notice: nothing more is posted of it, unless somebody resends it.
+func (n *Notifier) bury(ctx context.Context, read, next campaign.Notice) error {
+	next.Dead, next.Parked, next.Next = true, false, n.Now()
+	_, err := n.Store.SaveNotice(ctx, read, next)
+	return err
+}
+
+// lost tells whether an error says that what a notice is about is damaged or gone
+// for good.
+func lost(err error) bool {
+	return errors.Is(err, campaign.ErrNotFound) || errors.Is(err, campaign.ErrDamaged)
+}
+
+// readable returns the letters of a notice. One that cannot be read for good is
+// buried, and has none; ok is false then.
+func (n *Notifier) readable(ctx context.Context, read campaign.Notice, e campaign.Endpoint) (letters []letter, ok bool, err error) {
+	letters, err = n.letters(ctx, read, e)
+	if !lost(err) {
+		return letters, true, err
+	}
+	slog.ErrorContext(ctx, "webhooks were given up: what they are about is damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
+	return nil, false, n.bury(ctx, read, read)
 }
 
 // switchOff ends all posts to an endpoint, and says so.

@@ -1,8 +1,10 @@
 package webhook_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +19,10 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 func failing(status int) func(http.ResponseWriter, string) int {
@@ -112,15 +117,24 @@ func TestAReplyIsPosted(t *testing.T) {
 	}
 }
 
-// verifiers check a webhook in other languages, with what these bring along.
-var verifiers = map[string][]string{
-	"python3": {"-c", `
-import base64, hashlib, hmac, os, sys
-e = os.environ
-key = base64.b64decode(e["SECRET"].removeprefix("whsec_"))
-signed = f'{e["ID"]}.{e["TIMESTAMP"]}.'.encode() + sys.stdin.buffer.read()
-want = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-sys.exit(0 if any(hmac.compare_digest(want, s) for s in e["SIGNATURE"].split(" ")) else 1)`},
+// verifier checks a webhook with the library of Standard Webhooks for Python.
+const verifier = `
+import os, sys
+from standardwebhooks import Webhook
+headers = {"webhook-" + name: os.environ[name.upper()] for name in ("id", "timestamp", "signature")}
+Webhook(os.environ["SECRET"]).verify(sys.stdin.buffer.read(), headers)`
+
+func verifyInPython(t *testing.T, secret string, body []byte, h http.Header) error {
+	t.Helper()
+	python := stackenv.Load(t)["PYTHON"]
+	command := exec.CommandContext(t.Context(), python, "-c", verifier)
+	command.Env = append(os.Environ(), "SECRET="+secret, "ID="+h.Get("webhook-id"),
+		"TIMESTAMP="+h.Get("webhook-timestamp"), "SIGNATURE="+h.Get("webhook-signature"))
+	command.Stdin = bytes.NewReader(body)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }
 
 func TestBothSecretsSignDuringARotation(t *testing.T) {
@@ -139,14 +153,12 @@ func TestBothSecretsSignDuringARotation(t *testing.T) {
 		if err := library.Verify(p.body, p.header); err != nil {
 			t.Errorf("the %s secret: %v", name, err)
 		}
-		for language, arguments := range verifiers {
-			command := exec.CommandContext(t.Context(), language, arguments...)
-			command.Env = append(os.Environ(), "SECRET="+secret, "ID="+p.header.Get("webhook-id"),
-				"TIMESTAMP="+p.header.Get("webhook-timestamp"), "SIGNATURE="+p.header.Get("webhook-signature"))
-			command.Stdin = strings.NewReader(string(p.body))
-			if out, err := command.CombinedOutput(); err != nil {
-				t.Errorf("the %s secret in %s: %v\n%s", name, language, err, out)
-			}
+		if err := verifyInPython(t, secret, p.body, p.header); err != nil {
+			t.Errorf("the %s secret in Python: %v", name, err)
+		}
+		err = verifyInPython(t, secret, append(p.body, ' '), p.header)
+		if err == nil || !strings.Contains(err.Error(), "WebhookVerificationError") {
+			t.Errorf("the %s secret in Python, another body: %v", name, err)
 		}
 	}
 	if n := len(strings.Fields(p.header.Get("webhook-signature"))); n != 2 {
@@ -208,7 +220,7 @@ func TestAnEndpointIsSwitchedOff(t *testing.T) {
 		reason string
 		most   int
 	}{
-		"after five days":      {500, 5*24*time.Hour + time.Hour, "failing", 600},
+		"after five days":      {500, 5*24*time.Hour + time.Hour, "failing", 40},
 		"when it is gone":      {410, time.Minute, "gone", 1},
 		"not after some hours": {302, 5 * time.Hour, "", 50},
 		"not by a short pause": {429, time.Hour, "", 30},
@@ -218,6 +230,13 @@ func TestAnEndpointIsSwitchedOff(t *testing.T) {
 			w := newWorld(t, 50)
 			w.receiver.set(failing(test.status))
 			w.record(sent(50)...)
+			if day := 24 * time.Hour; test.span > day { // the days between are like the hours
+				w.run(2*time.Hour, w.notifier())
+				w.mu.Lock()
+				w.now = start.Add(test.span - 2*time.Hour)
+				w.mu.Unlock()
+				test.span = 2 * time.Hour
+			}
 			w.run(test.span, w.notifier())
 			e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
 			if err != nil || e.OffReason != test.reason {
@@ -248,13 +267,7 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	})
 	w.record(sent(5)...)
 	w.run(100*time.Hour, w.notifier())
-	want := []time.Duration{0}
-	for _, gap := range []time.Duration{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
-	} {
-		want = append(want, want[len(want)-1]+gap)
-	}
-	if diff := cmp.Diff(want, at); diff != "" {
+	if diff := cmp.Diff(schedule(), at); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
 	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
@@ -266,7 +279,7 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 		t.Errorf("left %v, %v; want the refused one", notice.Left, err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
-	if err != nil || len(failures) != len(want) || failures[0].Task != dead[0] || failures[0].Position != 3 {
+	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || failures[0].Position != 3 {
 		t.Errorf("failures %+v, %v; want one for each post, which names its notice", failures, err)
 	}
 	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
@@ -274,8 +287,8 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	for _, h := range hours {
 		taken, failed = taken+h.Taken, failed+h.Failed
 	}
-	if taken != 4 || failed != len(want) || hours[0].Taken != 4 || hours[0].Failed != 4 || err != nil {
-		t.Errorf("counted %+v, %v; want 4 taken, and %d failed, 4 of them in the first hour", hours, err, len(want))
+	if taken != 4 || failed != len(schedule()) || hours[0].Taken != 4 || hours[0].Failed != 4 || err != nil {
+		t.Errorf("counted %+v, %v; want 4 taken, and %d failed, 4 of them in the first hour", hours, err, len(schedule()))
 	}
 }
 
@@ -306,11 +319,33 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
+// dying makes processes die at a step, three times. It returns how often they did.
+func (w *world) dying(step string) func() int {
+	deaths := 0
+	w.broken = func(at string) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if at != step || deaths >= 3 {
+			return nil
+		}
+		deaths++
+		return errDied
+	}
+	return func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return deaths
+	}
+}
+
 // Whatever step a process dies at, before it or after it, the next one does the
 // rest.
 func TestNothingIsLostWhereAProcessDies(t *testing.T) {
 	t.Parallel()
-	steps := []string{"save notice", "saved notice", "delete notice", "save circuit", "saved circuit", "end circuit", "queue"}
+	steps := []string{
+		"save notice", "saved notice", "delete notice", "deleted notice",
+		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue",
+	}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
@@ -321,16 +356,11 @@ func TestNothingIsLostWhereAProcessDies(t *testing.T) {
 				}
 				return http.StatusOK
 			})
-			deaths := map[string]int{}
-			w.broken = func(at string) error {
-				if at != step || deaths[at] >= 3 {
-					return nil
-				}
-				deaths[at]++
-				return errDied
+			deaths := w.dying(step)
+			for i := range 3 { // each is a step of its own
+				w.record(sent(20)[6*i : 6*i+6+2*(i/2)]...)
 			}
-			w.record(sent(20)...)
-			for range 60 {
+			for range 25 {
 				w.run(2*time.Minute, w.notifier())
 				w.mu.Lock()
 				w.now = w.now.Add(time.Second)
@@ -339,10 +369,72 @@ func TestNothingIsLostWhereAProcessDies(t *testing.T) {
 			if ids, _ := w.receiver.taken(); len(ids) != 20 {
 				t.Errorf("%d webhooks arrived, want 20", len(ids))
 			}
-			if deaths[step] != 3 {
-				t.Errorf("died %d times, want 3", deaths[step])
+			if c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID); err != nil || c.Version != 0 {
+				t.Errorf("the circuit is %+v, %v; want none", c, err)
+			}
+			if n := deaths(); n < 1 {
+				t.Errorf("died %d times", n)
 			}
 		})
+	}
+}
+
+func TestALetterThatIsRefusedDiesWhereAProcessDies(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"save notice", "saved notice", "queue", "last save"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 5)
+			w.refusing(bad, 3)
+			w.record(sent(5)...)
+			if step == "last save" { // the one that says that it is dead
+				w.run(70*time.Hour, w.notifier())
+				step = "saved notice"
+			}
+			deaths := w.dying(step)
+			w.run(100*time.Hour, w.notifier())
+			if ids, _ := w.receiver.taken(); len(ids) != 4 || deaths() < 1 {
+				t.Errorf("%d webhooks arrived, want 4; died %d times", len(ids), deaths())
+			}
+			notice, err := w.store.Notice(t.Context(), w.dead(1)[0])
+			if err != nil || !slices.Equal(notice.Left, []int{3}) {
+				t.Errorf("left %v, %v; want the refused one", notice.Left, err)
+			}
+		})
+	}
+}
+
+func TestAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"switch endpoint", "switched endpoint", "save notice", "saved notice"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 20)
+			w.receiver.set(failing(http.StatusGone))
+			deaths := w.dying(step)
+			w.record(sent(20)...)
+			w.run(time.Hour, w.notifier())
+			e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
+			if err != nil || e.OffReason != "gone" || deaths() < 1 {
+				t.Errorf("it is off because %q, %v; died %d times", e.OffReason, err, deaths())
+			}
+			w.receiver.set(nil)
+			_, err = w.store.SwitchEndpoint(t.Context(), w.tenant, w.endpoint.ID, "")
+			w.must(err)
+			_, err = w.store.SaveCircuit(t.Context(), campaign.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Closing: true, Next: w.Now()})
+			w.must(err)
+			w.run(time.Hour, w.notifier())
+			if ids, _ := w.receiver.taken(); len(ids) != 20 {
+				t.Errorf("%d webhooks arrived once it was on, want 20", len(ids))
+			}
+		})
+	}
+}
+
+func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
+	t.Parallel()
+	if client := (netguard.Guard{}).Client(1, hookpost.Timeout); client.Timeout != 15*time.Second {
+		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
 	}
 }
 

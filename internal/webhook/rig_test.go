@@ -276,7 +276,22 @@ func (b breaking) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error
 	if err := b.w.fail("delete notice"); err != nil {
 		return err
 	}
-	return b.Store.DeleteNotice(ctx, t)
+	err := b.Store.DeleteNotice(ctx, t)
+	if lost := b.w.fail("deleted notice"); lost != nil {
+		return lost
+	}
+	return err
+}
+
+func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+	if err := b.w.fail("switch endpoint"); err != nil {
+		return false, err
+	}
+	ok, err := b.Store.SwitchEndpoint(ctx, tenant, id, offReason)
+	if lost := b.w.fail("switched endpoint"); lost != nil {
+		return false, lost
+	}
+	return ok, err
 }
 
 func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
@@ -294,7 +309,11 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 	if err := b.w.fail("end circuit"); err != nil {
 		return false, err
 	}
-	return b.Store.EndCircuit(ctx, c)
+	ok, err := b.Store.EndCircuit(ctx, c)
+	if lost := b.w.fail("ended circuit"); lost != nil {
+		return false, lost
+	}
+	return ok, err
 }
 
 // receiver is somebody's endpoint.

@@ -19,13 +19,14 @@ type round struct {
 	left          []int // positions that were not taken, ascending
 	open          bool  // the endpoint's circuit is to open
 	gone          bool  // the endpoint wants nothing ever again
+	fails         bool  // too many in a row were refused
 	cut           bool  // there was no time for some letters
 	hold          time.Duration
-	codes         map[string]int
+	codes         map[string]int // why letters were refused, and how many
 }
 
 // note adds what came of a letter.
-func (r *round) note(l letter, v hookpost.Verdict, open bool) {
+func (r *round) note(l letter, v hookpost.Verdict, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v.Taken {
@@ -35,15 +36,23 @@ func (r *round) note(l letter, v hookpost.Verdict, open bool) {
 	r.failed++
 	r.left = append(r.left, l.position)
 	r.codes[v.Code]++
-	r.open, r.gone, r.hold = r.open || open, r.gone || v.Gone(), max(r.hold, v.Hold)
+	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.Hold)
 }
+
+// refused tells whether a letter was posted and not taken.
+func (r *round) refused() bool { return len(r.codes) > 0 }
 
 // over tells whether no further letter is to be posted.
 func (r *round) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.open || r.gone
+	return r.fails || r.gone
 }
+
+// speaks tells whether the failures of a notice speak for its endpoint. Where
+// others of its letters were taken they do not: those that are left may be what a
+// well endpoint refuses.
+func speaks(n campaign.Notice) bool { return len(n.Left) == 0 }
 
 // postAll posts the letters, until the endpoint fails too often or ctx is near
 // its end.
@@ -60,14 +69,14 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 			r.unsent(letters[i:], true)
 			break
 		}
-		if r.over() {
+		if r.over() || g.isShut() {
 			g.back()
 			r.unsent(letters[i:], false)
 			break
 		}
 		posts.Go(func() {
 			v := poster.Post(ctx, e, l.Letter)
-			r.note(l, v, g.leave(v, n.Now()))
+			r.note(l, v, g.leave(v, n.Now(), speaks(notice)))
 			if !v.Taken {
 				n.recordFailure(ctx, notice, e, l, v)
 			}
@@ -76,7 +85,8 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 	posts.Wait()
 	n.countPosts(ctx, e, r.taken, r.failed)
 	slices.Sort(r.left)
-	if len(r.codes) > 0 {
+	r.open = g.isShut()
+	if r.refused() {
 		slog.WarnContext(ctx, "webhooks were not taken", "tenant", e.Tenant, "endpoint_id", e.ID,
 			"attempt", notice.Attempt, "left", len(r.left), "codes", r.codes)
 	}
@@ -96,12 +106,18 @@ func (r *round) unsent(letters []letter, cut bool) {
 // shuffled returns letters that failed before in another order each time: a few
 // that the endpoint never takes must not stand before the others for ever.
 func (n *Notifier) shuffled(notice campaign.Notice, letters []letter) []letter {
-	if len(notice.Left) == 0 || len(letters) < 2 {
+	if notice.Attempt == 0 {
 		return letters
 	}
-	from := int(n.Jitter() * float64(len(letters)))
-	return slices.Concat(letters[from:], letters[:from])
+	for i := len(letters) - 1; i > 0; i-- {
+		j := n.pick(i + 1)
+		letters[i], letters[j] = letters[j], letters[i]
+	}
+	return letters
 }
+
+// pick returns a number from 0 up to, not including, of.
+func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure writes a failure down. That it cannot be is no failure of
 // notifying.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,9 +79,14 @@ func TestRunFollowsACampaignToItsEnd(t *testing.T) {
 	}
 	for _, want := range []string{
 		`rejected "12345"`, "3 accepted, 1 rejected", "the provider accepted 2 messages, 1 failed", "failed: 1 × ",
+		"  balance: 3 accepted = 1 failed + 2 ",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing in what it wrote:\n%s", want, text)
 		}
+	}
+	told := regexp.MustCompile(`(\d+) changes, (\d+) webhooks received`).FindStringSubmatch(string(text))
+	if len(told) == 0 || told[1] != told[2] {
+		t.Errorf("no line says that there came a webhook for each change:\n%s", text)
 	}
 }

@@ -44,6 +44,25 @@ func TestACancelledScheduleIsNeverSent(t *testing.T) {
 	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
 }
 
+// The task that the cancelling call queued is lost: sweep asks for it again.
+func TestACancelledScheduleEndsWithoutItsTask(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	call := c.call(messages(3))
+	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	if got := c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	ref, at := c.ref(call), time.Now()
+	if err := c.store().CancelCampaign(t.Context(), ref.ID, at, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store().CancelBatch(t.Context(), ref, at, false, at); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually(time.Minute, "stopped", func() bool { c.sweep(); return c.read(call).Counts["stopped"] == 3 })
+}
+
 // Of a campaign that is being sent, what the provider has not got stops, and what
 // is not delivered is taken back.
 func TestACampaignIsCancelledAndRevoked(t *testing.T) {

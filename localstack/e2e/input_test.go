@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What the handler's own tests try is tried here through the gateway, as far as
@@ -86,6 +88,43 @@ func TestTokensThatDispatchRefuses(t *testing.T) {
 				t.Errorf("WWW-Authenticate %q", got.header.Get("WWW-Authenticate"))
 			}
 		})
+	}
+}
+
+// Every route behind a token refuses those that dispatch refuses, and shows nothing
+// of a campaign to another tenant.
+func TestTokensThatTheRoutesOfACampaignRefuse(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	call := c.call(messages(1))
+	call["batch"], call["schedule"] = "later", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	if got := c.dispatch(call); got.status != http.StatusAccepted {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	body, err := json.Marshal(fields{"batch": "later", "schedule": time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := newClient(t).ownTenant().token()
+	for route, body := range map[string][]byte{
+		"GET ": nil, "GET /messages": nil, "GET /batches/later/events": nil, "POST /cancel?revoke=true": nil, "POST /reschedule": body,
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		for header, want := range map[string]string{
+			"":         "401 missing_token",
+			"Bearer x": "401 invalid_token",
+			"Bearer " + c.env["EXPIRED_ACCESS_TOKEN"]:  "401 invalid_token",
+			"Bearer " + c.env["NO_SCOPE_ACCESS_TOKEN"]: "403 insufficient_scope",
+			"Bearer " + stranger:                       "404 campaign_not_found",
+		} {
+			got := c.do(method, campaignPath(call)+path, body, "Authorization", header, "Content-Type", "application/json")
+			if is := fmt.Sprint(got.status, " ", got.Code); is != want {
+				t.Errorf("%s: %s, want %s", route, is, want)
+			}
+		}
+	}
+	if r := c.read(call); r.Status != "scheduled" {
+		t.Errorf("the campaign is %s", r.Status)
 	}
 }
 

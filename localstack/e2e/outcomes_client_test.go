@@ -210,12 +210,21 @@ type change struct {
 	Status   string
 }
 
-// log returns the log of the campaign's first batch, and fails the test where its
-// sequence has a gap.
+// log returns the logs of the campaign's batches, one after the other.
 func (c *client) log(call fields) []change {
 	c.t.Helper()
 	var all []change
-	batch := c.read(call).Batches[0].BatchID
+	for _, b := range c.read(call).Batches {
+		all = append(all, c.batchLog(call, b.BatchID)...)
+	}
+	return all
+}
+
+// batchLog returns the log of a batch, and fails the test where its sequence has a
+// gap.
+func (c *client) batchLog(call fields, batch string) []change {
+	c.t.Helper()
+	var all []change
 	for after, more := 0, true; more; {
 		var page struct {
 			Events    []change

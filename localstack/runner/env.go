@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	env["WEBHOOK_SINK_URL"] = url(s.Ports.Sink)
 	env["LOCAL_WEBHOOKS"] = "1"  // endpoints may be on this machine
 	env["LOCAL_PASSWORDS"] = "1" // nobody reads mail here
+	if python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python")); err == nil {
+		env["PYTHON"] = python // has the packages of the requirements
+	}
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
 		"CAMPAIGNS_TABLE":          "CampaignsTableName",

@@ -188,18 +188,12 @@ func tokenCall(base string) string {
 
 func rotateCommand(flags *flag.FlagSet) action {
 	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
-	keep := 24 * time.Hour
-	flags.Func("keep", "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h)", func(text string) (err error) {
-		if keep, err = time.ParseDuration(text); err != nil {
-			return errors.New("it is a time like 0s, 30m or 24h")
-		}
-		return nil
-	})
+	keep := keepFlag(flags, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
 		}
-		r, err := s.desk.RotateCredential(ctx, *id, keep)
+		r, err := s.desk.RotateCredential(ctx, *id, *keep)
 		if err != nil {
 			return answer{}, err
 		}
@@ -214,6 +208,18 @@ func rotateCommand(flags *flag.FlagSet) action {
 			Next: "give the client its new secret before " + until,
 		}, nil
 	}
+}
+
+// keepFlag declares the flag that says for how long a previous secret is kept.
+func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
+	keep := 24 * time.Hour
+	flags.Func("keep", usage, func(text string) (err error) {
+		if keep, err = time.ParseDuration(text); err != nil {
+			return errors.New("it is a time like 0s, 30m or 24h")
+		}
+		return nil
+	})
+	return &keep
 }
 
 func revokeCommand(flags *flag.FlagSet) action {

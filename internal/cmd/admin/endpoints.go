@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ import (
 func endpointCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
-	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all but campaign.completed, which has to be named)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
@@ -23,7 +24,11 @@ func endpointCommand(flags *flag.FlagSet) action {
 		if err := required("--url", *url); err != nil {
 			return answer{}, err
 		}
-		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, split(*kinds))
+		named := split(*kinds)
+		if *kinds != "" && len(named) == 0 {
+			return answer{}, usageError{errors.New("--kinds names no kind: leave it out for all of messages")}
+		}
+		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, named)
 		if err != nil {
 			return answer{}, err
 		}
@@ -40,7 +45,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 
 func kindNames(kinds []string) string {
 	if len(kinds) == 0 {
-		return "all kinds of events"
+		return "all kinds of events but campaign.completed"
 	}
 	return strings.Join(kinds, ", ")
 }
@@ -59,7 +64,7 @@ func endpointFlags(flags *flag.FlagSet) (tenant, id *string, check func() error)
 
 func rotateEndpointCommand(flags *flag.FlagSet) action {
 	tenant, id, check := endpointFlags(flags)
-	keep := flags.Duration("keep", 24*time.Hour, "`TIME` for which the previous secret signs too, like 0s, 30m or 24h")
+	keep := keepFlag(flags, "`TIME` for which the previous secret signs too, like 0s, 30m or 24h (default: 24h)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := check(); err != nil {
 			return answer{}, err
@@ -140,6 +145,9 @@ func failuresCommand(flags *flag.FlagSet) action {
 	tenant, id, check := endpointFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := check(); err != nil {
+			return answer{}, err
+		}
+		if err := s.desk.CheckEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
 		found, err := s.store.Failures(ctx, *tenant, *id, maxFailures)

@@ -242,6 +242,9 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"resume nobody":     {"resume --agent=", 2, "exactly one"},
 		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify or revoke"},
 		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "like 0s, 30m or 24h"},
+		"endpoint's keep":   {"rotate-endpoint --tenant a --id b --keep abc", 2, "like 0s, 30m or 24h"},
+		"no kinds":          {"endpoint --tenant a --url https://example.com --kinds ,", 2, "names no kind"},
+		"failures of none":  {"failures --tenant " + id + " --id nope", 1, "no endpoint"},
 		"bad id":            {"tenant --id A_B", 1, "lower-case"},
 		"no agent":          {"tenant --id new-one", 1, "needs an agent"},
 		"unknown agent":     {"tenant --id new-one --agent-id nobody-here", 1, "key file"},
@@ -340,6 +343,9 @@ func TestHelp(t *testing.T) {
 	}
 	if got := c.run("help"); got.code != 0 || !strings.Contains(got.stdout, "redrive") {
 		t.Errorf("help: %+v", got)
+	}
+	if got := c.run("endpoint", "-h"); !strings.Contains(got.stdout, "campaign.completed, which has to be named") {
+		t.Errorf("endpoint -h: %+v", got)
 	}
 	for _, command := range commands() {
 		got := c.run(command.name, "-h")

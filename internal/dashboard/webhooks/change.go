@@ -69,7 +69,7 @@ func (s *Pages) create(p *webui.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
 	fault := ""
-	if wrong, isInput := errors.AsType[*campaign.InputError](s.Desk.CheckEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
+	if wrong, isInput := errors.AsType[*campaign.InputError](s.Desk.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
 		fault = "webhooks.fault." + wrong.Code
 	} else if !ok {
 		fault = "webhooks.fault.kinds_none"

@@ -27,7 +27,7 @@ type Store interface {
 // Desk changes endpoints, and lets webhooks be posted again. Its errors of type
 // *campaign.InputError say what is wrong with what was entered.
 type Desk interface {
-	CheckEndpoint(ctx context.Context, tenant, address string, kinds []string) error
+	CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error
 	CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error)
 	CheckKinds(kinds []string) error
 	ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error

@@ -1,0 +1,126 @@
+package livetoken_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/livetoken"
+)
+
+const issuer = "https://api.example.com"
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+type key struct{ *ecdsa.PrivateKey }
+
+func (k key) Keys(context.Context) ([]accesstoken.Key, error) {
+	public, err := accesstoken.NewKey(&k.PublicKey)
+	return []accesstoken.Key{public}, err
+}
+
+func (k key) Sign(_ context.Context, input []byte) ([]byte, error) {
+	return jwt.SigningMethodES256.Sign(string(input), k.PrivateKey)
+}
+
+type credentials func() (campaign.Credential, error)
+
+func (c credentials) Credential(context.Context, string) (campaign.Credential, error) { return c() }
+
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return now }
+	i := accesstoken.Issuer{Signer: key{private}, Now: clock, Random: rand.Reader}
+	token := func(scope string) string {
+		text, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: scope})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Bearer " + text
+	}
+	good, unscoped := token(campaign.ScopeDispatch), token("")
+	stored := campaign.Credential{ClientID: "rcs_1", Tenant: "acme"}
+	revoked := stored
+	revoked.RevokedAt = now
+	tests := map[string]struct {
+		header string
+		stored campaign.Credential
+		err    error
+		status int // 0 for authorized
+		code   string
+	}{
+		"live":                            {header: good, stored: stored},
+		"no token":                        {stored: stored, status: 401, code: "missing_token"},
+		"nonsense":                        {header: "Bearer x", stored: stored, status: 401, code: "invalid_token"},
+		"no scope":                        {header: unscoped, stored: stored, status: 403, code: "insufficient_scope"},
+		"revoked":                         {header: good, stored: revoked, status: 401, code: "invalid_token"},
+		"revoked comes before no scope":   {header: unscoped, stored: revoked, status: 401, code: "invalid_token"},
+		"a credential that is gone":       {header: good, err: campaign.ErrNotFound, status: 401, code: "invalid_token"},
+		"a credential of another company": {header: good, stored: campaign.Credential{Tenant: "other"}, status: 401, code: "invalid_token"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := livetoken.Verifier{
+				Tokens:      &accesstoken.Verifier{Keys: key{private}, Now: clock},
+				Credentials: credentials(func() (campaign.Credential, error) { return test.stored, test.err }),
+			}
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+			if test.header != "" {
+				r.Header.Set("Authorization", test.header)
+			}
+			claims, err := v.Authorize(r, issuer, campaign.ScopeDispatch)
+			if test.status == 0 {
+				if err != nil || claims.Tenant != "acme" {
+					t.Errorf("%+v, %v", claims, err)
+				}
+				return
+			}
+			problem, ok := errors.AsType[*gateway.Problem](err)
+			if !ok || problem.Status != test.status || problem.Code != test.code {
+				t.Errorf("%v, want %d %s", err, test.status, test.code)
+			}
+		})
+	}
+}
+
+// A failure to read the credential is no refusal: the client may try again.
+func TestAuthorizeFailure(t *testing.T) {
+	t.Parallel()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return now }
+	i := accesstoken.Issuer{Signer: key{private}, Now: clock, Random: rand.Reader}
+	token, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: campaign.ScopeDispatch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("throttled")
+	v := livetoken.Verifier{
+		Tokens:      &accesstoken.Verifier{Keys: key{private}, Now: clock},
+		Credentials: credentials(func() (campaign.Credential, error) { return campaign.Credential{}, broken }),
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+token)
+	_, err = v.Authorize(r, issuer, campaign.ScopeDispatch)
+	if _, refused := errors.AsType[*gateway.Problem](err); refused || !errors.Is(err, broken) {
+		t.Errorf("%v, want the failure", err)
+	}
+}

@@ -1,0 +1,144 @@
+package outcome_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome"
+)
+
+// people keeps what belongs to answers: one tenant, its opt-outs, and what its
+// endpoints are owed.
+type people struct {
+	*books
+	content campaign.EventContent
+	findErr error
+	latest  campaign.OptChange
+	told    []campaign.Kind
+	tenants int // how often all of an agent's tenants were asked for
+}
+
+func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
+	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}}, p.findErr
+}
+
+func (p *people) TenantsOf(context.Context, string) ([]string, error) {
+	p.tenants++
+	return []string{"tenant", "another"}, nil
+}
+
+func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
+
+func (p *people) AddNotices(_ context.Context, notices []campaign.Notice) error {
+	p.told = append(p.told, notices[0].Kind)
+	return nil
+}
+
+func (p *people) Turns(_ context.Context, _ string, c campaign.OptChange) (bool, error) {
+	return c.Out != p.latest.Out && c.At.After(p.latest.At), nil
+}
+
+func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChange) error {
+	if c := changes[0]; c.At.After(p.latest.At) {
+		p.latest = c
+	}
+	return nil
+}
+
+func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) error {
+	t.Helper()
+	recorder := p.recorder()
+	recorder.Webhooks = p
+	applier := outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
+	task := campaign.EventTask{
+		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
+	}
+	return applier.Handle(t.Context(), []campaign.EventTask{task})[0]
+}
+
+func TestWordsThatOptOutAndIn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		content campaign.EventContent
+		out, in bool
+	}{
+		{campaign.EventContent{Text: "parar"}, true, false},
+		{campaign.EventContent{Text: " PARAR!!! \U0001F64F\n"}, true, false},
+		{campaign.EventContent{Text: "Parar \u2764\ufe0f"}, true, false},
+		{campaign.EventContent{Text: "Não quero mais", Postback: "PARAR"}, true, false},
+		{campaign.EventContent{Text: "não vou parar"}, false, false},
+		{campaign.EventContent{Text: "começar"}, false, true},
+		{campaign.EventContent{Text: "COMEÇAR."}, false, true},
+		{campaign.EventContent{Text: "Comec\u0327ar"}, false, true},
+		{campaign.EventContent{Text: "comecar"}, false, true},
+		{campaign.EventContent{Text: "Voltar", Postback: "começar"}, false, true},
+		{campaign.EventContent{Text: ""}, false, false},
+	} {
+		t.Run(test.content.Text, func(t *testing.T) {
+			t.Parallel()
+			for _, before := range []bool{true, false} {
+				test.content.Phone = "+5511900000000"
+				p := &people{books: newBooks(), content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
+				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
+					t.Fatal(err)
+				}
+				if want := (before || test.out) && !test.in; p.latest.Out != want {
+					t.Errorf("opted out before: %v, after: %v", before, p.latest.Out)
+				}
+			}
+		})
+	}
+}
+
+func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		latest campaign.OptChange
+		told   int
+	}{
+		"the first":              {campaign.OptChange{}, 1},
+		"after an opt-in":        {campaign.OptChange{At: time.Unix(9, 0)}, 1},
+		"again":                  {campaign.OptChange{Out: true, At: time.Unix(9, 0)}, 0},
+		"before a later opt-in":  {campaign.OptChange{At: time.Unix(11, 0)}, 0},
+		"before a later opt-out": {campaign.OptChange{Out: true, At: time.Unix(11, 0)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &people{books: newBooks(), content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
+			if err := p.apply(t, campaign.EventOptOut, time.Unix(10, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if len(p.told) != test.told {
+				t.Errorf("told %v, want %d", p.told, test.told)
+			}
+		})
+	}
+}
+
+// An answer whose batch cannot be read just now is nobody else's.
+func TestWhomAnAnswerConcerns(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		findErr error
+		err     error
+		tenants int
+		told    int
+	}{
+		"its batch's tenant":           {nil, nil, 0, 1},
+		"all, as the batch is unknown": {campaign.ErrNotFound, nil, 1, 2},
+		"nobody yet":                   {errBroken, errBroken, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &people{books: newBooks(), content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
+			err := p.apply(t, campaign.EventReply, time.Unix(10, 0))
+			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.told) != test.told {
+				t.Errorf("error %v, all tenants asked for %d times, told %d times", err, p.tenants, len(p.told))
+			}
+		})
+	}
+}

@@ -1,0 +1,388 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/webhook"
+)
+
+// schedule is when a letter that is always refused is posted.
+func schedule() []time.Duration {
+	at := []time.Duration{0}
+	for _, gap := range []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	} {
+		at = append(at, at[len(at)-1]+gap)
+	}
+	return at
+}
+
+// refusing refuses the letters of some messages, and notes when they came.
+func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
+	ids, at := map[string]bool{}, map[string][]time.Duration{}
+	for _, i := range indices {
+		ids[w.batch.Key.MessageID(i)] = true
+	}
+	w.receiver.set(func(h http.ResponseWriter, body string) int {
+		for id := range ids {
+			if strings.Contains(body, id) {
+				at[id] = append(at[id], w.Now().Sub(start))
+				return refuse(h)
+			}
+		}
+		return http.StatusOK
+	})
+	return at
+}
+
+func bad(http.ResponseWriter) int { return http.StatusBadRequest }
+
+func (w *world) isWell() {
+	w.t.Helper()
+	e, err := w.store.Endpoint(w.t.Context(), w.tenant, w.endpoint.ID)
+	if err != nil || e.Off() {
+		w.t.Errorf("the endpoint is off because %q, %v", e.OffReason, err)
+	}
+	if c, err := w.store.Circuit(w.t.Context(), w.tenant, w.endpoint.ID); err != nil || c.Open() {
+		w.t.Errorf("the circuit is open since %v, %v", c.Since, err)
+	}
+}
+
+func (w *world) dead(want int) []campaign.NotifyTask {
+	w.t.Helper()
+	dead, err := w.store.DeadNotices(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
+	if err != nil || len(dead) != want {
+		w.t.Fatalf("%d notices are dead, %v; want %d", len(dead), err, want)
+	}
+	return dead
+}
+
+// A well endpoint that refuses a few letters gets the others at once, and those by
+// the schedule until they are dead.
+func TestAFewLettersAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 50)
+	indices := []int{0, 3, 6, 9}
+	at := w.refusing(bad, indices...)
+	w.record(sent(50)...)
+	w.run(time.Second, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 46 {
+		t.Errorf("%d webhooks arrived at once, want 46", len(ids))
+	}
+	for range 15 { // fresh processes know nothing of before
+		w.run(10*time.Hour, w.notifier())
+		w.isWell()
+	}
+	for _, i := range indices {
+		if diff := cmp.Diff(schedule(), at[w.batch.Key.MessageID(i)]); diff != "" {
+			t.Errorf("posts of message %d (-want +got):\n%s", i, diff)
+		}
+	}
+	notice, err := w.store.Notice(t.Context(), w.dead(1)[0])
+	if err != nil || !slices.Equal(notice.Left, indices) {
+		t.Errorf("left %v, %v; want the refused ones", notice.Left, err)
+	}
+}
+
+// That the first letters of all are refused opens the circuit. The first probe of
+// another letter closes it.
+func TestTheFirstLettersAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 50)
+	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	at := w.refusing(bad, indices...)
+	w.record(sent(50)...)
+	process := w.notifier()
+	process.Jitter = mathrand.Float64
+	w.run(10*time.Minute, process)
+	if ids, _ := w.receiver.taken(); len(ids) != 38 {
+		t.Errorf("%d webhooks arrived within 10 minutes, want 38", len(ids))
+	}
+	w.run(140*time.Hour, process)
+	w.isWell()
+	w.dead(1)
+	for id, posts := range at {
+		if len(posts) > 14 { // the schedule, and some probes
+			t.Errorf("message %s was posted %d times", id, len(posts))
+		}
+	}
+}
+
+// A letter that is answered with a pause every time parks nothing else for long,
+// and dies.
+func TestOneLetterAlwaysAsksForAPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 100)
+	pause := func(h http.ResponseWriter) int {
+		h.Header().Set("Retry-After", "1")
+		return http.StatusServiceUnavailable
+	}
+	at := w.refusing(pause, 7)
+	process := w.notifier()
+	w.record(campaign.Change{Index: 7, Outcome: campaign.OutcomeSent, At: start})
+	late := 0
+	for i := range 15 {
+		if i != 7 {
+			w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: start})
+		}
+		w.run(time.Second, process)
+		if ids, _ := w.receiver.taken(); len(ids) < i {
+			late++
+		}
+		w.pass(time.Minute, process)
+	}
+	if late > 2 {
+		t.Errorf("%d of 15 webhooks did not arrive at once", late)
+	}
+	if ids, _ := w.receiver.taken(); len(ids) != 14 {
+		t.Errorf("%d webhooks arrived, want 14", len(ids))
+	}
+	if posts := len(at[w.batch.Key.MessageID(7)]); posts > 8 {
+		t.Errorf("the letter was posted %d times within 15 minutes", posts)
+	}
+	w.isWell()
+}
+
+// pass lets all of a time pass, with what is to be done in it.
+func (w *world) pass(span time.Duration, process *webhook.Notifier) {
+	w.t.Helper()
+	end := w.Now().Add(span)
+	w.run(span, process)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = end
+}
+
+func TestAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.receiver.set(failing(500))
+	w.record(sent(1)...)
+	for range 3 { // each attempt is another process's
+		w.run(4*time.Minute, w.notifier())
+	}
+	if c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID); err != nil || !c.Open() {
+		t.Fatalf("the circuit is not open: %+v, %v", c, err)
+	}
+}
+
+// A notice of which nothing can be read any more is dead at once, and stops
+// nothing else.
+func TestWhatCannotBeReadIsDead(t *testing.T) {
+	t.Parallel()
+	damages := map[string]func(w *world) campaign.Notice{
+		"no content": func(*world) campaign.Notice {
+			return campaign.Notice{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
+		},
+		"damaged content": func(w *world) campaign.Notice {
+			blob := "events/" + w.tenant + "/damaged"
+			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
+			return campaign.Notice{Kind: campaign.KindReplied, Blob: blob}
+		},
+		"no page": func(w *world) campaign.Notice { return campaign.Notice{Key: w.batch.Key, Ordinal: 99} },
+		"no batch": func(*world) campaign.Notice {
+			var key campaign.BatchKey
+			_, _ = rand.Read(key[:])
+			return campaign.Notice{Key: key, Ordinal: 1}
+		},
+		"damaged payload": func(w *world) campaign.Notice {
+			well := w.batch
+			w.batch = w.newBatch(1)
+			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
+			w.record(sent(1)...)
+			w.queue = nil
+			n := campaign.Notice{Key: w.batch.Key, Ordinal: 1}
+			w.batch = well
+			return n
+		},
+		"short payload": func(w *world) campaign.Notice {
+			well := w.batch
+			w.batch = w.newBatch(101)
+			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
+			w.record(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start})
+			w.queue = nil
+			n := campaign.Notice{Key: w.batch.Key, Ordinal: 1}
+			w.batch = well
+			return n
+		},
+	}
+	for name, damage := range damages {
+		for _, when := range []string{"on its way", "parked"} {
+			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, 20)
+				process := w.notifier()
+				if when == "parked" { // before all others
+					w.receiver.set(failing(503))
+					w.record(sent(20)...)
+					w.run(time.Minute, process)
+					w.mu.Lock()
+					w.now = start
+					w.mu.Unlock()
+				}
+				n := damage(w)
+				n.Tenant, n.EndpointID, n.Next, n.Parked = w.tenant, w.endpoint.ID, start.Add(-time.Hour), when == "parked"
+				w.owe(n)
+				if when == "parked" {
+					w.run(time.Minute, process)
+					w.receiver.set(nil)
+					w.run(10*time.Minute, process)
+					if ids, _ := w.receiver.taken(); len(ids) != 20 {
+						t.Errorf("%d webhooks arrived, want 20", len(ids))
+					}
+				} else {
+					w.run(time.Second, process)
+				}
+				w.dead(1)
+				w.isWell()
+			})
+		}
+	}
+}
+
+// owe writes a notice, whatever was written of it before.
+func (w *world) owe(n campaign.Notice) {
+	w.t.Helper()
+	w.must(w.store.DeleteNotice(w.t.Context(), n.Task()))
+	w.must(w.store.AddNotices(w.t.Context(), []campaign.Notice{n}))
+	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == n.Task() })
+}
+
+// A failure to read that may pass ends nothing.
+func TestWhatCannotBeReadJustNowComesAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5)
+	process := w.notifier()
+	process.Blobs = brokenBlobs{}
+	w.record(sent(5)...)
+	if errs := process.Handle(t.Context(), w.arrived()); len(errs) != 1 || errs[0] == nil {
+		t.Errorf("errors %v, want one", errs)
+	}
+	w.dead(0)
+	w.run(time.Hour, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 5 {
+		t.Errorf("%d webhooks arrived, want 5", len(ids))
+	}
+}
+
+type brokenBlobs struct{}
+
+func (brokenBlobs) Get(context.Context, string) ([]byte, error) { return nil, errDied }
+
+func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) { return nil, errDied }
+
+// The posts of an endpoint that hangs take about as long as one, however many
+// notices there are.
+func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 200)
+	var posts atomic.Int32
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
+	w.receiver.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		posts.Add(1)
+		select {
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	})
+	for i := range 10 {
+		var changes []campaign.Change
+		for k := range 20 {
+			changes = append(changes, campaign.Change{Index: i*20 + k, Outcome: campaign.OutcomeSent, At: start})
+		}
+		w.record(changes...)
+	}
+	tasks := w.arrived()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, err := range w.notifier().Handle(ctx, tasks) {
+		w.must(err)
+	}
+	if posts.Load() > 2 {
+		t.Errorf("%d tasks made %d posts, want that of one", len(tasks), posts.Load())
+	}
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 100)
+	if err != nil || len(parked) != 10 {
+		t.Errorf("%d notices wait, %v; want 10", len(parked), err)
+	}
+	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if err != nil || len(failures) == 0 || failures[0].Code != "timeout" {
+		t.Errorf("failures %+v, %v; want timeouts", failures, err)
+	}
+}
+
+// What was refused in a call that had no time for the rest waits as it does
+// otherwise.
+func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20)
+	const reserve = 20 * time.Second // of the call's time
+	ctx, cancel := context.WithTimeout(t.Context(), reserve+500*time.Millisecond)
+	defer cancel()
+	starting, end := deadline.Before(ctx, reserve)
+	defer end()
+	w.receiver.set(func(http.ResponseWriter, string) int {
+		<-starting.Done()
+		return http.StatusBadRequest
+	})
+	w.record(sent(20)...)
+	tasks := w.arrived()
+	for _, err := range w.notifier().Handle(ctx, tasks) {
+		w.must(err)
+	}
+	notice, err := w.store.Notice(t.Context(), tasks[0])
+	// The call's time may be over a moment later for the notifier than for the receiver.
+	if _, posts := w.receiver.taken(); err != nil || notice.Attempt != 1 || posts > 2 {
+		t.Errorf("notice %+v, %v, %d posts; want an attempt that was cut", notice, err, posts)
+	}
+	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
+		t.Errorf("queued %+v, want it in 5 seconds", w.queue)
+	}
+}
+
+// A pause that is asked for counts where another process opened the circuit
+// meanwhile, too.
+func TestALaterPauseMovesTheProbe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20)
+	w.receiver.set(func(h http.ResponseWriter, _ string) int {
+		switch now := w.Now(); {
+		case now.Equal(start):
+			_, err := w.store.SaveCircuit(t.Context(), campaign.Circuit{
+				Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(10 * time.Second),
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			fallthrough
+		case now.Before(start.Add(time.Hour)):
+			h.Header().Set("Retry-After", "3600")
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	w.record(sent(20)...)
+	process := w.notifier()
+	w.run(59*time.Minute, process)
+	if _, posts := w.receiver.taken(); posts != 1 {
+		t.Errorf("%d posts within the hour, want 1", posts)
+	}
+	w.run(time.Hour, process)
+	if ids, _ := w.receiver.taken(); len(ids) != 20 {
+		t.Errorf("%d webhooks arrived after it, want 20", len(ids))
+	}
+}
