@@ -21,7 +21,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/netguard"
-	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/stackenv"
 )
 
