@@ -14,6 +14,9 @@ wheel() {
 	fi
 }
 
+# What cannot be reached is given up before long.
+APT="apt-get -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30"
+
 browser() {
 	[ -n "${CHROMIUM:-}" ] || [ -x "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" ] ||
 		command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable
@@ -24,7 +27,7 @@ command -v node >/dev/null || wheel node localstack/browser/requirements-node.tx
 if ! browser >/dev/null; then
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 		echo "installing Chromium by apt-get, once"
-		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; } >.local/chromium.log 2>&1 ||
+		{ $APT update && DEBIAN_FRONTEND=noninteractive $APT install --yes --no-install-recommends chromium fonts-dejavu-core; } >.local/chromium.log 2>&1 ||
 			echo "Chromium could not be installed, see .local/chromium.log: the tests in a browser will fail" >&2
 	else
 		echo "there is no Chromium or Chrome on this machine: install one, or the tests in a browser will fail" >&2
