@@ -25,7 +25,7 @@ import (
 
 // patience is how long a page, or what is to appear on it, may take on a busy
 // machine.
-const patience = 40 * time.Second
+const patience = 90 * time.Second
 
 // browser is a browser of one person, with a profile of its own.
 type browser struct {
