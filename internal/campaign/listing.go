@@ -22,10 +22,12 @@ type Standing struct {
 
 // Search asks for messages of a campaign. What is nil or empty narrows nothing.
 type Search struct {
-	Batch  *string // a batch's name or id; a UID needs one
+	Batch  *string // a batch's name or id; a UID needs one unless AllBatches
 	Status string  // an Outcome, or "pending"
 	Phone  *string // in E.164
 	UID    *string
+	// AllBatches looks for a UID in all batches, of which a page looks through some.
+	AllBatches bool
 	Cursor string // Found.Next of the page before
 	Limit  int    // messages of a page
 }

@@ -121,11 +121,8 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 	if err != nil {
 		return false, err
 	}
-	if c.Status() == campaign.StatusCompleted {
-		return false, &gateway.Problem{
-			Status: http.StatusConflict, Code: "campaign_completed",
-			Detail: "The campaign is completed: there is nothing left to cancel.",
-		}
+	if err := s.MayCancel(c); err != nil {
+		return false, err
 	}
 	if err := s.cancel(ctx, c.ID, revoke); err != nil {
 		return false, err
@@ -133,6 +130,18 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 	revokes = revoke || c.Revoke
 	slog.InfoContext(ctx, "campaign cancelled", "tenant", c.Tenant, "campaign_id", c.CampaignID, "revoke", revokes)
 	return revokes, nil
+}
+
+// MayCancel tells by a *gateway.Problem why Cancel would refuse a campaign, and
+// changes nothing.
+func (*Service) MayCancel(c campaign.Campaign) error {
+	if c.Status() == campaign.StatusCompleted {
+		return &gateway.Problem{
+			Status: http.StatusConflict, Code: "campaign_completed",
+			Detail: "The campaign is completed: there is nothing left to cancel.",
+		}
+	}
+	return nil
 }
 
 func revokeOf(r *http.Request) (bool, error) {

@@ -129,7 +129,7 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaig
 			return err
 		}
 		q.batches = []campaign.Progress{b}
-	} else if asked.UID != nil {
+	} else if asked.UID != nil && !asked.AllBatches {
 		return badRequest("batch_required", "uid is looked up within one batch: name the batch too.")
 	}
 	if asked.Phone != nil {
@@ -205,17 +205,15 @@ func (q search) mayMatch(b campaign.Progress) bool {
 // scanBatch adds the batch's messages from start on that are asked for, until the
 // page is full, and returns the index after the last one that it judged.
 func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
-	all, err := s.changes(ctx, b)
+	if q.phone != "" || q.uid != nil {
+		return s.scanContents(ctx, q, b, start, found)
+	}
+	latest, err := s.latest(ctx, b)
 	if err != nil {
 		return start, err
 	}
-	latest := make([]campaign.Change, campaign.MaxMessages) // the log holds only what superseded the outcome before
-	for _, c := range all {
-		latest[c.Index] = c
-	}
-	byContent := q.phone != "" || q.uid != nil
 	var indexes []int
-	for next = start; next < b.Accepted && (byContent || len(found.Messages)+len(indexes) < q.limit); next++ {
+	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
 		if q.status == "" || q.status == statusOf(latest[next]) {
 			indexes = append(indexes, next)
 		}
@@ -225,16 +223,55 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 		return start, err
 	}
 	for _, i := range indexes {
-		m := messages[i]
-		if q.phone != "" && m.Phone != q.phone || q.uid != nil && m.UID != *q.uid {
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+	}
+	return next, nil
+}
+
+// scanContents is scanBatch for what only the messages themselves tell. The log of
+// a batch without any of them is not read.
+func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+	messages, err := s.whole(ctx, b)
+	if err != nil {
+		return start, err
+	}
+	var indexes []int
+	for i := start; i < len(messages); i++ {
+		if m := messages[i]; (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
+			indexes = append(indexes, i)
+		}
+	}
+	if len(indexes) == 0 {
+		return b.Accepted, nil
+	}
+	latest, err := s.latest(ctx, b)
+	if err != nil {
+		return start, err
+	}
+	for _, i := range indexes {
+		if q.status != "" && q.status != statusOf(latest[i]) {
 			continue
 		}
 		if len(found.Messages) == q.limit {
 			return i, nil
 		}
-		found.Messages = append(found.Messages, campaign.FoundMessage{Message: m, Batch: b, Index: i, Latest: latest[i]})
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
 	}
-	return next, nil
+	return b.Accepted, nil
+}
+
+// latest returns the last change of each message by its index. The log holds only
+// what superseded the outcome before.
+func (s *Service) latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+	all, err := s.changes(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	latest := make([]campaign.Change, campaign.MaxMessages)
+	for _, c := range all {
+		latest[c.Index] = c
+	}
+	return latest, nil
 }
 
 func statusOf(c campaign.Change) string {

@@ -21,6 +21,8 @@ type Store interface {
 	// Standings tells how far campaigns are, 50 at most.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Template returns the current version of a template, whoever's it is.
+	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
 // Messages finds messages of a campaign; the error of what cannot be looked for is
@@ -30,8 +32,12 @@ type Messages interface {
 }
 
 // Controls cancels campaigns and moves batches; the error of what is refused is a
-// *gateway.Problem.
+// *gateway.Problem. What it may do is asked first, so that the audit log tells of
+// no deed that was refused.
 type Controls interface {
+	MayCancel(c campaign.Campaign) error
+	// MayReschedule returns the batch with the time that it would have.
+	MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
 	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
 	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
 }

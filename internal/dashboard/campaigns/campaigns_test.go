@@ -200,8 +200,8 @@ func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
 	if strings.Contains(a.Body, "/cancel") {
 		t.Error("a completed campaign can be cancelled")
 	}
-	if got := a.Text(); !strings.Contains(got, "-10 Expired Delivered later after all") {
-		t.Errorf("what was delivered after all is not told of:\n%s", got)
+	if got := a.Text(); strings.Contains(got, "Expired") || !strings.Contains(got, "None so far.") {
+		t.Errorf("all was delivered after all, and the page says:\n%s", got)
 	}
 }
 
@@ -295,7 +295,10 @@ func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
 		pathOf(b) + "/messages?phone=%2B55+11+98001+0905":             "+5511980010905 u905 Failed The number cannot be reached by RCS.",
 		pathOf(b) + "/messages?uid=u850":                              "+5511980010850 u850 Sent",
 		pathOf(b) + "/messages?uid=u850&status=read":                  "No message matches the search.",
-		pathOf(two) + "/messages?uid=u1":                              "To search by uid, name the batch too.",
+		pathOf(two) + "/messages?uid=u1":                              "+5511980010001 u1 Read",
+		pathOf(two) + "/messages?uid=u9&status=pending":               "+5511980020009 u9 Pending",
+		pathOf(two) + "/messages?phone=123":                           "This phone number is not valid.",
+		pathOf(two) + "/messages?phone=%2B":                           "This phone number is not valid.",
 		pathOf(two) + "/messages?batch=lote+2&uid=u1":                 "+5511980020001 u1 Pending",
 		pathOf(two) + "/messages?batch=%3Cb%3Elote&uid=u1":            "The campaign has no batch of that name.",
 		pathOf(two) + "/messages?status=pending&phone=5511980020009":  "+5511980020009 u9 Pending",
@@ -379,6 +382,9 @@ func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
 			t.Errorf("%q gets %d, want %q: %s", schedule, a.Status, want, a.Text())
 		}
 	}
+	if got := d.Audited(); got != nil {
+		t.Errorf("what was refused is in the audit log: %q", got)
+	}
 	a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
 	if a.Status != http.StatusSeeOther || a.Location != pathOf(b) {
 		t.Fatalf("rescheduling gets %d to %q: %s", a.Status, a.Location, a.Text())
@@ -388,6 +394,130 @@ func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
 	want := time.Date(2026, 11, 21, 17, 30, 0, 0, time.UTC)
 	if !now.Due.Equal(want) || len(d.handed) != 1 || !d.handed[0].Equal(want) {
 		t.Errorf("the batch is due at %v, handed off for %v, want %v", now.Due, d.handed, want)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1: 2026-11-21 13:00 → 2026-11-21 14:30"}, d.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestABatchThatWasReleasedKeepsItsTime(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, nil)
+	a := d.admin().Post(pathOf(b)+"/reschedule", url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
+	if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "has begun") || len(d.handed)+len(d.Audited()) > 0 {
+		t.Errorf("got %d, hand-offs %v, audit log %q: %s", a.Status, d.handed, d.Audited(), a.Text())
+	}
+}
+
+// What was delivered after all is taken off the reasons, without a negative row.
+func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		codes []string // of the messages that fail
+		want  []string
+		hide  string
+	}{
+		"the only reason": {[]string{"unreachable", "unreachable", "unreachable"}, []string{"2 Failed The number cannot be reached"}, "Of these"},
+		"the only one":    {[]string{"unreachable"}, []string{"None so far."}, "Failed"},
+		"of two reasons": {
+			[]string{"unreachable", "unreachable", "opted_out"},
+			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."}, "superseded",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			b := d.accept(uuid(), "Natal", 1, 10, nil)
+			for i, code := range test.codes {
+				d.record(b, campaign.OutcomeFailed, code, i, i, noon.Add(-time.Hour))
+			}
+			d.record(b, campaign.OutcomeDelivered, "", 0, 0, noon.Add(-time.Minute))
+			text := d.admin().Get(pathOf(b)).Text()
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the page does not say %q:\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, test.hide) || strings.Contains(text, "-1") {
+				t.Errorf("the page says %q or a negative number:\n%s", test.hide, text)
+			}
+			found := d.admin().Get(pathOf(b) + "/messages?uid=u0").Text()
+			if !strings.Contains(found, "u0 Delivered") || strings.Contains(found, "cannot be reached") {
+				t.Errorf("the message is shown as:\n%s", found)
+			}
+		})
+	}
+}
+
+func TestACampaignTellsItsTemplates(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var ids []string
+	for _, name := range []string{"Boas-vindas", "Ofertas"} {
+		template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: name, Text: "Olá"})
+		d.must(err)
+		ids = append(ids, template.ID)
+	}
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) { b.TemplateID = ids[0] })
+	a := d.admin().Get(pathOf(b))
+	if strings.Count(a.Text(), "Template: Boas-vindas , version 1") != 1 || !strings.Contains(a.Body, `href="/dashboard/templates/`+ids[0]+`"`) {
+		t.Errorf("the page of one template:\n%s", a.Text())
+	}
+	d.accept(b.CampaignID, "Natal", 2, 10, func(b *campaign.Batch) { b.TemplateID, b.TemplateVersion = ids[1], 3 })
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Template: Boas-vindas , version 1") || !strings.Contains(text, "Template: Ofertas , version 3") {
+		t.Errorf("the page of two templates:\n%s", text)
+	}
+	foreign, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: "another", Name: "Segredo", Text: "Olá"})
+	d.must(err)
+	other := d.accept(uuid(), "Carnaval", 1, 10, func(b *campaign.Batch) { b.TemplateID = foreign.ID })
+	if text := d.admin().Get(pathOf(other)).Text(); strings.Contains(text, "Segredo") || !strings.Contains(text, foreign.ID) {
+		t.Errorf("the page of a template that is not the tenant's:\n%s", text)
+	}
+}
+
+func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
+	})
+	if a := d.admin().Get(pathOf(b) + "/cancel"); strings.Contains(a.Body, "fieldset") || !strings.Contains(a.Text(), "will not be sent: 10.") {
+		t.Errorf("the question about a campaign of which nothing was sent:\n%s", a.Text())
+	}
+	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
+	}
+	if a := d.admin().Get(pathOf(b)); strings.Contains(a.Body, "/cancel") || !strings.Contains(a.Text(), "Cancelled on") {
+		t.Errorf("the page of the cancelled campaign:\n%s", a.Text())
+	}
+	if a := d.admin().Get(pathOf(b) + "/cancel"); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "no messages to take back") {
+		t.Errorf("asked again, it says %d: %s", a.Status, a.Text())
+	}
+}
+
+func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
+	d.admin().Post(pathOf(b)+"/cancel", url.Values{"revoke": {"false"}})
+	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), "Take back the undelivered") {
+		t.Errorf("what was sent cannot be taken back:\n%s", a.Text())
+	}
+}
+
+func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 53, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 52, noon)
+	a := d.admin().Get(pathOf(b))
+	if !strings.Contains(a.Text(), "54 27 0") {
+		t.Errorf("the scale's half is not the middle:\n%s", a.Text())
+	}
+	if !strings.Contains(a.Text(), "12:00:00 21 Nov 2026, 12:00:") {
+		t.Errorf("both ends of the chart look the same:\n%s", a.Text())
 	}
 }
 

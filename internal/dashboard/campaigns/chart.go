@@ -55,6 +55,7 @@ func newChart(batches []campaign.Progress, neverSent bool, now time.Time) chart 
 	c.Points = pointsOf(nets, c.From, neverSent)
 	last := c.Points[len(c.Points)-1]
 	c.To, c.Most = last.At, max(last.Sent, last.Lost, 1)
+	c.Most += c.Most % 2 // so that its half is a whole number
 	c.Lines = []line{
 		{"sent", c.draw(func(p point) int { return p.Sent }), last.Sent},
 		{"delivered", c.draw(func(p point) int { return p.Delivered }), last.Delivered},
@@ -126,6 +127,15 @@ func (c chart) draw(of func(point) int) string {
 		b.WriteString(strconv.FormatFloat(x, 'f', 1, 64) + "," + strconv.FormatFloat(y, 'f', 1, 64) + " ")
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// Seconds is what an instant's time of day is followed by where the chart's ends are
+// of the same minute.
+func (c chart) Seconds(at time.Time) string {
+	if !c.From.Truncate(time.Minute).Equal(c.To.Truncate(time.Minute)) {
+		return ""
+	}
+	return at.Format(":05")
 }
 
 // Half is the middle of the scale.

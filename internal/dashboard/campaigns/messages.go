@@ -2,6 +2,7 @@ package campaigns
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
@@ -40,7 +41,7 @@ func (s *Pages) messages(p *webui.Page) error {
 		Campaign: c, Phone: strings.TrimSpace(p.Query("phone")), UID: strings.TrimSpace(p.Query("uid")),
 		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: messageStatuses,
 	}
-	found, err := s.Messages.Find(p.R.Context(), c, m.asked(p.Query("cursor")))
+	found, err := s.find(p, m)
 	m.Next = found.Next
 	problem, _ := errors.AsType[*gateway.Problem](err)
 	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
@@ -52,34 +53,43 @@ func (s *Pages) messages(p *webui.Page) error {
 	for _, f := range found.Messages {
 		m.Found = append(m.Found, newFoundView(f))
 	}
-	status := 200
+	status := http.StatusOK
 	if m.Refusal != nil {
 		status = m.Refusal.Status
 	}
 	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
 }
 
-// asked is what is looked for. A number may be written as people do, and one
-// batch need not be named.
+func (s *Pages) find(p *webui.Page, m messagesPage) (campaign.Found, error) {
+	asked := m.asked(p.Query("cursor"))
+	if asked.Phone != nil && *asked.Phone == "" {
+		return campaign.Found{}, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "The text is no number."}
+	}
+	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
+}
+
+// asked is what is looked for. A number may be written as people do, and a batch
+// need not be named.
 func (m messagesPage) asked(cursor string) campaign.Search {
-	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown}
-	if phone := international(m.Phone); phone != "" {
+	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
+	if m.Phone != "" {
+		phone := international(m.Phone)
 		asked.Phone = &phone
 	}
 	if m.UID != "" {
 		asked.UID = &m.UID
 	}
-	switch {
-	case m.Batch != "":
+	if m.Batch != "" {
 		asked.Batch = &m.Batch
-	case asked.UID != nil && len(m.Batches) == 1:
-		asked.Batch = &m.Batches[0].BatchID
 	}
 	return asked
 }
 
-// international returns a number in the form that is searched for: of Brazil where
-// it names no country.
+// shortest is how few digits a number has with its country's code.
+const shortest = 8
+
+// international returns a number in the form that is searched for, of Brazil where
+// it names no country, and "" for what cannot be one.
 func international(phone string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -88,15 +98,21 @@ func international(phone string) string {
 		return -1
 	}, phone)
 	switch {
-	case strings.HasPrefix(phone, "+") && digits != "":
+	case strings.HasPrefix(phone, "+") && len(digits) >= shortest:
 		return "+" + digits
 	case len(digits) == 10 || len(digits) == 11:
 		return "+55" + digits
 	case (len(digits) == 12 || len(digits) == 13) && strings.HasPrefix(digits, "55"):
 		return "+" + digits
 	}
-	return phone
+	return ""
 }
+
+// batchesToChoose is how many batches a list to choose from has at most.
+const batchesToChoose = 100
+
+// Choose tells whether the batches can be chosen from a list.
+func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f campaign.FoundMessage) foundView {
 	v := foundView{FoundMessage: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}

@@ -2,7 +2,8 @@ package campaigns
 
 import (
 	"cmp"
-	"maps"
+	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -28,14 +29,35 @@ type view struct {
 	Pending  int
 	Funnel   []step
 	Lost     []lost
-	Chart    chart
-	Batches  []batchView // a page of them
-	Total    int         // of the batches
-	Next     int         // the ordinal after which the next page begins, or 0
-	Later    bool        // there are batches before these
-	Self     string      // the address by which the page updates itself
-	Every    string      // how often, "" for one of which nothing more comes
-	AsTable  bool        // the chart is shown as a table
+	// Recovered is how many messages of those in Lost were delivered after all,
+	// where it is not known for which reason they had been counted.
+	Recovered int
+	CanRevoke bool      // its cancellation can still take messages back
+	Template  *sentWith // of all batches, nil where they differ
+	Chart     chart
+	Batches   []batchView // a page of them
+	Total     int         // of the batches
+	Next      int         // the ordinal after which the next page begins, or 0
+	Later     bool        // there are batches before these
+	Self      string      // the address by which the page updates itself
+	Every     string      // how often, "" for one of which nothing more comes
+	AsTable   bool        // the chart is shown as a table
+}
+
+// Columns are the keys of the numbers of a batch.
+func (view) Columns() []string {
+	return []string{"campaigns.step.accepted", "campaigns.step.delivered", "campaigns.step.read", "campaigns.step.lost", "campaigns.rejected"}
+}
+
+// Numbers are those of the columns, without the last one.
+func (b batchView) Numbers() []int { return []int{b.Accepted, b.Delivered, b.Read, b.Lost} }
+
+// sentWith is the version of a template that a batch was sent with; its name is ""
+// where there is none any more.
+type sentWith struct {
+	ID      string
+	Version int
+	Name    string
 }
 
 // step is one of the funnel, of which every message of the next one is too.
@@ -60,6 +82,7 @@ type batchView struct {
 	Delivered int
 	Read      int
 	Lost      int
+	Template  *sentWith
 	ErrorFile string // the path of the file, while it is kept
 	Movable   bool   // its time may be changed
 }
@@ -74,6 +97,9 @@ func (s *Pages) show(p *webui.Page) error {
 		return campaign.ErrNotFound
 	}
 	v := newView(c, after, s.Now())
+	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
+		return err
+	}
 	v.Self, v.AsTable = p.R.URL.RequestURI(), p.Query("chart") == "table"
 	if p.Partial() {
 		return p.Fragment("campaigns_live.html", v)
@@ -105,7 +131,9 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		}
 	}
 	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
-	v.Funnel, v.Lost = funnel(v, reasons), losses(reasons)
+	v.Funnel = funnel(v, reasons)
+	v.Lost, v.Recovered = losses(reasons)
+	v.CanRevoke = !c.Revoke && revocable(c)
 	v.Chart = newChart(c.Batches, neverSent(reasons) == v.Counts[campaign.OutcomeExpired], now)
 	v.page(after, now)
 	return v
@@ -132,18 +160,35 @@ func funnel(v view, reasons map[campaign.Reason]int) []step {
 	return steps
 }
 
-// losses returns why messages were not delivered, the most frequent reasons first.
-func losses(reasons map[campaign.Reason]int) []lost {
-	var all []lost
-	for reason, n := range maps.All(reasons) {
-		if n != 0 {
-			all = append(all, lost{reason, n})
+// losses returns why messages were not delivered, the most frequent reasons first,
+// and how many of them were delivered later. Those are taken off an outcome's only
+// reason; of several it is not known which they had.
+func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
+	totals, codes := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
+	for reason, n := range reasons {
+		totals[reason.Outcome] += n
+		if reason.Code != campaign.CodeSuperseded {
+			codes[reason.Outcome]++
+		}
+	}
+	for reason, n := range reasons {
+		total := totals[reason.Outcome]
+		switch {
+		case total <= 0:
+		case reason.Code == campaign.CodeSuperseded:
+			if codes[reason.Outcome] > 1 {
+				recovered -= n
+			}
+		case codes[reason.Outcome] == 1:
+			all = append(all, lost{reason, total})
+		default:
+			all = append(all, lost{reason, min(n, total)})
 		}
 	}
 	slices.SortFunc(all, func(a, b lost) int {
 		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code))
 	})
-	return all
+	return all, recovered
 }
 
 // page fills in the batches after an ordinal.
@@ -158,6 +203,37 @@ func (v *view) page(after int, now time.Time) {
 		}
 		v.Batches = append(v.Batches, newBatchView(b, now))
 	}
+}
+
+// nameTemplates tells which templates the campaign was sent with: one for all its
+// batches, or one for each of those that the page shows.
+func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
+	named := map[string]string{}
+	for i := range v.Batches {
+		b := &v.Batches[i]
+		name, known := named[b.TemplateID]
+		if !known {
+			t, err := s.Store.Template(ctx, b.TemplateID)
+			if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+				return err
+			}
+			if t.Tenant == v.Tenant {
+				name = t.Name
+			}
+			named[b.TemplateID] = name
+		}
+		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, name}
+	}
+	if len(v.Batches) > 0 && sameTemplate(v.Campaign) {
+		v.Template = v.Batches[0].Template
+	}
+	return nil
+}
+
+func sameTemplate(c campaign.Campaign) bool {
+	return !slices.ContainsFunc(c.Batches, func(b campaign.Progress) bool {
+		return b.TemplateID != c.Batches[0].TemplateID || b.TemplateVersion != c.Batches[0].TemplateVersion
+	})
 }
 
 func newBatchView(b campaign.Progress, now time.Time) batchView {
