@@ -136,7 +136,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
 	if answer.Rejected > 0 {
-		file, err := errorFile(c.req)
+		file, err := errorFile(c.req, c.lines)
 		if err != nil {
 			return fmt.Errorf("write the error file: %w", err)
 		}

@@ -78,6 +78,7 @@ type call struct {
 	key      string // Idempotency-Key
 	bodyHash [sha256.Size]byte
 	base     string
+	lines    []int // where the messages stand for a person, nil for their positions
 	now      time.Time
 	dryRun   bool
 	unfit    error // the answer to a token without the scope, or a body over MaxBody
@@ -114,10 +115,12 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 
 // Dispatch answers a call that a person of the tenant makes who has signed in: as
 // a client's, by the same rules, but without a credential. base is the service's
-// address. The error of a refused call is the *gateway.Problem that a client would
-// get. A dry run's answer tells all that speaks against the call.
-func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error) {
-	c := &call{tenant: tenant, base: base, now: s.Now(), dryRun: dryRun}
+// address; lines are those of the person's file that the messages stand in, one for
+// each, nil where there is no file: the error file names them. The error of a
+// refused call is the *gateway.Problem that a client would get. A dry run's answer
+// tells all that speaks against the call.
+func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
+	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
 	s.read(c, body)
 	answer, _, err := s.decide(ctx, c)
 	return answer, err

@@ -15,7 +15,7 @@ import (
 // ask dispatches for a person of the tenant, and returns what a client would see.
 func (b *bench) ask(tenant, body string, dryRun bool) reply {
 	b.t.Helper()
-	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), dryRun)
+	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), nil, dryRun)
 	if problem, ok := errors.AsType[*gateway.Problem](err); ok {
 		return reply{status: problem.Status, Code: problem.Code}
 	}
@@ -46,6 +46,24 @@ func TestAPersonsCallNeedsNoCredential(t *testing.T) {
 		t.Errorf("the batch's error file is %q (%v), want that of %q", batch.ErrorFile, err, got.Feedback.ErrorFileURL)
 	}
 	b.ask(b.tenant, body, false).want(t, http.StatusConflict, "batch_already_used")
+}
+
+func TestTheErrorFileNamesThePersonsLines(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := b.body(fields{"messages": append(messages(11987654321, 1), messages(1, 2)...)})
+	_, err := b.Dispatch(t.Context(), b.tenant, "", []byte(body), []int{2, 7, 9}, false)
+	b.must(err)
+	file, err := b.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	b.must(err)
+	var lines []string
+	for line := range strings.Lines(string(file)) {
+		number, _, _ := strings.Cut(line, ",")
+		lines = append(lines, number)
+	}
+	if diff := cmp.Diff([]string{"line", "7", "9"}, lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
 }
 
 func TestAPersonsCallIsJudgedAsAClients(t *testing.T) {

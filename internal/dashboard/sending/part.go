@@ -1,6 +1,7 @@
 package sending
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,15 @@ type part struct {
 }
 
 func (p part) batch() string { return strconv.Itoa(p.number) }
+
+// lines are where the part's messages stand in the file.
+func (p part) lines() []int {
+	lines := make([]int, len(p.rows))
+	for i, r := range p.rows {
+		lines[i] = r.line
+	}
+	return lines
+}
 
 func partsOf(rows []row) (parts []part) {
 	for rows := range slices.Chunk(rows, campaign.MaxMessages) {
@@ -53,7 +63,7 @@ func (u upload) call(t table, p part) ([]byte, error) {
 		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]message, 0, len(p.rows)),
 	}
 	for _, r := range p.rows {
-		c.Messages = append(c.Messages, message{r.cells[t.phone], r.cells[t.uid], t.variables(r)})
+		c.Messages = append(c.Messages, message{r.cell(t.phone), r.cell(t.uid), t.variables(r)})
 	}
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -78,8 +88,12 @@ type rejected struct{ Phone, Code, Reason string }
 
 // dryRun asks what would become of a part. A call that is refused whole is a
 // violation without a place.
-func (s *Pages) dryRun(p *webui.Page, body []byte) (v verdict, err error) {
-	answer, err := s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, true)
+func (s *Pages) dryRun(ctx context.Context, p *webui.Page, u upload, t table, part part) (v verdict, err error) {
+	body, err := u.call(t, part)
+	if err != nil {
+		return v, err
+	}
+	answer, err := s.Dispatch.Dispatch(ctx, p.Session.Tenant, p.Base, body, part.lines(), true)
 	if problem, ok := errors.AsType[*gateway.Problem](err); ok && problem.Status < http.StatusInternalServerError {
 		return verdict{Errors: []violation{{Code: problem.Code, Detail: problem.Detail}}}, nil
 	}
@@ -101,12 +115,10 @@ type findings struct {
 	More     bool       // there are more of them
 	Rejected []finding  // numbers that will be left out
 	Repeated []repeated // numbers that an earlier line has
+	Checked  int        // lines that were judged before the time was over; 0 for all
 
 	late bool // it is too late for the schedule
 }
-
-// Fit tells whether the campaign may be sent.
-func (f findings) Fit() bool { return len(f.General)+len(f.Lines) == 0 && f.Accepted > 0 }
 
 type finding struct {
 	Line int
@@ -118,12 +130,14 @@ type finding struct {
 const maxLines = 100
 
 // add takes in what was found on a part.
-func (f *findings) add(p *webui.Page, t table, part part, v verdict) {
+func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v verdict) {
 	f.Accepted += v.Accepted
 	for _, e := range v.Errors {
 		index, rest, of := place(e.Pointer)
 		why := p.Known("refusal."+e.Code, e.Detail)
-		f.late = f.late || e.Code == "schedule_too_soon"
+		if e.Code == "schedule_too_soon" {
+			f.late, why = true, p.T("sending.too_soon", s.lead(p))
+		}
 		if !of || index >= len(part.rows) {
 			if !slices.Contains(f.General, why) {
 				f.General = append(f.General, why)
@@ -144,7 +158,7 @@ func (f *findings) reject(p *webui.Page, t table, rows []row, all []rejected) {
 		if len(all) == 0 {
 			return
 		}
-		if number := r.cells[t.phone]; echoes(all[0].Phone, number) {
+		if number := r.cell(t.phone); echoes(all[0].Phone, number) {
 			why := p.Known("rejection."+all[0].Code, all[0].Reason)
 			if shortened(number) {
 				why = p.T("sending.shortened")

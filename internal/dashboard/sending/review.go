@@ -4,8 +4,11 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
@@ -29,12 +32,19 @@ type review struct {
 	findings
 }
 
+// Fit tells whether the campaign may be sent. What goes on was judged whole before
+// it began.
+func (r review) Fit() bool {
+	return len(r.General)+len(r.Lines) == 0 && r.Accepted > 0 && (r.Checked == 0 || r.Done > 0)
+}
+
 // plan is what a campaign is made of.
 type plan struct {
 	table    table
 	parts    []part
 	repeated []repeated
-	done     int // parts that were accepted already
+	done     int   // parts that were accepted already
+	wrong    error // the file does not fit the template
 }
 
 func (s *Pages) plan(p *webui.Page, u upload) (pl plan, err error) {
@@ -43,19 +53,23 @@ func (s *Pages) plan(p *webui.Page, u upload) (pl plan, err error) {
 	}
 	rows, repeated := unique(pl.table)
 	pl.parts, pl.repeated = partsOf(rows), repeated
-	for _, part := range pl.parts {
+	pl.done, err = s.accepted(p, u, pl.parts)
+	return pl, err
+}
+
+// accepted returns how many parts were accepted. They are, in their order.
+func (s *Pages) accepted(p *webui.Page, u upload, parts []part) (int, error) {
+	var failure error
+	done := sort.Search(len(parts), func(i int) bool {
 		_, err := s.Store.Batch(p.R.Context(), campaign.BatchRef{
-			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(part.batch()),
+			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[i].batch()),
 		})
-		if errors.Is(err, campaign.ErrNotFound) {
-			return pl, nil // they are accepted in their order
+		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+			failure = err
 		}
-		if err != nil {
-			return pl, err
-		}
-		pl.done++
-	}
-	return pl, nil
+		return err != nil
+	})
+	return done, failure
 }
 
 func (s *Pages) review(p *webui.Page) error {
@@ -75,7 +89,9 @@ func (s *Pages) review(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.find(p, u, pl)
+	pl.wrong = pl.table.fit(t.Variables())
+	until := s.Now().Add(patience)
+	found, err := s.find(p, u, pl, until)
 	if err != nil {
 		return err
 	}
@@ -84,7 +100,7 @@ func (s *Pages) review(p *webui.Page) error {
 	}
 	if view.Late = found.late && pl.done > 0; view.Late {
 		u.Schedule = ""
-		if found, err = s.find(p, u, pl); err != nil {
+		if found, err = s.find(p, u, pl, until); err != nil {
 			return err
 		}
 	}
@@ -92,21 +108,49 @@ func (s *Pages) review(p *webui.Page) error {
 	return p.Render("sending.review", "sending_review.html", view)
 }
 
-// find asks what would become of the parts that are left.
-func (s *Pages) find(p *webui.Page, u upload, pl plan) (findings, error) {
+// sideBySide is how many parts are judged at the same time.
+const sideBySide = 6
+
+// find asks what would become of the parts that are left, and begins with none
+// after until.
+func (s *Pages) find(p *webui.Page, u upload, pl plan, until time.Time) (findings, error) {
 	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
-	for _, part := range pl.parts[pl.done:] {
-		body, err := u.call(pl.table, part)
-		if err != nil {
-			return f, err
-		}
-		v, err := s.dryRun(p, body)
-		if err != nil {
-			return f, err
-		}
-		f.add(p, pl.table, part, v)
+	if pl.wrong != nil {
+		f.General = []string{explain(p, pl.wrong)}
+		return f, nil
+	}
+	left := pl.parts[pl.done:]
+	verdicts, err := s.judge(p, u, pl.table, left, until)
+	if err != nil {
+		return f, err
+	}
+	for i, v := range verdicts {
+		s.add(&f, p, pl.table, left[i], v)
+	}
+	if n := len(verdicts); n < len(left) {
+		f.Checked = left[n].rows[0].line - 1
 	}
 	return f, nil
+}
+
+// judge returns the verdicts on the parts, in their order, as far as there was
+// time.
+func (s *Pages) judge(p *webui.Page, u upload, t table, parts []part, until time.Time) ([]verdict, error) {
+	verdicts := make([]verdict, len(parts))
+	calls, ctx := errgroup.WithContext(p.R.Context())
+	calls.SetLimit(sideBySide)
+	begun := 0
+	for i, part := range parts {
+		if s.Now().After(until) {
+			break
+		}
+		calls.Go(func() (err error) {
+			verdicts[i], err = s.dryRun(ctx, p, u, t, part)
+			return err
+		})
+		begun++
+	}
+	return verdicts[:begun], calls.Wait()
 }
 
 // firstMessage shows what the first recipient will get.
@@ -133,8 +177,8 @@ func instant(text string) time.Time {
 	return at
 }
 
-// patience is how long one confirmation works; what is left then goes on with the
-// next. A gateway waits 30 s.
+// patience is how long one review or confirmation works; what is left to send then
+// goes on with the next. A gateway waits 30 s.
 const patience = 15 * time.Second
 
 // confirm sends the campaign: part by part, in their order. To confirm again goes
@@ -156,22 +200,41 @@ func (s *Pages) confirm(p *webui.Page) error {
 	if p.Field("now") == "1" && pl.done > 0 {
 		u.Schedule = ""
 	}
-	if pl.done < len(pl.parts) && p.Field("version") != strconv.Itoa(t.Version) {
-		return p.Redirect(reviewPath + "?upload=" + id) // the template was changed since it was seen
-	}
-	if pl.done < len(pl.parts) {
-		if err := p.Audit("campaign.dispatch", u.Name); err != nil {
+	pl.wrong = pl.table.fit(t.Variables())
+	done := pl.done == len(pl.parts)
+	if !done && p.Field("version") == strconv.Itoa(t.Version) { // else it was changed since it was seen
+		if done, err = s.deliver(p, u, pl); err != nil {
 			return err
 		}
-	}
-	done, err := s.send(p, u, pl)
-	if err != nil {
-		return err
 	}
 	if !done {
 		return p.Redirect(reviewPath + "?upload=" + id)
 	}
 	return p.Redirect(webui.Root + "/campaigns/" + u.CampaignID)
+}
+
+// deliver has the parts that are left accepted, and says so in the audit log where
+// nothing speaks against the next of them. It returns false where some are left.
+func (s *Pages) deliver(p *webui.Page, u upload, pl plan) (bool, error) {
+	if pl.wrong != nil {
+		return false, nil
+	}
+	v, err := s.dryRun(p.R.Context(), p, u, pl.table, pl.parts[pl.done])
+	if err != nil {
+		return false, err
+	}
+	accepted := slices.ContainsFunc(v.Errors, func(e violation) bool { return e.Code == batchUsed })
+	if len(v.Errors) > 0 && !accepted {
+		return false, nil
+	}
+	action := "campaign.dispatch"
+	if u.Schedule != "" {
+		action = "campaign.schedule"
+	}
+	if err := p.Audit(action, u.Name); err != nil {
+		return false, err
+	}
+	return s.send(p, u, pl)
 }
 
 // send has the parts that are left accepted. It returns false where some are left:
@@ -186,7 +249,7 @@ func (s *Pages) send(p *webui.Page, u upload, pl plan) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		_, err = s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, false)
+		_, err = s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, part.lines(), false)
 		problem, refused := errors.AsType[*gateway.Problem](err)
 		switch {
 		case refused && already(problem):
@@ -199,8 +262,11 @@ func (s *Pages) send(p *webui.Page, u upload, pl plan) (bool, error) {
 	return true, nil
 }
 
+// batchUsed is the code of a part that was accepted before.
+const batchUsed = "batch_already_used"
+
 // already tells whether a part was refused because it was accepted before.
 func already(problem *gateway.Problem) bool {
-	const code = "batch_already_used"
-	return problem.Code == code || slices.ContainsFunc(problem.Errors, func(v gateway.Violation) bool { return v.Code == code })
+	return problem.Code == batchUsed ||
+		slices.ContainsFunc(problem.Errors, func(v gateway.Violation) bool { return v.Code == batchUsed })
 }

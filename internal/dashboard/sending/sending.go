@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webui"
@@ -37,9 +38,10 @@ type Blobs interface {
 }
 
 // Dispatcher answers dispatch calls that a person of the tenant makes, as the API
-// would; the error of a refused one is a *gateway.Problem.
+// would; the error of a refused one is a *gateway.Problem. lines are those of the
+// person's file that the messages stand in, or nil.
 type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error)
+	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
 }
 
 // Pages are the pages by which a campaign is sent.
@@ -49,6 +51,7 @@ type Pages struct {
 	Dispatch Dispatcher
 	Random   io.Reader
 	Now      func() time.Time
+	Lead     time.Duration // a schedule is at least this far ahead
 }
 
 //go:embed *.html texts.json
@@ -66,6 +69,7 @@ const reviewPath = Path + "/review"
 func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path, s.begin)
 	ui.AdminView(mux, Path+"/columns", s.columns)
+	ui.Change(mux, Path+"/columns", s.choose)
 	ui.AdminView(mux, Path+"/example", s.example)
 	ui.Change(mux, Path, s.take)
 	ui.AdminView(mux, reviewPath, s.review)
@@ -79,6 +83,7 @@ type form struct {
 	Templates []campaign.Template
 	Template  *campaign.Template // the one that was chosen
 	Notes     []string           // what is wrong
+	Lead      string             // a schedule is at least this far ahead
 }
 
 func (s *Pages) begin(p *webui.Page) error {
@@ -102,9 +107,10 @@ func (s *Pages) renderForm(p *webui.Page, status int, f form) error {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	f.Templates = all
-	if f.TemplateID == "" && len(all) > 0 {
+	if len(all) > 0 && !slices.ContainsFunc(all, func(t campaign.Template) bool { return t.ID == f.TemplateID }) {
 		f.TemplateID = all[0].ID
 	}
+	f.Lead = s.lead(p)
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
 	} else if !errors.Is(err, campaign.ErrNotFound) {
@@ -115,11 +121,39 @@ func (s *Pages) renderForm(p *webui.Page, status int, f form) error {
 
 // template returns a template of the person's tenant.
 func (s *Pages) template(p *webui.Page, id string) (campaign.Template, error) {
+	id, ok := campaign.ParseTemplateID(id)
+	if !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
 	t, err := s.Store.Template(p.R.Context(), id)
 	if err == nil && t.Tenant != p.Session.Tenant {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
 	return t, err
+}
+
+// lead says how far ahead a schedule is at least.
+func (s *Pages) lead(p *webui.Page) string {
+	n, unit := int(s.Lead/time.Second), "seconds"
+	if s.Lead >= time.Minute && s.Lead%time.Minute == 0 {
+		n, unit = int(s.Lead/time.Minute), "minutes"
+	}
+	if n == 1 {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return p.T("sending."+unit, p.Number(n))
+}
+
+// choose shows the form with the template that was chosen, to a browser without
+// scripts.
+func (s *Pages) choose(p *webui.Page) error {
+	return s.renderForm(p, http.StatusOK, entered(p))
+}
+
+func entered(p *webui.Page) form {
+	return form{From: p.Field("from"), upload: upload{
+		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
+	}}
 }
 
 // columns tells which columns the file of a template needs.
@@ -144,26 +178,23 @@ func (s *Pages) example(p *webui.Page) error {
 	}
 	w := csv.NewWriter(p.W)
 	w.Comma, w.UseCRLF = ';', true
+	more := moreColumns(t)
 	return w.WriteAll([][]string{
-		append([]string{"phone", "uid"}, t.Variables()...),
-		append([]string{"11987654321", p.T("sending.example_uid")}, t.Variables()...),
+		append([]string{"phone", "uid"}, more...), append([]string{"11987654321", p.T("sending.example_uid")}, more...),
+	})
+}
+
+// moreColumns are the columns that a template needs beside phone and uid.
+func moreColumns(t campaign.Template) []string {
+	return slices.DeleteFunc(t.Variables(), func(name string) bool {
+		return strings.EqualFold(name, "phone") || strings.EqualFold(name, "uid")
 	})
 }
 
 // take keeps a campaign with its file, and goes on to what is to be said about it.
 func (s *Pages) take(p *webui.Page) error {
-	f := form{From: p.Field("from"), upload: upload{
-		Name: p.Field("name"), TemplateID: strings.ToLower(p.Field("template")), Schedule: p.Field("schedule"), NotAfter: p.Field("notAfter"),
-	}}
-	if err := s.takeFile(p, &f); err != nil {
-		return err
-	}
-	if f.Name == "" {
-		f.Notes = append(f.Notes, p.T("sending.no_name"))
-	}
-	if _, err := s.template(p, f.TemplateID); errors.Is(err, campaign.ErrNotFound) {
-		f.Notes = append(f.Notes, p.T("refusal.template_not_found"))
-	} else if err != nil {
+	f := entered(p)
+	if err := s.check(p, &f); err != nil {
 		return err
 	}
 	if len(f.Notes) > 0 {
@@ -180,12 +211,33 @@ func (s *Pages) take(p *webui.Page) error {
 	return p.Redirect(reviewPath + "?upload=" + id)
 }
 
+// maxName is how many characters the name of a campaign may have.
+const maxName = 1000
+
+// check takes the file and notes what is wrong with the form.
+func (s *Pages) check(p *webui.Page, f *form) error {
+	t, err := s.template(p, f.TemplateID)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		f.Notes = append(f.Notes, p.T("refusal.template_not_found"))
+	case err != nil:
+		return err
+	}
+	switch {
+	case f.Name == "":
+		f.Notes = append(f.Notes, p.T("sending.no_name"))
+	case utf8.RuneCountInString(f.Name) > maxName:
+		f.Notes = append(f.Notes, p.T("sending.long_name", p.Number(maxName)))
+	}
+	return s.takeFile(p, f, t.Variables())
+}
+
 // takeFile takes the file of the form, or else the one of the upload that is being
 // corrected, and notes what is wrong with it.
-func (s *Pages) takeFile(p *webui.Page, f *form) error {
+func (s *Pages) takeFile(p *webui.Page, f *form, variables []string) error {
 	content, header, err := p.R.FormFile("file")
 	switch {
-	case err == nil && header.Size > 0:
+	case err == nil:
 		defer func() { _ = content.Close() }() // it rests in memory
 		if f.file, err = io.ReadAll(content); err != nil {
 			return fmt.Errorf("read an uploaded file: %w", err)
@@ -201,7 +253,11 @@ func (s *Pages) takeFile(p *webui.Page, f *form) error {
 		f.Notes = append(f.Notes, p.T("sending.no_file"))
 		return nil
 	}
-	if _, err := readFile(f.file); err != nil {
+	t, err := readFile(f.file)
+	if err == nil {
+		err = t.fit(variables)
+	}
+	if err != nil {
 		f.From = "" // its file is not kept
 		f.Notes = append(f.Notes, explain(p, err))
 	}
@@ -211,7 +267,11 @@ func (s *Pages) takeFile(p *webui.Page, f *form) error {
 // explain says what is wrong with a file, and what to do.
 func explain(p *webui.Page, err error) string {
 	if wrong, ok := errors.AsType[*fileError](err); ok {
-		return p.T(wrong.key, wrong.args...)
+		text := p.T(wrong.key, wrong.args...)
+		if wrong.also != "" {
+			text += " " + p.T(wrong.also)
+		}
+		return text
 	}
 	return p.T("ui.bad_form")
 }

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type bench struct {
 	*webuitest.Dashboard
 	t        *testing.T
 	store    *dynamo.Store
+	pages    *sending.Pages
 	dispatch *flaky
 	tenant   string
 	template string // needs nome
@@ -58,19 +60,22 @@ func (h *handoffs) HandOff(_ context.Context, b campaign.Batch) error {
 // flaky is dispatching that may fail after some accepted calls.
 type flaky struct {
 	*dispatch.Service
-	left int // calls that succeed; negative for all
+	left    int    // calls that succeed; negative for all
+	judging func() // called before each dry run, where there is one
 }
 
 var errAway = errors.New("the table is away")
 
-func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error) {
+func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
 	if !dryRun {
 		if f.left == 0 {
 			return nil, errAway
 		}
 		f.left--
+	} else if f.judging != nil {
+		f.judging()
 	}
-	return f.Service.Dispatch(ctx, tenant, base, body, dryRun)
+	return f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
 }
 
 func newBench(t *testing.T) *bench {
@@ -85,12 +90,12 @@ func newBench(t *testing.T) *bench {
 	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
-	b.dispatch = &flaky{&dispatch.Service{
+	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20},
 		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
-	}, -1}
-	pages := &sending.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock}
-	b.Dashboard = webuitest.New(t, sending.Area(), pages, clock)
+	}, left: -1}
+	b.pages = &sending.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}
+	b.Dashboard = webuitest.New(t, sending.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, webui.RoleAdmin)
 	return b
 }
@@ -113,6 +118,9 @@ func uuid() string {
 // fields are the fields of the form, by their names.
 type fields map[string]string
 
+// none stands for a form in which no file was chosen.
+const none = "\x00"
+
 // upload sends the form with a file as a person does.
 func (b *bench) upload(who webuitest.Person, file string, change fields) webuitest.Answer {
 	b.t.Helper()
@@ -125,7 +133,11 @@ func (b *bench) upload(who webuitest.Person, file string, change fields) webuite
 			b.t.Fatal(err)
 		}
 	}
-	part, err := w.CreateFormFile("file", "lista.csv")
+	fileName := "lista.csv"
+	if file == none {
+		fileName, file = "", ""
+	}
+	part, err := w.CreateFormFile("file", fileName)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -204,12 +216,20 @@ func TestTheReviewTellsWhatWillBecomeOfEveryLine(t *testing.T) {
 		"4 119 Too many or too few digits", "5 5,51199E+12 Excel has shortened the number", "6 The phone number is empty", "3 5511987654321 2")
 
 	page, _ = b.review("phone;uid;nome\n11987654321;a;\n11987654322;;Bia\n", nil)
-	says(t, page, http.StatusOK, "cannot be sent yet", "2 nome The value of this variable", "3 uid The column uid is empty")
+	for _, untrue := range []string{"Messages to send", "As soon as you confirm", "What will be sent"} {
+		if strings.Contains(page.Text(), untrue) {
+			t.Errorf("the review of what cannot be sent says %q", untrue)
+		}
+	}
+	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
 	if strings.Contains(page.Text(), "Send now") {
 		t.Error("it may be sent all the same")
 	}
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
 		t.Errorf("to confirm it all the same leads to %q, handed on %+v", got.Location, b.handoffs.batches)
+	}
+	if audited := b.Audited(); len(audited) > 0 {
+		t.Errorf("what was not sent is in the audit log: %q", audited)
 	}
 	page, _ = b.review("phone;uid;nome\n119;a;Ana\n", nil)
 	says(t, page, http.StatusOK, "None of the file's numbers is valid")
@@ -223,6 +243,9 @@ func TestACampaignIsScheduled(t *testing.T) {
 	page, _ = b.review(file, fields{"schedule": "2026-11-22T09:00", "notAfter": "2026-11-22T20:00"})
 	says(t, page, http.StatusOK, "22 Nov 2026, 09:00", "22 Nov 2026, 20:00", "Schedule")
 	b.confirm(page)
+	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
 	want := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	if len(b.handoffs.batches) != 1 || !b.handoffs.batches[0].Due.Equal(want) || !b.handoffs.batches[0].Scheduled {
 		t.Errorf("handed on: %+v, want for %v", b.handoffs.batches, want)
@@ -239,19 +262,15 @@ func TestACampaignIsCorrectedWithItsFile(t *testing.T) {
 	id := strings.TrimPrefix(address, "/dashboard/campaigns/new/review?upload=")
 	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
 	says(t, form, http.StatusOK, "lista.csv")
-	page, _ = b.review("", fields{"from": id, "name": "Outra campanha"})
+	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
 	says(t, page, http.StatusOK, "Check: Outra campanha", "Messages to send 2", "Send now")
+	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
 }
 
 func TestWhatWasInterruptedGoesOn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var large strings.Builder
-	large.WriteString("phone,uid,nome\n")
-	for i := range 4001 {
-		fmt.Fprintf(&large, "%d,u%d,N\n", 11970000000+i, i)
-	}
-	page, address := b.review(large.String(), nil)
+	page, address := b.review(numbers(4001), nil)
 	says(t, page, http.StatusOK, "Messages to send 4,001")
 	b.dispatch.left = 2
 	says(t, b.confirm(page), http.StatusInternalServerError)
@@ -294,7 +313,13 @@ func TestWrongInputSaysWhatToDo(t *testing.T) {
 		says   string
 	}{
 		"no name":            {file, fields{"name": " "}, "Give the campaign a name"},
-		"no file":            {"", nil, "Choose the CSV file"},
+		"a long name":        {file, fields{"name": strings.Repeat("é", 1001)}, "it may have 1,000 characters at most"},
+		"no file":            {none, nil, "Choose the CSV file"},
+		"an empty file":      {"", nil, "The file is empty"},
+		"no such template":   {file, fields{"template": strings.Repeat("x", 3000)}, "There is no such template"},
+		"a column missing":   {"phone;uid;Name\n1;a;Ana\n", nil, "The column nome is missing. In its first line, the file has: phone, uid, Name."},
+		"all missing":        {"telefone\n1\n", nil, "The columns phone, uid, nome are missing. In its first line, the file has: telefone. The uid is what"},
+		"too many columns":   {"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n", nil, "more than 100 columns"},
 		"no template":        {file, fields{"template": uuid()}, "There is no such template"},
 		"a foreign template": {file, fields{"template": foreign}, "There is no such template"},
 		"a workbook":         {"PK\x03\x04", nil, "This is an Excel workbook"},
@@ -337,7 +362,14 @@ func TestWhoMaySend(t *testing.T) {
 func TestTheFormTellsTheColumns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone uid nome")
+	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone uid nome", "At least 5 minutes ahead")
+	overlong := "?template=" + strings.Repeat("x", 3000)
+	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone uid nome")
+	says(t, b.admin.Get("/dashboard/campaigns/new/columns"+overlong), http.StatusNotFound)
+	chosen := b.admin.Post("/dashboard/campaigns/new/columns", url.Values{"template": {b.putTemplate(b.tenant, "{{cupom}}")}, "name": {"Meio escrita"}})
+	if says(t, chosen, http.StatusOK, "phone uid cupom"); !strings.Contains(chosen.Body, `value="Meio escrita"`) {
+		t.Error("what was entered is gone")
+	}
 	part := b.admin.Get("/dashboard/campaigns/new/columns?template=" + b.template)
 	if says(t, part, http.StatusOK, "phone uid nome"); strings.Contains(part.Body, "<html") {
 		t.Errorf("the fragment is\n%s", part.Body)
@@ -354,12 +386,7 @@ func TestTheFormTellsTheColumns(t *testing.T) {
 func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	var large strings.Builder
-	large.WriteString("phone,uid,nome\n")
-	for i := range 2001 {
-		fmt.Fprintf(&large, "%d,u%d,N\n", 11970000000+i, i)
-	}
-	page, address := b.review(large.String(), fields{"schedule": "2026-11-21T13:00"})
+	page, address := b.review(numbers(2001), fields{"schedule": "2026-11-21T13:00"})
 	b.dispatch.left = 1
 	says(t, b.confirm(page), http.StatusInternalServerError)
 	b.dispatch.left = -1
@@ -372,14 +399,82 @@ func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
 	}
 }
 
-func BenchmarkReview(b *testing.B) {
+// The clock of the judges runs: a part takes them six seconds.
+func TestAFileThatTakesTooLongIsNotSentUnchecked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(28_001), nil)
+	says(t, page, http.StatusOK, "Messages to send 28,001")
+	var judged atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(judged.Load()) * 6 * time.Second) }
+	b.dispatch.judging = func() { judged.Add(1) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
+	if strings.Contains(page.Text(), "Send now") || judged.Load() > 14 {
+		t.Errorf("%d of 15 parts were judged:\n%s", judged.Load(), page.Text())
+	}
+}
+
+// What was judged whole once goes on, whether or not there is time to judge it again.
+func TestWhatIsHalfSentGoesOnThoughThereIsNoTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(4001), nil)
+	b.dispatch.left = 1
+	says(t, b.confirm(page), http.StatusInternalServerError)
+	b.dispatch.left = -1
+	var asked atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(asked.Add(1)) * 8 * time.Second) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "1 of 3 parts", "Messages to send 2,000", "Go on sending")
+	b.pages.Now = b.UI.Now
+	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 3 {
+		t.Errorf("led to %q, %d batches", got.Location, len(b.handoffs.batches))
+	}
+}
+
+// numbers is a file of n recipients.
+func numbers(n int) string {
 	var file strings.Builder
 	file.WriteString("phone,uid,nome\n")
-	for i := range 100 {
+	for i := range n {
 		fmt.Fprintf(&file, "%d,u%d,N\n", 11970000000+i, i)
 	}
+	return file.String()
+}
+
+func TestWhatIsRefusedAtTheLastMomentIsNotInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, _ := b.review(file, nil)
+	second, address := b.review(file, nil)
+	b.confirm(first)
+	if got := b.confirm(second); got.Location != address {
+		t.Errorf("led to %q", got.Location)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheErrorFileNamesTheLinesOfTheFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "4 11987654321 3")
+	b.confirm(page)
+	if len(b.handoffs.batches) != 1 {
+		t.Fatalf("handed on: %+v", b.handoffs.batches)
+	}
+	rejected, err := b.dispatch.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	if err != nil || !strings.Contains(string(rejected), "\n5,119,c,") {
+		t.Errorf("error file %q (%v), want line 5", rejected, err)
+	}
+}
+
+func BenchmarkReview(b *testing.B) {
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
-	pages := &sending.Pages{Store: memory{}, Blobs: memory{"{\"name\":\"n\",\"templateId\":\"t\"}\n" + file.String()}, Dispatch: memory{}, Now: now}
+	pages := &sending.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, Now: now}
 	who := webuitest.New(b, sending.Area(), pages, now).SignIn("t", webui.RoleAdmin)
 	for b.Loop() {
 		if got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA"); got.Status != http.StatusOK {
@@ -405,6 +500,6 @@ func (m memory) Put(context.Context, string, []byte, string) error { return nil 
 
 func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
 
-func (m memory) Dispatch(context.Context, string, string, []byte, bool) ([]byte, error) {
+func (m memory) Dispatch(context.Context, string, string, []byte, []int, bool) ([]byte, error) {
 	return []byte(`{"accepted":100}`), nil
 }

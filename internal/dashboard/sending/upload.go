@@ -99,10 +99,10 @@ type repeated struct {
 func unique(t table) (rows []row, dropped []repeated) {
 	first := map[uint64]int{}
 	for _, r := range t.rows {
-		number, rejection := phone.Parse([]byte(r.cells[t.phone]))
+		number, rejection := phone.Parse([]byte(r.cell(t.phone)))
 		if rejection == nil {
 			if line, seen := first[uint64(number)]; seen {
-				dropped = append(dropped, repeated{r.line, line, r.cells[t.phone]})
+				dropped = append(dropped, repeated{r.line, line, r.cell(t.phone)})
 				continue
 			}
 			first[uint64(number)] = r.line

@@ -34,9 +34,10 @@ type Keeper interface {
 }
 
 // Dispatcher answers dispatch calls that a person of the tenant makes, as the API
-// would; the error of a refused one is a *gateway.Problem.
+// would; the error of a refused one is a *gateway.Problem. lines are those of the
+// person's file that the messages stand in, or nil.
 type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, dryRun bool) ([]byte, error)
+	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
 }
 
 // Pages are the pages of templates.
@@ -117,7 +118,11 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 
 // own returns the template that the page's path names, where it is the tenant's.
 func (s *Pages) own(p *webui.Page) (campaign.Template, error) {
-	t, err := s.Store.Template(p.R.Context(), p.R.PathValue("id"))
+	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
+	if !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	t, err := s.Store.Template(p.R.Context(), id)
 	if err == nil && t.Tenant != p.Session.Tenant {
 		return campaign.Template{}, campaign.ErrNotFound
 	}

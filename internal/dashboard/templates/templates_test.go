@@ -61,7 +61,7 @@ type calls struct {
 	err    error
 }
 
-func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, dryRun bool) ([]byte, error) {
+func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, dryRun bool) ([]byte, error) {
 	if dryRun {
 		return []byte(c.answer), nil
 	}
@@ -196,7 +196,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		without := url.Values{"csrf": {""}, "name": {"n"}, "text": {"a"}}
 		contains(t, b.admin.Post(to, without), http.StatusForbidden, "did not come from a page of yours")
 	}
-	for _, to := range []string{path, path + "/edit", "/dashboard/templates/nothing"} {
+	for _, to := range []string{path, path + "/edit", "/dashboard/templates/nothing", "/dashboard/templates/" + strings.Repeat("x", 3000)} {
 		contains(t, other.Get(to), http.StatusNotFound)
 	}
 	contains(t, other.Post(path, form), http.StatusNotFound)
@@ -214,7 +214,7 @@ func TestATestIsACampaignOfOneMessage(t *testing.T) {
 	b := newBench(t)
 	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
 	path := b.create(textForm("Pedido", "Olá {{nome}}, {{pedido}}"))
-	got := b.admin.Post(path+"/test", url.Values{"phone": {" 11987654321"}, "var.nome": {"Ana"}})
+	got := b.admin.Post(path+"/test", url.Values{"phone": {" (11) 98765-4321"}, "var.nome": {"Ana"}, "var.pedido": {"7"}})
 
 	var call map[string]any
 	if len(b.calls.bodies) != 1 || json.Unmarshal([]byte(b.calls.bodies[0]), &call) != nil {
@@ -225,8 +225,8 @@ func TestATestIsACampaignOfOneMessage(t *testing.T) {
 	}
 	delete(call, "campaignId")
 	want := map[string]any{
-		"name": "Test: Pedido 21 Nov 2026, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
-		"messages": []any{map[string]any{"phone": "11987654321", "uid": "teste", "vars": map[string]any{"nome": "Ana", "pedido": ""}}},
+		"batch": "Test", "name": "Test: Pedido 21 Nov 2026, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
+		"messages": []any{map[string]any{"phone": "11987654321", "uid": "teste", "vars": map[string]any{"nome": "Ana", "pedido": "7"}}},
 	}
 	if diff := cmp.Diff(want, call); diff != "" {
 		t.Errorf("call (-want +got):\n%s", diff)
@@ -240,6 +240,7 @@ func TestARefusedTestSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(textForm("Pedido", "Olá {{nome}}"))
+	contains(t, b.admin.Post(path+"/test", url.Values{"phone": {"11987654321"}, "var.nome": {" "}}), http.StatusUnprocessableEntity, "Fill in: nome.")
 	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}}
 	b.calls.answer = `{"feedback":{"invalidPhones":[{"code":"wrong_length","reason":"r"}]}}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)

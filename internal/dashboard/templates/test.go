@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -30,11 +33,18 @@ func (f testForm) fields(variables []string) (all []field) {
 	return all
 }
 
+// empty are the variables without a value: as in a file, nobody is greeted without
+// a name.
+func (f testForm) empty(variables []string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
+}
+
 // call is the dispatch call of a test: a campaign of one message.
 type call struct {
 	CampaignID string    `json:"campaignId"`
 	Name       string    `json:"name"`
 	TemplateID string    `json:"templateId"`
+	Batch      string    `json:"batch"`
 	Messages   []message `json:"messages"`
 }
 
@@ -51,6 +61,10 @@ func (s *Pages) test(p *webui.Page) error {
 		return err
 	}
 	f := readTest(p, t)
+	if empty := f.empty(t.Variables()); len(empty) > 0 {
+		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
+		return s.answerTest(p, f, nil)
+	}
 	c, err := s.callOf(p, t, f)
 	if err != nil {
 		return err
@@ -87,9 +101,9 @@ func (s *Pages) callOf(p *webui.Page, t campaign.Template, f testForm) (call, er
 	id, err := s.uuid()
 	now := s.Now()
 	return call{
-		CampaignID: id, TemplateID: t.ID,
+		CampaignID: id, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
-		Messages: []message{{Phone: f.Phone, UID: "teste", Vars: f.Values}},
+		Messages: []message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
 	}, err
 }
 
@@ -107,7 +121,7 @@ func (s *Pages) ask(p *webui.Page, c call, dryRun bool) (note string, err error)
 	if err != nil {
 		return "", fmt.Errorf("write a test's call: %w", err)
 	}
-	answer, err := s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, dryRun)
+	answer, err := s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, nil, dryRun)
 	if problem, ok := errors.AsType[*gateway.Problem](err); ok && problem.Status < http.StatusInternalServerError {
 		return p.Known("refusal."+problem.Code, problem.Detail), nil
 	}
@@ -121,8 +135,8 @@ func (s *Pages) ask(p *webui.Page, c call, dryRun bool) (note string, err error)
 	for _, e := range v.Errors {
 		return p.Known("refusal."+e.Code, e.Detail), nil
 	}
-	for _, phone := range v.Feedback.InvalidPhones {
-		return p.Known("rejection."+phone.Code, phone.Reason), nil
+	for _, r := range v.Feedback.InvalidPhones {
+		return p.Known("rejection."+r.Code, r.Reason), nil
 	}
 	return "", nil
 }
