@@ -120,10 +120,10 @@ func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows m
 // others but the key's are read.
 func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
+	expression, names := projection(attributes)
 	for _, k := range keys {
 		w := wanted[k.table]
-		w.ConsistentRead = aws.Bool(true)
-		w.ProjectionExpression, w.ExpressionAttributeNames = projection(attributes)
+		w.ConsistentRead, w.ProjectionExpression, w.ExpressionAttributeNames = aws.Bool(true), expression, names
 		w.Keys = append(w.Keys, k.key)
 		wanted[k.table] = w
 	}

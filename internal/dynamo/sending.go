@@ -147,9 +147,16 @@ func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attribut
 // query reads all rows of the Campaigns table that a key condition names,
 // consistently and in order.
 func (s *Store) query(ctx context.Context, condition string, values Item) ([]Item, error) {
+	return s.queryFor(ctx, condition, values)
+}
+
+// queryFor is query for some attributes of the rows, besides their keys.
+func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
+	expression, names := projection(attributes)
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
+		ProjectionExpression: expression, ExpressionAttributeNames: names,
 	})
 	var rows []Item
 	for pages.HasMorePages() {

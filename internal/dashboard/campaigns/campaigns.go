@@ -21,6 +21,8 @@ type Store interface {
 	// Standings tells how far campaigns are, 50 at most.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Overview is Campaign without what only reading the messages takes.
+	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Template returns the current version of a template, whoever's it is.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
@@ -71,13 +73,16 @@ func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 	ui.Change(mux, one+"/reschedule", s.reschedule)
 }
 
-// campaign reads the campaign of the person's tenant that the path names.
-func (s *Pages) campaign(p *webui.Page) (campaign.Campaign, error) {
+// campaign reads an overview of the campaign that the path names.
+func (s *Pages) campaign(p *webui.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
+
+// of reads the campaign of the person's tenant that the path names.
+func of(p *webui.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseCampaignID(p.R.PathValue("campaignId"))
 	if !ok {
 		return campaign.Campaign{}, campaign.ErrNotFound
 	}
-	return s.Store.Campaign(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
 }
 
 func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
@@ -180,6 +181,25 @@ func TestACampaignTellsHowFarItCame(t *testing.T) {
 	reader.Language = "pt-BR"
 	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2026 10:04 ") || !strings.Contains(text, "Aceitas 1.000 100% Enviadas 900 90%") {
 		t.Errorf("the page in Portuguese, its chart as a table:\n%s", text)
+	}
+}
+
+func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.running("Natal")
+	want, err := d.store.Campaign(t.Context(), b.ID)
+	d.must(err)
+	got, err := d.store.Overview(t.Context(), b.ID)
+	d.must(err)
+	without := cmp.Options{
+		cmpopts.IgnoreFields(campaign.Batch{}, "Payload", "Offsets", "NextCheck"), cmpopts.IgnoreFields(campaign.Head{}, "Ordinal", "Sequence"),
+	}
+	if diff := cmp.Diff(want, got, without); diff != "" {
+		t.Errorf("overview (-campaign +overview):\n%s", diff)
+	}
+	if got.Batches[0].Payload != "" || got.Batches[0].Offsets != nil {
+		t.Error("the overview reads the contents' places")
 	}
 }
 

@@ -33,7 +33,7 @@ type foundView struct {
 var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped"}
 
 func (s *Pages) messages(p *webui.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.Store.Campaign)
 	if err != nil {
 		return err
 	}

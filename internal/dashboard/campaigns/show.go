@@ -44,14 +44,6 @@ type view struct {
 	AsTable   bool        // the chart is shown as a table
 }
 
-// Columns are the keys of the numbers of a batch.
-func (view) Columns() []string {
-	return []string{"campaigns.step.accepted", "campaigns.step.delivered", "campaigns.step.read", "campaigns.step.lost", "campaigns.rejected"}
-}
-
-// Numbers are those of the columns, without the last one.
-func (b batchView) Numbers() []int { return []int{b.Accepted, b.Delivered, b.Read, b.Lost} }
-
 // sentWith is the version of a template that a batch was sent with; its name is ""
 // where there is none any more.
 type sentWith struct {
