@@ -43,8 +43,15 @@ type plan struct {
 	table    table
 	parts    []part
 	repeated []repeated
-	done     int   // parts that were accepted already
-	wrong    error // the file does not fit the template
+	done     int    // parts that were accepted already
+	misfit   string // why the file does not fit the template, "" where it does
+}
+
+// fit finds the columns of the template in the file.
+func (pl *plan) fit(p *webui.Page, t campaign.Template) {
+	if err := pl.table.fit(t.Variables()); err != nil {
+		pl.misfit = explain(p, err)
+	}
 }
 
 func (s *Pages) plan(p *webui.Page, u upload) (pl plan, err error) {
@@ -89,7 +96,7 @@ func (s *Pages) review(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	pl.wrong = pl.table.fit(t.Variables())
+	pl.fit(p, t)
 	until := s.Now().Add(patience)
 	found, err := s.find(p, u, pl, until)
 	if err != nil {
@@ -115,8 +122,8 @@ const sideBySide = 6
 // after until.
 func (s *Pages) find(p *webui.Page, u upload, pl plan, until time.Time) (findings, error) {
 	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
-	if pl.wrong != nil {
-		f.General = []string{explain(p, pl.wrong)}
+	if pl.misfit != "" {
+		f.General = []string{pl.misfit}
 		return f, nil
 	}
 	left := pl.parts[pl.done:]
@@ -200,7 +207,7 @@ func (s *Pages) confirm(p *webui.Page) error {
 	if p.Field("now") == "1" && pl.done > 0 {
 		u.Schedule = ""
 	}
-	pl.wrong = pl.table.fit(t.Variables())
+	pl.fit(p, t)
 	done := pl.done == len(pl.parts)
 	if !done && p.Field("version") == strconv.Itoa(t.Version) { // else it was changed since it was seen
 		if done, err = s.deliver(p, u, pl); err != nil {
@@ -216,7 +223,7 @@ func (s *Pages) confirm(p *webui.Page) error {
 // deliver has the parts that are left accepted, and says so in the audit log where
 // nothing speaks against the next of them. It returns false where some are left.
 func (s *Pages) deliver(p *webui.Page, u upload, pl plan) (bool, error) {
-	if pl.wrong != nil {
+	if pl.misfit != "" {
 		return false, nil
 	}
 	v, err := s.dryRun(p.R.Context(), p, u, pl.table, pl.parts[pl.done])

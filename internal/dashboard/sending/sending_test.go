@@ -301,6 +301,15 @@ func TestATemplateThatWasChangedIsSeenFirst(t *testing.T) {
 		t.Fatalf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
 	}
 	says(t, b.admin.Get(address), http.StatusOK, "Tchau Ana", "version 2")
+	changed.Text = "{{nome}} {{cupom}}"
+	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "The column cupom is missing", "version 3")
+	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) > 0 {
+		t.Errorf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
+	}
 }
 
 func TestWrongInputSaysWhatToDo(t *testing.T) {
@@ -366,6 +375,9 @@ func TestTheFormTellsTheColumns(t *testing.T) {
 	overlong := "?template=" + strings.Repeat("x", 3000)
 	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone uid nome")
 	says(t, b.admin.Get("/dashboard/campaigns/new/columns"+overlong), http.StatusNotFound)
+	if body := b.admin.Get("/dashboard/campaigns/new").Body; strings.Index(body, ">Check<") > strings.Index(body, `formaction="`) {
+		t.Error("the button that checks is not the first, which the enter key presses")
+	}
 	chosen := b.admin.Post("/dashboard/campaigns/new/columns", url.Values{"template": {b.putTemplate(b.tenant, "{{cupom}}")}, "name": {"Meio escrita"}})
 	if says(t, chosen, http.StatusOK, "phone uid cupom"); !strings.Contains(chosen.Body, `value="Meio escrita"`) {
 		t.Error("what was entered is gone")
