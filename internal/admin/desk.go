@@ -86,6 +86,7 @@ type endpointStore interface {
 
 type noticeStore interface {
 	DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
+	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
 	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)

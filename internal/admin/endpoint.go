@@ -174,7 +174,7 @@ func (d *Desk) checkAddress(address string) error {
 		return input("url_user", "the url holds a user name or password: leave them out, webhooks are signed instead")
 	case u.Fragment != "":
 		return input("url_fragment", "the url has a #fragment, which is never sent: leave it out")
-	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https"):
+	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https") && netguard.LoopbackHost(u.Hostname()):
 		return nil
 	case u.Scheme != "https":
 		return input("url_not_https", "the url does not begin with https://: webhooks carry phone numbers and are sent encrypted only")

@@ -99,10 +99,18 @@ func TestLocalEndpoints(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.LocalWebhooks = true
-	if _, err := b.CreateEndpoint(t.Context(), b.tenant, "http://127.0.0.1:3002/hook", nil); err != nil {
-		t.Error(err)
+	for _, address := range []string{"http://127.0.0.1:3002/hook", "https://localhost/", "http://[::1]:3002/", "https://example.com"} {
+		if _, err := b.CreateEndpoint(t.Context(), b.tenant, address, nil); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
-	_, err := b.CreateEndpoint(t.Context(), b.tenant, "ftp://127.0.0.1/", nil)
+	for _, address := range []string{"https://192.168.0.1", "https://10.0.0.1/", "https://169.254.169.254/", "https://127.0.0.1.internal/", "https://printer/"} {
+		_, err := b.CreateEndpoint(t.Context(), b.tenant, address, nil)
+		refused(t, err, "public")
+	}
+	_, err := b.CreateEndpoint(t.Context(), b.tenant, "http://example.com/", nil)
+	refused(t, err, "https://")
+	_, err = b.CreateEndpoint(t.Context(), b.tenant, "ftp://127.0.0.1/", nil)
 	refused(t, err, "https://")
 }
 
@@ -237,8 +245,8 @@ func TestResendOne(t *testing.T) {
 	}
 	again := func() campaign.Notice {
 		t.Helper()
-		if err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil {
-			t.Fatal(err)
+		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
+			t.Fatal(waiting, err)
 		}
 		n, err := b.store.Notice(ctx, reply)
 		if err != nil {
@@ -261,13 +269,14 @@ func TestResendOne(t *testing.T) {
 			t.Errorf("after %+v (-want +got):\n%s", step.was, diff)
 		}
 	}
-	if err := b.ResendOne(ctx, b.tenant, made.ID, "msg_b", now); !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_b", now); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("what never failed: %v, want not found", err)
 	}
 	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now), "switched off")
+	_, err = b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now)
+	refused(t, err, "switched off")
 }
 
 func TestATenantHasSoManyEndpoints(t *testing.T) {
@@ -298,4 +307,45 @@ func TestChangeKinds(t *testing.T) {
 	}
 	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "no kind")
 	refused(t, b.ChangeKinds(ctx, randomID(), made.ID, nil), "no endpoint")
+}
+
+// While an endpoint keeps failing nothing is posted to it but probes: what is
+// resent waits for one, which comes soon.
+func TestResendWhatAFailingEndpointIsOwed(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
+	for i, n := range []campaign.Notice{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
+		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
+		f.Task = n.Task()
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.store.RecordFailure(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	opened := campaign.Circuit{Tenant: b.tenant, EndpointID: made.ID, Since: now.Add(-time.Hour), Probes: 7, Next: now.Add(2 * time.Hour)}
+	if ok, err := b.store.SaveCircuit(ctx, opened); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
+	if diff := cmp.Diff(campaign.Resent{Waiting: 3}, sent); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	want := opened
+	want.Next, want.Version = now, 2
+	if c, err := b.store.Circuit(ctx, b.tenant, made.ID); !cmp.Equal(want, c) || err != nil {
+		t.Errorf("the circuit is %+v, %v", c, err)
+	}
+	if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); !waiting || err != nil {
+		t.Errorf("one waits: %v, %v", waiting, err)
+	}
+	if c, err := b.store.Circuit(ctx, b.tenant, made.ID); c.Version != 2 || err != nil {
+		t.Errorf("a probe that is due was written again: %+v, %v", c, err)
+	}
 }

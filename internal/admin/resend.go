@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -46,8 +47,23 @@ func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Tim
 }
 
 // ResendFailed is ResendDead also for webhooks that failed at since or later and
-// wait for their next attempt: it comes at once.
-func (d *Desk) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+// wait for their next attempt: it comes at once. An endpoint that keeps failing is
+// probed soon, and all that waits for it is counted, up to most and what was put
+// back.
+func (d *Desk) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
+	n, err := d.resendFailed(ctx, tenant, id, since, most)
+	if err != nil {
+		return campaign.Resent{Notices: n}, err
+	}
+	failing, err := d.ProbeSoon(ctx, tenant, id)
+	if err != nil || !failing {
+		return campaign.Resent{Notices: n}, err
+	}
+	parked, err := d.Store.ParkedNotices(ctx, tenant, id, most)
+	return campaign.Resent{Waiting: n + len(parked)}, err
+}
+
+func (d *Desk) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
 	total, err := d.ResendDead(ctx, tenant, id, since, most)
 	if err != nil {
 		return total, err
@@ -78,8 +94,35 @@ func (d *Desk) ResendFailed(ctx context.Context, tenant, id string, since time.T
 
 // ResendOne lets a webhook that failed at an instant be posted again, within a
 // minute or two, also where it was taken since. What failed of the same notice goes
-// with it.
-func (d *Desk) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
+// with it. Where the endpoint keeps failing it is probed soon, and the webhook waits
+// until it answers.
+func (d *Desk) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
+	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
+		return false, err
+	}
+	return d.ProbeSoon(ctx, tenant, id)
+}
+
+// ProbeSoon lets an endpoint that keeps failing be probed within a minute or two,
+// and tells whether it is such a one. All that is owed to it waits until it answers.
+func (d *Desk) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
+	for range maxRaces {
+		c, err := d.Store.Circuit(ctx, tenant, id)
+		if err != nil || !c.Open() {
+			return false, err
+		}
+		if !c.Next.After(d.Now()) {
+			return true, nil
+		}
+		c.Next = d.Now()
+		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
+			return true, err
+		}
+	}
+	return false, fmt.Errorf("probe endpoint %s: %w", id, campaign.ErrLostRace)
+}
+
+func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return err
 	}

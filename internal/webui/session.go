@@ -33,12 +33,13 @@ type Session struct {
 	Expires time.Time
 }
 
-// SessionLife is how long a session lasts from the sign-in on.
-const SessionLife = 8 * time.Hour
+// SessionLife is how long a session lasts, and how long somebody goes on who may
+// not any more: a session that is over is renewed with what they may by then.
+const SessionLife = time.Hour
 
 const (
-	// sessionType is the typ of a session's JWT, so that it is never taken for an
-	// access token, which the same key signs.
+	// sessionType is the typ of a session's JWT, so that it is never taken for
+	// another token.
 	sessionType = "session+jwt"
 	// maxSession is more than any session has in bytes; longer ones are not decoded.
 	maxSession = 4 << 10

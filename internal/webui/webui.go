@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -126,13 +127,42 @@ func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 }
 
 // signIn sends a person without a session to the sign-in, and back afterwards to
-// where they were going, if that was a page.
+// the page where they are going or are. What they have sent is not carried over:
+// they are told.
 func (ui *UI) signIn(p *Page) error {
-	to := SignInPath
-	if p.R.Method == http.MethodGet && !p.Partial() {
-		to += "?to=" + template.URLQueryEscaper(p.R.URL.RequestURI())
+	sent := p.R.Method != http.MethodGet && p.R.Method != http.MethodHead
+	switch {
+	case sent && p.Partial(): // the form stays on the screen
+		p.W.Header().Set("HX-Retarget", "#over")
+		p.W.Header().Set("HX-Reswap", "innerHTML")
+		return p.Fragment("session_over.html", SignInPath)
+	case sent:
+		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(referer(p.R)))
+	case p.Partial():
+		return p.Redirect(signInTo(pathOf(p.R.Header.Get("HX-Current-URL"))))
 	}
-	return p.Redirect(to)
+	return p.Redirect(signInTo(p.R.URL.RequestURI()))
+}
+
+// signInTo is where a sign-in begins that leads to a page.
+func signInTo(page string) string {
+	if page == "" {
+		return SignInPath
+	}
+	return SignInPath + "?to=" + template.URLQueryEscaper(page)
+}
+
+// referer returns the page from which a form was sent, "" where that is not told.
+func referer(r *http.Request) string { return pathOf(r.Referer()) }
+
+// pathOf returns the path and query of an address; a sign-in leads within the
+// dashboard alone, whoever it was that gave the address.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return ""
+	}
+	return u.RequestURI()
 }
 
 // SignInPath begins a sign-in.
@@ -172,10 +202,14 @@ func (ui *UI) tongueOf(r *http.Request) *tongue {
 // permit tells whether the person may ask for this, and whether it was their own
 // page that did.
 func (p *Page) permit(least Role) error {
+	reads := p.R.Method == http.MethodGet || p.R.Method == http.MethodHead
 	if p.Session.Role != RoleAdmin && (least == RoleAdmin || p.Session.Role != RoleViewer) {
+		if reads && p.Session.Role == RoleViewer {
+			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
+		}
 		return &Refusal{Status: http.StatusForbidden, Key: "ui.forbidden"}
 	}
-	if p.R.Method == http.MethodGet || p.R.Method == http.MethodHead {
+	if reads {
 		return nil
 	}
 	return p.FromOwnPage()
@@ -227,6 +261,9 @@ type Refusal struct {
 	Status int
 	Key    string
 	Args   []any
+	// To is the page from which the person can go on, "" for the first one, and ToKey
+	// is the key of what the link to it says.
+	To, ToKey string
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%d %s", r.Status, r.Key) }
@@ -241,7 +278,7 @@ func (p *Page) refuse(err error) error {
 	switch {
 	case errors.As(err, &refusal):
 	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
-		refusal = &Refusal{problem.Status, "ui.problem", []any{problem.Detail}}
+		refusal = &Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}
 	case errors.Is(err, campaign.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Key: "ui.not_found"}
 	default:

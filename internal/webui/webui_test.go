@@ -85,9 +85,9 @@ func TestAPageIsInTheReadersLanguageAndFormat(t *testing.T) {
 		name, accept, cookie string
 		want                 []string
 	}{
-		{"Portuguese is for those who ask for neither", "fr-FR,de;q=0.5", "", []string{"<html lang=\"pt-BR\">", "Olá, Ana!", "1.234.567 33,3%  04/05/2026 17:00"}},
+		{"Portuguese is for those who ask for neither", "fr-FR,de;q=0.5", "", []string{"<html lang=\"pt-BR\">", "Olá, Ana!", "1.234.567 33,3%  04/05/2026 10:00"}},
 		{"Portuguese of Portugal", "pt-PT", "", []string{"Olá, Ana!"}},
-		{"English", "en-GB,en;q=0.9,pt;q=0.1", "", []string{"<html lang=\"en\">", "Hello, Ana!", "1,234,567 33.3%  4 May 2026, 17:00"}},
+		{"English", "en-GB,en;q=0.9,pt;q=0.1", "", []string{"<html lang=\"en\">", "Hello, Ana!", "1,234,567 33.3%  4 May 2026, 10:00"}},
 		{"a choice comes first", "pt-BR", "en", []string{"Hello, Ana!"}},
 		{"a choice of what there is not", "pt-BR", "xx", []string{"Olá, Ana!"}},
 		{"a broken header", "\x00;;;", "", []string{"Olá, Ana!"}},
@@ -203,8 +203,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}{
 		{"a page", "GET", "/dashboard/notes", 200, 200, 303},
 		{"a page for admins", "GET", "/dashboard/notes/secret", 200, 403, 303},
-		{"a change", "POST", "/dashboard/notes", 303, 403, 303},
-		{"a change of one's own", "POST", "/dashboard/notes/own", 303, 303, 303},
+		{"a change", "POST", "/dashboard/notes", 303, 403, 401},
+		{"a change of one's own", "POST", "/dashboard/notes/own", 303, 303, 401},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -227,6 +227,17 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
+func TestViewersAreToldWhoMayDoThat(t *testing.T) {
+	t.Parallel()
+	viewer := newSite(t).SignIn("acme", webui.RoleViewer)
+	if got := viewer.Get("/dashboard/notes/secret"); !strings.Contains(got.Text(), "Only admins see this page") {
+		t.Errorf("a page for admins: %s", got.Text())
+	}
+	if got := viewer.Post("/dashboard/notes", nil); !strings.Contains(got.Text(), "may read but not change this") {
+		t.Errorf("a change: %s", got.Text())
+	}
+}
+
 func TestWithoutASessionOneSignsInAndComesBack(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
@@ -234,13 +245,27 @@ func TestWithoutASessionOneSignsInAndComesBack(t *testing.T) {
 	if to := nobody.Get("/dashboard/notes?name=a&b=c").Location; to != "/dashboard/sign-in?to=%2Fdashboard%2Fnotes%3Fname%3Da%26b%3Dc" {
 		t.Errorf("a page leads to %q", to)
 	}
-	if to := nobody.Post("/dashboard/notes", nil).Location; to != "/dashboard/sign-in" {
-		t.Errorf("a change leads to %q", to)
+	if over := nobody.Post("/dashboard/notes", nil); over.Status != http.StatusUnauthorized || over.Location != "" ||
+		!strings.Contains(over.Text(), "what you have just sent was not saved") {
+		t.Errorf("a change answers %d, to %q: %s", over.Status, over.Location, over.Text())
+	}
+	nobody.Header.Set("Referer", webuitest.Base+"/dashboard/notes/new?a=b")
+	if over := nobody.Post("/dashboard/notes", nil); !strings.Contains(over.Body, `href="/dashboard/sign-in?to=%2Fdashboard%2Fnotes%2Fnew%3Fa%3Db"`) {
+		t.Errorf("after a change one does not come back: %s", over.Body)
 	}
 	nobody.Header.Set("HX-Request", "true")
 	got := nobody.Get("/dashboard/notes/part")
 	if to := got.Header.Get("HX-Redirect"); to != "/dashboard/sign-in" || got.Status != http.StatusNoContent {
 		t.Errorf("a part of a page answers %d and leads to %q", got.Status, to)
+	}
+	nobody.Header.Set("HX-Current-URL", webuitest.Base+"/dashboard/notes?a=b")
+	if to := nobody.Get("/dashboard/notes/part").Header.Get("HX-Redirect"); to != "/dashboard/sign-in?to=%2Fdashboard%2Fnotes%3Fa%3Db" {
+		t.Errorf("a part of a page that is known leads to %q", to)
+	}
+	sent := nobody.Post("/dashboard/notes", nil)
+	if sent.Header.Get("HX-Retarget") != "#over" || sent.Status != http.StatusOK || strings.Contains(sent.Body, "<html") ||
+		!strings.Contains(sent.Text(), "Your session is over") {
+		t.Errorf("a form within a page answers %d: %s", sent.Status, sent.Body)
 	}
 }
 

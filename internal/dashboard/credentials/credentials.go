@@ -166,7 +166,7 @@ func (s *Pages) create(p *webui.Page) error {
 	if wrong, ok := errors.AsType[*campaign.InputError](s.Desk.CheckCredential(name)); ok {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
 	}
-	if err := s.Once.Use(p, "credentials.form_used"); err != nil {
+	if err := s.useForm(p); err != nil {
 		return err
 	}
 	if err := p.Audit("credential.create", name); err != nil {
@@ -209,7 +209,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if !ok {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
 	}
-	if err := s.Once.Use(p, "credentials.form_used"); err != nil {
+	if err := s.useForm(p); err != nil {
 		return err
 	}
 	if err := p.Audit("credential.rotate", subject(c)); err != nil {
@@ -253,4 +253,14 @@ func (s *Pages) revoke(p *webui.Page) error {
 		}
 	}
 	return p.Redirect(Path + "?done=revoked")
+}
+
+// useForm uses up the form that was sent. Whoever sends it again, as a reload of the
+// page with the secret does, is led to the list.
+func (s *Pages) useForm(p *webui.Page) error {
+	err := s.Once.Use(p, "credentials.form_used")
+	if used, ok := errors.AsType[*webui.Refusal](err); ok {
+		used.To, used.ToKey = Path, "credentials.all"
+	}
+	return err
 }

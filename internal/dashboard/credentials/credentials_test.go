@@ -108,6 +108,12 @@ func TestAReloadMakesNoSecondCredential(t *testing.T) {
 	o := newOffice(t)
 	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}}
 	first, again := o.admin.Post(credentials.Path, form), o.admin.Post(credentials.Path, form)
+	if !strings.Contains(again.Body, `<a class="button second" href="/dashboard/settings/credentials">Show the credentials</a>`) {
+		t.Errorf("a reload does not lead on: %s", again.Text())
+	}
+	if !strings.Contains(first.Body, "<span data-scripted hidden><button") {
+		t.Error("what copies is shown without a script too")
+	}
 	if secret(first) == "" || again.Status != http.StatusConflict || secret(again) != "" {
 		t.Errorf("answers %d and %d", first.Status, again.Status)
 	}

@@ -99,35 +99,65 @@ func (p person) role() webui.Role {
 	return ""
 }
 
+// hasPlace tells whether the person is of a tenant and may do something there.
+func (p person) hasPlace() bool { return p.Tenant != "" && p.Email != "" && p.role() != "" }
+
 // errRefused says that a code or its token is not good.
 var errRefused = errors.New("the sign-in was refused")
 
-// redeem takes the code with which the provider has sent a person back. The error
-// wraps errRefused where it is not the code of this attempt.
-func (p *Provider) redeem(ctx context.Context, base, code string, a attempt) (person, error) {
+// redeem takes the code with which the provider has sent a person back; the renewal
+// is for renew, "" where the provider gives none. The error wraps errRefused where
+// it is not the code of this attempt.
+func (p *Provider) redeem(ctx context.Context, base, code string, a attempt) (who person, renewal string, err error) {
+	known, err := p.discover(ctx)
+	if err != nil {
+		return person{}, "", err
+	}
+	ctx = oidc.ClientContext(ctx, p.Client)
+	token, err := p.config(known, base).Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		return person{}, "", refusedBy("redeem a code", err)
+	}
+	who, nonce, err := p.verify(ctx, known, token)
+	if err == nil && nonce != a.Nonce {
+		err = fmt.Errorf("verify an id token: %w: it is of another attempt", errRefused)
+	}
+	return who, token.RefreshToken, err
+}
+
+// renew returns a person who has signed in before as they are now. The error wraps
+// errRefused where they may not any more, or it was too long ago.
+func (p *Provider) renew(ctx context.Context, base, renewal string) (person, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
 		return person{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.Client)
-	token, err := p.config(known, base).Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
-	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < http.StatusInternalServerError {
-		return person{}, fmt.Errorf("redeem a code: %w: %s", errRefused, said.ErrorCode)
-	}
+	token, err := p.config(known, base).TokenSource(ctx, &oauth2.Token{RefreshToken: renewal}).Token()
 	if err != nil {
-		return person{}, fmt.Errorf("redeem a code: %w", err)
+		return person{}, refusedBy("renew a session", err)
 	}
+	who, _, err := p.verify(ctx, known, token)
+	return who, err
+}
+
+// refusedBy wraps errRefused where the provider itself has said no.
+func refusedBy(doing string, err error) error {
+	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < http.StatusInternalServerError {
+		return fmt.Errorf("%s: %w: %s", doing, errRefused, said.ErrorCode)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// verify returns whom an id token is of, and the nonce of their sign-in.
+func (p *Provider) verify(ctx context.Context, known *endpoints, token *oauth2.Token) (who person, nonce string, err error) {
 	raw, _ := token.Extra("id_token").(string)
 	verified, err := known.provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return person{}, fmt.Errorf("verify an id token: %w: %w", errRefused, err)
+		return person{}, "", fmt.Errorf("verify an id token: %w: %w", errRefused, err)
 	}
-	if verified.Nonce != a.Nonce {
-		return person{}, fmt.Errorf("verify an id token: %w: it is of another attempt", errRefused)
-	}
-	var who person
 	if err := verified.Claims(&who); err != nil {
-		return person{}, fmt.Errorf("read an id token: %w: %w", errRefused, err)
+		return person{}, "", fmt.Errorf("read an id token: %w: %w", errRefused, err)
 	}
-	return who, nil
+	return who, verified.Nonce, nil
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -64,8 +65,16 @@ type attempt struct {
 // attemptLife is how long a person may take to sign in.
 const attemptLife = 15 * time.Minute
 
-// begin sends a person to the sign-in page.
+// begin lets a person in again who has signed in some hours ago at most, and sends
+// all others to the sign-in page.
 func (s *Pages) begin(p *webui.Page) error {
+	renewed, err := s.renew(p)
+	if err != nil {
+		return err
+	}
+	if renewed {
+		return p.Redirect(webui.LocalPath(p.Query("to")))
+	}
 	state, err := s.random()
 	if err != nil {
 		return err
@@ -83,21 +92,62 @@ func (s *Pages) begin(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
+	s.makeRoom(p)
 	http.SetCookie(p.W, kept)
 	return p.Redirect(to)
 }
 
+// renew begins another session of a person who has signed in before, as they are
+// now, and tells whether it did.
+func (s *Pages) renew(p *webui.Page) (bool, error) {
+	kept, err := p.R.Cookie(s.name(renewalCookie))
+	if err != nil || kept.Value == "" {
+		return false, nil
+	}
+	who, err := s.Provider.renew(p.R.Context(), p.Base, kept.Value)
+	if errors.Is(err, errRefused) || err == nil && !who.hasPlace() {
+		http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, s.welcome(p, who)
+}
+
+// maxAttempts is how many sign-ins that are not finished a browser keeps: a
+// request has room for some kilobytes of cookies.
+const maxAttempts = 4
+
+// makeRoom gives up the attempts that the browser keeps where they are many.
+func (s *Pages) makeRoom(p *webui.Page) {
+	var names []string
+	for _, c := range p.R.Cookies() {
+		if name, ok := strings.CutPrefix(c.Name, s.name("")); ok && strings.HasPrefix(name, attemptCookie) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < maxAttempts {
+		return
+	}
+	for _, name := range names {
+		http.SetCookie(p.W, s.cookie(name, "", -1))
+	}
+}
+
 // finish takes the person whom the sign-in page has sent back.
 func (s *Pages) finish(p *webui.Page) error {
-	a, ok := s.kept(p.R)
-	http.SetCookie(p.W, s.cookie("", -1)) // it serves once
+	a, ok := s.kept(p.R, p.Query("state"))
+	if ok {
+		http.SetCookie(p.W, s.cookie(attemptName(a.State), "", -1)) // it serves once
+	}
 	if !ok || subtle.ConstantTimeCompare([]byte(a.State), []byte(p.Query("state"))) != 1 {
 		return &webui.Refusal{Status: http.StatusBadRequest, Key: "signin.other_attempt"}
 	}
 	if p.Query("error") != "" || p.Query("code") == "" {
 		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
-	who, err := s.Provider.redeem(p.R.Context(), p.Base, p.Query("code"), a)
+	who, renewal, err := s.Provider.redeem(p.R.Context(), p.Base, p.Query("code"), a)
 	if errors.Is(err, errRefused) {
 		slog.WarnContext(p.R.Context(), "a sign-in was refused", "reason", err.Error())
 		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
@@ -105,11 +155,14 @@ func (s *Pages) finish(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	if who.Tenant == "" || who.Email == "" || who.role() == "" {
+	if !who.hasPlace() {
 		return p.RenderStatus(http.StatusForbidden, "signin.no_place", "signin_no_place.html", nil)
 	}
 	if err := s.welcome(p, who); err != nil {
 		return err
+	}
+	if renewal != "" && len(renewal) <= longestRenewal {
+		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(renewalLife.Seconds())))
 	}
 	return p.Redirect(a.To)
 }
@@ -143,6 +196,7 @@ func (s *Pages) signOut(p *webui.Page) error {
 		return err
 	}
 	http.SetCookie(p.W, s.Sessions.End())
+	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 	return p.Redirect(to)
 }
 
@@ -167,12 +221,12 @@ func (s *Pages) keep(a attempt) (*http.Cookie, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep a sign-in: %w", err)
 	}
-	return s.cookie(base64.RawURLEncoding.EncodeToString(text), int(attemptLife.Seconds())), nil
+	return s.cookie(attemptName(a.State), base64.RawURLEncoding.EncodeToString(text), int(attemptLife.Seconds())), nil
 }
 
-// kept returns the attempt that the browser keeps.
-func (s *Pages) kept(r *http.Request) (a attempt, ok bool) {
-	cookie, err := r.Cookie(s.cookieName())
+// kept returns the attempt of a state that the browser keeps.
+func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
+	cookie, err := r.Cookie(s.name(attemptName(state)))
 	if err != nil {
 		return a, false
 	}
@@ -184,17 +238,31 @@ func (s *Pages) kept(r *http.Request) (a attempt, ok bool) {
 	return a, true
 }
 
-// cookieName has the prefix that makes browsers insist on HTTPS and this host alone.
-func (s *Pages) cookieName() string {
-	if s.Sessions.Secure {
-		return "__Host-sign-in"
-	}
-	return "sign-in"
+// The cookies besides the session's. The pool decides how long a renewal is good.
+const (
+	attemptCookie  = "sign-in-"
+	renewalCookie  = "renewal"
+	renewalLife    = 8 * time.Hour
+	longestRenewal = 3800 // bytes; browsers keep 4,096 with the name and all
+)
+
+// attemptName is the name of an attempt's cookie: each tab that signs in has one.
+func attemptName(state string) string {
+	const enough = 16
+	return attemptCookie + state[:min(enough, len(state))]
 }
 
-func (s *Pages) cookie(value string, maxAge int) *http.Cookie {
+// name has the prefix that makes browsers insist on HTTPS and this host alone.
+func (s *Pages) name(cookie string) string {
+	if s.Sessions.Secure {
+		return "__Host-" + cookie
+	}
+	return cookie
+}
+
+func (s *Pages) cookie(name, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
-		Name: s.cookieName(), Value: value, Path: "/", MaxAge: maxAge,
+		Name: s.name(name), Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, Secure: s.Sessions.Secure, SameSite: http.SameSiteLaxMode, // the provider's page leads back
 	}
 }

@@ -36,6 +36,8 @@ type provider struct {
 	grants map[string]url.Values
 	status int // of the token endpoint, 0 for what is right
 	asked  int // how often for its endpoints
+
+	removed bool // nobody's session is renewed
 }
 
 func newProvider(t *testing.T) *provider {
@@ -109,6 +111,10 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		answer(w, p.status, map[string]string{"error": "server_error"})
 		return
 	}
+	if r.PostFormValue("grant_type") == "refresh_token" {
+		p.refresh(w, r)
+		return
+	}
 	sent, ok := p.grants[r.PostFormValue("code")]
 	delete(p.grants, r.PostFormValue("code"))
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
@@ -121,6 +127,19 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 		"iss": p.URL, "aud": clientID, "sub": "1", "nonce": sent.Get("nonce"),
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}
+	maps.Copy(claims, p.claims)
+	answer(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(claims), "refresh_token": renewal})
+}
+
+// renewal is what renews the sessions of whoever has signed in.
+const renewal = "opaque.renewal-of_ana"
+
+func (p *provider) refresh(w http.ResponseWriter, r *http.Request) {
+	if r.PostFormValue("refresh_token") != renewal || r.PostFormValue("client_id") != clientID || p.removed {
+		answer(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
+		return
+	}
+	claims := map[string]any{"iss": p.URL, "aud": clientID, "sub": "1", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
 	maps.Copy(claims, p.claims)
 	answer(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(claims)})
 }
@@ -160,7 +179,11 @@ func newBench(t *testing.T) bench {
 func begin(t *testing.T, p *webuitest.Person, to string) string {
 	t.Helper()
 	got := p.Get("/dashboard/sign-in?to=" + url.QueryEscape(to))
-	cookie := got.Cookie("__Host-sign-in")
+	u, err := url.Parse(got.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie := got.Cookie(attemptCookie(u.Query().Get("state")))
 	if got.Status != http.StatusSeeOther || cookie == nil {
 		t.Fatalf("a sign-in began with %d and the cookies %q", got.Status, got.Header["Set-Cookie"])
 	}
@@ -169,6 +192,11 @@ func begin(t *testing.T, p *webuitest.Person, to string) string {
 	}
 	p.Cookies = []*http.Cookie{cookie}
 	return got.Location
+}
+
+// attemptCookie is the name of the cookie of a sign-in.
+func attemptCookie(state string) string {
+	return "__Host-sign-in-" + (state + strings.Repeat("-", 16))[:16]
 }
 
 // back is where the sign-in page sends a person.
@@ -200,7 +228,7 @@ func TestSigningIn(t *testing.T) {
 	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/templates?q=a%26b" {
 		t.Fatalf("answered %d, to %q: %s", got.Status, got.Location, got.Body)
 	}
-	if spent := got.Cookie("__Host-sign-in"); spent == nil || spent.MaxAge >= 0 {
+	if spent := got.Cookie(attemptCookie(sent.Get("state"))); spent == nil || spent.MaxAge >= 0 {
 		t.Error("the sign-in's cookie is left over")
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
@@ -252,7 +280,8 @@ func TestASignInOfAnotherBrowserIsRefused(t *testing.T) {
 	refused(t, ana.Get(stolen), http.StatusBadRequest, text)
 	refused(t, ana.Get(back(code, "")), http.StatusBadRequest, text)
 	for _, value := range []string{"", "%%%", "e30", base64.RawURLEncoding.EncodeToString([]byte(`{"state":""}`))} {
-		ana.Cookies = []*http.Cookie{{Name: "__Host-sign-in", Value: value}}
+		ana.Cookies = []*http.Cookie{{Name: attemptCookie(sent.Get("state")), Value: value}, {Name: "__Host-sign-in-", Value: value}}
+		refused(t, ana.Get(stolen), http.StatusBadRequest, text)
 		refused(t, ana.Get(back(code, "")), http.StatusBadRequest, text)
 	}
 }
@@ -405,5 +434,105 @@ func TestRandomnessRunsOut(t *testing.T) {
 	site := webuitest.Serve(t, ui, signin.Area(), pages)
 	if got := site.Nobody().Get("/dashboard/sign-in"); got.Status != http.StatusInternalServerError {
 		t.Errorf("answered %d", got.Status)
+	}
+}
+
+func TestTwoTabsSignInAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ana := b.Nobody()
+	first := begin(t, &ana, "/dashboard/templates")
+	kept := ana.Cookies
+	second := begin(t, &ana, "/dashboard/campaigns")
+	ana.Cookies = append(kept, ana.Cookies...)
+	for to, page := range map[string]string{first: "/dashboard/templates", second: "/dashboard/campaigns"} {
+		code, sent := b.provider.grant(to)
+		got := ana.Get(back(code, sent.Get("state")))
+		if got.Status != http.StatusSeeOther || got.Location != page {
+			t.Errorf("the tab of %s: %d, to %q", page, got.Status, got.Location)
+		}
+		for _, c := range (&http.Response{Header: got.Header}).Cookies() {
+			if strings.Contains(c.Name, "sign-in") && c.Name != attemptCookie(sent.Get("state")) {
+				t.Errorf("the tab of %s changes the cookie %s of another", page, c.Name)
+			}
+		}
+	}
+}
+
+func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ana := b.Nobody()
+	kept := map[string]*http.Cookie{}
+	for range 20 {
+		got := ana.Get("/dashboard/sign-in?to=/dashboard/" + strings.Repeat("a", 900))
+		for _, c := range (&http.Response{Header: got.Header}).Cookies() {
+			if kept[c.Name] = c; c.MaxAge < 0 {
+				delete(kept, c.Name)
+			}
+		}
+		ana.Cookies = nil
+		for _, c := range kept {
+			ana.Cookies = append(ana.Cookies, c)
+		}
+		if len(kept) == 0 || len(kept) > 4 {
+			t.Fatalf("the browser keeps %d of them", len(kept))
+		}
+	}
+}
+
+// signedIn returns somebody whose session is over, with what the browser keeps.
+func signedIn(t *testing.T, b bench) webuitest.Person {
+	t.Helper()
+	ana := b.Nobody()
+	code, sent := b.provider.grant(begin(t, &ana, ""))
+	kept := ana.Get(back(code, sent.Get("state"))).Cookie("__Host-renewal")
+	if kept == nil || !kept.HttpOnly || !kept.Secure || kept.SameSite != http.SameSiteLaxMode || kept.MaxAge != 8*3600 {
+		t.Fatalf("the cookie of renewals is %v", kept)
+	}
+	ana.Cookies = []*http.Cookie{kept}
+	return ana
+}
+
+func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ana := signedIn(t, b)
+	b.provider.with(map[string]any{"cognito:groups": []string{"viewer"}})
+	got := ana.Get("/dashboard/sign-in?to=" + url.QueryEscape("/dashboard/templates?q=1"))
+	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/templates?q=1" || got.Cookie("__Host-session") == nil {
+		t.Fatalf("answered %d, to %q", got.Status, got.Location)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+	r.AddCookie(got.Cookie("__Host-session"))
+	if session, err := b.UI.Sessions.Read(r, webuitest.Base); err != nil || session.Role != webui.RoleViewer || session.Tenant != "acme" {
+		t.Errorf("session %+v, %v", session, err)
+	}
+	if got := ana.Get("/dashboard/sign-in?to=https://evil.example/dashboard"); got.Location != webui.Root {
+		t.Errorf("a renewal leads to %q", got.Location)
+	}
+}
+
+func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(p *provider){
+		"removed":  func(p *provider) { p.removed = true },
+		"no role":  func(p *provider) { p.claims["cognito:groups"] = nil },
+		"a forger": func(p *provider) { p.claims["aud"] = "another" },
+	} {
+		b := newBench(t)
+		ana := signedIn(t, b)
+		remove(b.provider)
+		got := ana.Get("/dashboard/sign-in")
+		if !strings.HasPrefix(got.Location, b.provider.URL+"/authorize?") || got.Cookie("__Host-session") != nil {
+			t.Errorf("%s: answered %d, to %q", name, got.Status, got.Location)
+		}
+		if c := got.Cookie("__Host-renewal"); c == nil || c.MaxAge >= 0 {
+			t.Errorf("%s: it is tried again", name)
+		}
+	}
+	b := newBench(t)
+	if c := signedIn(t, b).Post("/dashboard/sign-out", nil).Cookie("__Host-renewal"); c == nil || c.MaxAge >= 0 {
+		t.Error("whoever signs out is renewed")
 	}
 }

@@ -20,6 +20,17 @@ func kinds() []campaign.Kind {
 	}
 }
 
+// allOfMessages tells whether the kinds are those that an endpoint gets which names
+// none.
+func allOfMessages(named []string) bool {
+	for _, k := range kinds() {
+		if slices.Contains(named, string(k)) != (k != campaign.KindCompleted) {
+			return false
+		}
+	}
+	return true
+}
+
 // choice is a kind in a form.
 type choice struct {
 	Kind   campaign.Kind
@@ -78,11 +89,11 @@ func (s *Pages) create(p *webui.Page) error {
 		f := form{URL: address, Kinds: choices(append(names, "-")), Fault: fault}
 		return s.showForm(p, http.StatusUnprocessableEntity, f)
 	}
-	if err := s.Once.Use(p, "webhooks.form_used"); err != nil {
+	if err := s.useForm(p); err != nil {
 		return err
 	}
-	host, visible := shown(address)
-	if err := p.Audit("endpoint.create", host); err != nil {
+	_, visible := shown(address)
+	if err := p.Audit("endpoint.create", host(address)); err != nil {
 		return err
 	}
 	e, err := s.Desk.CreateEndpoint(ctx, p.Session.Tenant, address, names)
@@ -171,7 +182,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if !ok {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}
-	if err := s.Once.Use(p, "webhooks.form_used"); err != nil {
+	if err := s.useForm(p); err != nil {
 		return err
 	}
 	if err := p.Audit("endpoint.rotate", subject(e)); err != nil {

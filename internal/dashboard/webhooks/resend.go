@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,9 +27,18 @@ func (s *Pages) resendOne(p *webui.Page) error {
 	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > len("msg_")+64 {
 		return campaign.ErrNotFound
 	}
-	return s.change(p, e, "endpoint.resend", "resent", func(ctx context.Context) error {
-		return s.Desk.ResendOne(ctx, e.Tenant, e.ID, id, at)
-	})
+	if err := p.Audit("endpoint.resend", subject(e)); err != nil {
+		return err
+	}
+	waiting, err := s.Desk.ResendOne(p.R.Context(), e.Tenant, e.ID, id, at)
+	if err != nil {
+		return refusal(err)
+	}
+	done := "resent"
+	if waiting {
+		done = "resent_waits"
+	}
+	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
 }
 
 // resendFailed puts back all that failed since the time in the form, which is one
@@ -47,12 +55,14 @@ func (s *Pages) resendFailed(p *webui.Page) error {
 	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
 		return err
 	}
-	n, err := s.Desk.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
+	sent, err := s.Desk.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
 	if err != nil {
 		return refusal(err)
 	}
-	done := "resent_all"
+	done, n := "resent_all", sent.Notices
 	switch {
+	case sent.Waiting > 0:
+		done, n = "resent_waiting", sent.Waiting
 	case n == 0:
 		done = "resent_none"
 	case n >= mostAtOnce:

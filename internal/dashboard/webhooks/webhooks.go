@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -34,8 +35,8 @@ type Desk interface {
 	RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error)
 	EnableEndpoint(ctx context.Context, tenant, id string) error
 	DisableEndpoint(ctx context.Context, tenant, id string) error
-	ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error
-	ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error)
+	ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error)
+	ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error)
 }
 
 // Poster posts a webhook that tells of nothing to an endpoint.
@@ -82,18 +83,22 @@ func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 // view is an endpoint as it is shown: without its secrets, and without what may be
 // one in its address.
 type view struct {
-	ID, URL, Host string
-	Kinds         []string // none for all
-	Off           string   // why it is switched off, "" while it is on
-	OffAt         time.Time
-	TwoUntil      time.Time // until then two secrets sign
-	FailingSince  time.Time // zero while it is well
-	NextProbe     time.Time
+	ID, URL      string
+	Name         string   // host and path
+	Kinds        []string // none for all of messages
+	Off          string   // why it is switched off, "" while it is on
+	OffAt        time.Time
+	TwoUntil     time.Time // until then two secrets sign
+	FailingSince time.Time // zero while it is well
+	NextProbe    time.Time
 }
 
 func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
 	v := view{ID: e.ID, Kinds: e.Kinds, Off: e.OffReason, OffAt: e.OffAt}
-	v.Host, v.URL = shown(e.URL)
+	if allOfMessages(e.Kinds) {
+		v.Kinds = nil
+	}
+	v.Name, v.URL = shown(e.URL)
 	if e.PreviousSecret != "" && e.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = e.PreviousUntil
 	}
@@ -103,8 +108,9 @@ func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
 	return v
 }
 
-// shown returns an address without its query, which may hold a key.
-func shown(address string) (host, all string) {
+// shown returns an address without its query, which may hold a key: what tells it
+// from others of a tenant, which is host and path, and all of it.
+func shown(address string) (name, all string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", ""
@@ -113,7 +119,7 @@ func shown(address string) (host, all string) {
 	if u.RawQuery != "" {
 		all += "?…"
 	}
-	return u.Host, all
+	return u.Host + strings.TrimSuffix(u.Path, "/"), all
 }
 
 // listed is an endpoint in the list, with its posts of the last day.
@@ -253,16 +259,32 @@ func (s *Pages) test(p *webui.Page) error {
 	return s.showEndpoint(p, e, t)
 }
 
-// subject names an endpoint in the audit log.
-func subject(e campaign.Endpoint) string {
-	host, _ := shown(e.URL)
-	return host + " (" + e.ID + ")"
+// subject names an endpoint in the audit log, which is kept longer than it may be:
+// a path can be as good as a password.
+func subject(e campaign.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
+
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // refusal is what a person is told of an error of the desk.
 func refusal(err error) error {
 	if wrong, ok := errors.AsType[*campaign.InputError](err); ok {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
+	}
+	return err
+}
+
+// useForm uses up the form that was sent. Whoever sends it again, as a reload of the
+// page with the secret does, is led to the list.
+func (s *Pages) useForm(p *webui.Page) error {
+	err := s.Once.Use(p, "webhooks.form_used")
+	if used, ok := errors.AsType[*webui.Refusal](err); ok {
+		used.To, used.ToKey = Path, "webhooks.all"
 	}
 	return err
 }

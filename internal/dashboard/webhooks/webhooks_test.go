@@ -108,7 +108,7 @@ func TestAdd(t *testing.T) {
 	if diff := cmp.Diff([]string{"message.failed", "message.read"}, e.Kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	lacks(t, o.viewer.Get(webhooks.Path), "crm.example.com", "https://crm.example.com/hook?…", "2 kinds of event", "On")
+	lacks(t, o.viewer.Get(webhooks.Path), "crm.example.com", "https://crm.example.com/hook?…", "Kinds of event: 2", "On")
 	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
 	lacks(t, page, "Message failed, Message read", "Nothing was posted", "No failures")
 	if strings.Contains(page.Text(), e.Secret) || strings.Contains(page.Body, "private-key") {
@@ -332,7 +332,7 @@ func TestResendAllFailed(t *testing.T) {
 	if answer.Location != path+"?done=resent_all&n=2" {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
-	lacks(t, o.admin.Get(answer.Location), "2 lots of webhooks resent")
+	lacks(t, o.admin.Get(answer.Location), "Groups of webhooks resent: 2. They")
 	for name, want := range map[string]campaign.Notice{
 		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
 	} {
@@ -445,4 +445,55 @@ func BenchmarkEndpoint(b *testing.B) {
 			b.Fatal(a.Status)
 		}
 	}
+}
+
+func TestResendToAnEndpointThatKeepsFailing(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	path := webhooks.Path + "/" + e.ID
+	key, err := campaign.ParseBatchKey(randomKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked := campaign.Notice{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
+	if err := o.store.AddNotices(t.Context(), []campaign.Notice{parked}); err != nil {
+		t.Fatal(err)
+	}
+	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}
+	if err := o.store.RecordFailure(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(3 * time.Hour)}
+	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	all := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	if all.Location != path+"?done=resent_waiting&n=1" {
+		t.Fatalf("it answers %d to %q", all.Status, all.Location)
+	}
+	lacks(t, o.admin.Get(all.Location), "wait for the endpoint to answer: 1. The next attempt is 4 May 2100,")
+	one := o.admin.Post(path+"/resend", url.Values{"webhook": {"msg_a"}, "at": {f.At.Format(time.RFC3339Nano)}})
+	if one.Location != path+"?done=resent_waits" {
+		t.Fatalf("one answers %d to %q", one.Status, one.Location)
+	}
+	lacks(t, o.admin.Get(one.Location), "The webhook waits for the endpoint to answer")
+}
+
+func TestAnEndpointOfAllKindsOfMessages(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	all := []string{
+		"message.sent", "message.delivered", "message.read", "message.failed", "message.expired", "message.replied", "message.opted_out",
+	}
+	e, _ := o.add(t, "https://crm.example.com/a/hooks?key=1", all...)
+	lacks(t, o.admin.Get(webhooks.Path), "All events of messages", "crm.example.com/a/hooks")
+	page := o.admin.Get(webhooks.Path + "/" + e.ID)
+	lacks(t, page, "All events of messages")
+	if !strings.Contains(page.Body, `<h1 class="wrap">crm.example.com/a/hooks</h1>`) {
+		t.Error("the title does not tell endpoints of one host apart")
+	}
+	more, _ := o.add(t, "https://crm.example.com/b", "campaign.completed")
+	lacks(t, o.admin.Get(webhooks.Path), "Kinds of event: 1")
+	lacks(t, o.admin.Get(webhooks.Path+"/"+more.ID), "Campaign completed")
 }

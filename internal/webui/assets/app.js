@@ -1,6 +1,9 @@
 // What works better with a script; everything else works without.
 "use strict";
 
+// What works by a script alone is shown where there is one.
+for (const scripted of document.querySelectorAll("[data-scripted]")) scripted.hidden = false;
+
 // A button with data-copy copies the text of the element that it names.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
