@@ -115,7 +115,7 @@ rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## end a credential at once: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
-user: bin/admin ## let a person sign in to the dashboard, or change their role: TENANT=id EMAIL=address ROLE=admin or viewer
+user: bin/admin ## let a person sign in to the dashboard, or change their role: TENANT=id EMAIL=address ROLE=admin, viewer, or none to remove them
 	@$(call need,TENANT)$(call need,EMAIL)$(ADMIN) user $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--email,EMAIL) $(call flag,--role,ROLE)
 endpoint: bin/admin ## register an address for webhooks: TENANT=id URL= KINDS=
 	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,9 @@ type People interface {
 	// Invite lets a person in: somebody new with a temporary password, by mail
 	// where it is empty. It tells whether the person was known already.
 	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
+	// Remove ends a person's account. The error wraps campaign.ErrNotFound where
+	// there is none.
+	Remove(ctx context.Context, who campaign.Person) error
 }
 
 // Invited is a person who may sign in.
@@ -37,12 +41,12 @@ const maxAddress = 254
 // who may already another role. A new person gets a temporary password by mail;
 // where LocalPasswords is set it is returned instead.
 func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
-	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
-	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
-		return Invited{}, input("email_malformed", "%q is no e-mail address: give one like ana@empresa.com.br", shorten(who.Email))
+	who, err := checkEmail(who)
+	if err != nil {
+		return Invited{}, err
 	}
 	if !slices.Contains(personRoles, who.Role) {
-		return Invited{}, input("role_unknown", "there is no role %q: it is admin or viewer", shorten(who.Role))
+		return Invited{}, input("role_unknown", "there is no role %q: it is admin or viewer, or none for somebody who leaves", shorten(who.Role))
 	}
 	if err := d.requireTenant(ctx, who.Tenant); err != nil {
 		return Invited{}, err
@@ -63,4 +67,27 @@ func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, 
 		password = ""
 	}
 	return Invited{Person: who, Known: known, Password: password}, nil
+}
+
+// checkEmail returns the person with the address as the user pool has it.
+func checkEmail(who campaign.Person) (campaign.Person, error) {
+	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
+	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
+		return who, input("email_malformed", "%q is no e-mail address: give one like ana@empresa.com.br", shorten(who.Email))
+	}
+	return who, nil
+}
+
+// RemovePerson ends what a person may do in a tenant's dashboard: they cannot sign in
+// any more, and a session that they have ends within its hour.
+func (d *Desk) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
+	who, err := checkEmail(who)
+	if err != nil {
+		return who, err
+	}
+	err = d.People.Remove(ctx, who)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return who, missing(who.Email + " cannot sign in: there is nobody to remove")
+	}
+	return who, err
 }

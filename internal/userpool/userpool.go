@@ -58,6 +58,22 @@ func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string)
 	return known, p.setRole(ctx, who)
 }
 
+// Remove ends the account of a person: no sign-in, and no renewal of a session, from
+// now on. The error wraps campaign.ErrNotFound where there is none.
+func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
+	err := p.sameTenant(ctx, who)
+	if err == nil {
+		_, err = p.Client.AdminDeleteUser(ctx, &cognitoidentityprovider.AdminDeleteUserInput{UserPoolId: &p.ID, Username: &who.Email})
+	}
+	if _, none := errors.AsType[*types.UserNotFoundException](err); none {
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("remove a person: %w", err)
+	}
+	return nil
+}
+
 func (p *Pool) sameTenant(ctx context.Context, who campaign.Person) error {
 	out, err := p.Client.AdminGetUser(ctx, &cognitoidentityprovider.AdminGetUserInput{UserPoolId: &p.ID, Username: &who.Email})
 	if err != nil {

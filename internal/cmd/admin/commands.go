@@ -29,7 +29,7 @@ func commands() []command {
 		{name: "disable-endpoint", summary: "switch an endpoint off", prepare: disableEndpointCommand},
 		{name: "resend", summary: "try the webhooks again that were given up", prepare: resendCommand, endless: true},
 		{name: "failures", summary: "show an endpoint's last failures", prepare: failuresCommand},
-		{name: "user", summary: "let a person sign in to a tenant's dashboard, or change their role", prepare: userCommand},
+		{name: "user", summary: "let a person sign in to a tenant's dashboard, change their role or remove them", prepare: userCommand},
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},

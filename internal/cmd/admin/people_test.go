@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"strings"
 	"testing"
 
@@ -67,12 +68,14 @@ func TestPeopleWhoAreNotInvited(t *testing.T) {
 		args []string
 		want string
 	}{
-		"of another tenant": {[]string{"--tenant", other, "--email", email}, "a person of another tenant"},
-		"unknown tenant":    {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
-		"no address":        {[]string{"--tenant", tenant, "--email", "ana"}, "no e-mail address"},
-		"unknown role":      {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "it is admin or viewer"},
-		"no tenant":         {[]string{"--email", email}, "--tenant is missing"},
-		"nobody":            {[]string{"--tenant", tenant}, "--email is missing"},
+		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a person of another tenant"},
+		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
+		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "no e-mail address"},
+		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "it is admin or viewer"},
+		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
+		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
+		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a person of another tenant"},
+		"removed, and not there":    {[]string{"--tenant", tenant, "--email", "x" + email, "--role", "none"}, "nobody to remove"},
 	} {
 		got := c.run(append([]string{"user"}, test.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "\n") != 1 {
@@ -81,5 +84,23 @@ func TestPeopleWhoAreNotInvited(t *testing.T) {
 	}
 	if _, groups := c.person(email); !cmp.Equal(groups, []string{"viewer"}) {
 		t.Errorf("groups %v", groups)
+	}
+}
+
+func TestAPersonIsRemoved(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	tenant, email := c.tenant(), strings.ToLower(rand.Text())+"@acme.example"
+	c.ok("user", "--tenant", tenant, "--email", email, "--role", "admin")
+	if got := c.ok("user", "--tenant", tenant, "--email", strings.ToUpper(email), "--role", "none"); got["removed"] != true || got["email"] != email {
+		t.Errorf("removed: %v", got)
+	}
+	client, pool := cognitoidentityprovider.NewFromConfig(c.env.AWS()), c.env["USER_POOL_ID"]
+	_, err := client.AdminGetUser(t.Context(), &cognitoidentityprovider.AdminGetUserInput{UserPoolId: &pool, Username: &email})
+	if _, gone := errors.AsType[*types.UserNotFoundException](err); !gone {
+		t.Errorf("the person is still there: %v", err)
+	}
+	if got := c.ok("user", "--tenant", tenant, "--email", email); got["known"] != false || got["password"] == "" {
+		t.Errorf("invited again: %v", got)
 	}
 }
