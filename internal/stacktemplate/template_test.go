@@ -211,6 +211,10 @@ func TestPeopleCannotChooseTheirTenant(t *testing.T) {
 		Resources struct {
 			UserPool struct {
 				Properties struct {
+					Schema []struct {
+						Name     string `yaml:"Name"`
+						Required bool   `yaml:"Required"`
+					} `yaml:"Schema"`
 					AdminCreateUserConfig struct {
 						AllowAdminCreateUserOnly bool `yaml:"AllowAdminCreateUserOnly"`
 					} `yaml:"AdminCreateUserConfig"`
@@ -233,5 +237,10 @@ func TestPeopleCannotChooseTheirTenant(t *testing.T) {
 	writes := template.Resources.UserPoolClient.Properties.WriteAttributes
 	if len(writes) == 0 || slices.Contains(writes, "custom:tenant") || slices.Contains(writes, "email") {
 		t.Errorf("people may write %q", writes)
+	}
+	for _, a := range template.Resources.UserPool.Properties.Schema {
+		if a.Required && !slices.Contains(writes, a.Name) {
+			t.Errorf("the attribute %s is required, and not among those that the client may write: Cognito refuses that", a.Name)
+		}
 	}
 }

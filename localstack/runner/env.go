@@ -37,6 +37,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
 		"SIGNING_KEY_ID":           "SigningKeyId",
+		"SESSION_KEY_ID":           "SessionKeyId",
 		"SCHEDULE_GROUP":           "ScheduleGroupName",
 		"USER_POOL_ID":             "UserPoolId",
 		"DASHBOARD_URL":            "DashboardUrl",
