@@ -100,11 +100,11 @@ func (s *Pages) begin(p *webui.Page) error {
 // renew begins another session of a person who has signed in before, as they are
 // now, and tells whether it did.
 func (s *Pages) renew(p *webui.Page) (bool, error) {
-	kept, err := p.R.Cookie(s.name(renewalCookie))
-	if err != nil || kept.Value == "" {
+	kept := p.R.CookiesNamed(s.name(renewalCookie))
+	if len(kept) == 0 || kept[0].Value == "" {
 		return false, nil
 	}
-	who, err := s.Provider.renew(p.R.Context(), p.Base, kept.Value)
+	who, err := s.Provider.renew(p.R.Context(), p.Base, kept[0].Value)
 	if errors.Is(err, errRefused) || err == nil && !who.hasPlace() {
 		http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 		return false, nil
