@@ -53,7 +53,10 @@ func newChart(batches []campaign.Progress, neverSent bool, now time.Time) chart 
 	}
 	nets := netsOf(batches, now)
 	c.Points = pointsOf(nets, c.From, neverSent)
-	last := c.Points[len(c.Points)-1]
+	last := &c.Points[len(c.Points)-1]
+	if !last.At.After(c.From) {
+		last.At = c.From.Add(time.Second) // a chart has a width
+	}
 	c.To, c.Most = last.At, max(last.Sent, last.Lost, 1)
 	c.Most += c.Most % 2 // so that its half is a whole number
 	c.Lines = []line{

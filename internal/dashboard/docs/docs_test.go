@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/apidoc"
 	"campaign-dispatch/internal/dashboard/docs"
 	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
 )
 
 const base = "https://campanhas.example.com"
@@ -129,9 +130,9 @@ func TestTheDispatchPageTellsAll(t *testing.T) {
 	t.Parallel()
 	_, body := get(t, handler(t), docs.Root+"/dispatchCampaign", "en")
 	for _, want := range []string{
-		`<code>Idempotency-Key</code> <span class="soft small">string, header · 1 to 255 characters</span>`,
-		`<code>messages</code> <span class="soft small">array of objects · 1 to 2000 items</span> <span class="tag">required</span>`,
-		`<li class="depth1"><div class="field"><code>phone</code>`,
+		`<code>Idempotency-Key</code> <small>string, header · 1 to 255 characters</small>`,
+		`<code>messages</code> <small>array of objects · 1 to 2000 items</small> <span class="tag">required</span>`,
+		`<li class="depth1"><code>phone</code>`,
 		`<code>batch_already_used</code>`, // a refusal
 		`&#34;accepted&#34;: `,            // an example
 		"application/json",
@@ -207,6 +208,20 @@ func BenchmarkFirstRequest(b *testing.B) {
 		b.StartTimer()
 		if status, _ := get(b, h, docs.Root, "en"); status != http.StatusOK {
 			b.Fatal(status)
+		}
+	}
+}
+
+func TestReadersOfPortugueseAreToldOfEnglish(t *testing.T) {
+	t.Parallel()
+	const told = "As descrições da referência estão em inglês."
+	person := webuitest.New(t, docs.Area(), &docs.Pages{}, time.Now).Nobody()
+	for _, path := range []string{"/dispatchCampaign", "/webhooks", "/errors", "/states"} {
+		for language, want := range map[string]bool{"pt-BR": true, "en": false} {
+			person.Language = language
+			if a := person.Get(docs.Root + path); strings.Contains(a.Body, told) != want {
+				t.Errorf("%s in %s tells of English: %v, want %v", path, language, !want, want)
+			}
 		}
 	}
 }
