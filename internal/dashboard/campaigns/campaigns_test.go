@@ -340,6 +340,25 @@ func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
 	}
 }
 
+// A uid that only the last of many batches has is found without naming that batch.
+func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const last = 27
+	first := d.accept(uuid(), "Natal", 1, 1, nil)
+	for ordinal := 2; ordinal <= last; ordinal++ {
+		d.accept(first.CampaignID, "Natal", ordinal, 1+2*(ordinal/last), nil)
+	}
+	path := pathOf(first) + "/messages?uid=u2"
+	page := d.admin().Get(path)
+	if next := nextOf(page.Body); next == "" || !strings.Contains(page.Text(), "Search on in the next ones.") {
+		t.Fatalf("the search ends at %q:\n%s", next, page.Text())
+	}
+	if text := d.admin().Get(nextOf(page.Body)).Text(); !strings.Contains(text, "u2 Pending lote 27") {
+		t.Errorf("the last page says:\n%s", text)
+	}
+}
+
 func TestAnAdminCancelsACampaign(t *testing.T) {
 	t.Parallel()
 	for revoke, action := range map[string]string{"false": "campaign.cancel", "true": "campaign.revoke"} {
@@ -442,7 +461,8 @@ func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
 		"the only one":    {[]string{"unreachable"}, []string{"None so far."}, "Failed"},
 		"of two reasons": {
 			[]string{"unreachable", "unreachable", "opted_out"},
-			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."}, "superseded",
+			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
+			"superseded",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
