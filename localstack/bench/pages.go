@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"mime/multipart"
 	"net"
 	"net/http"
 	neturl "net/url"
@@ -32,6 +35,9 @@ const (
 	pageMillis = 5
 	pageBytes  = 40_000
 )
+
+// benchCSRF goes with what the bench sends.
+const benchCSRF = "bench"
 
 // pageMessages are in the campaign that is shown.
 const pageMessages = 2_000
@@ -121,7 +127,7 @@ func variables(ctx context.Context, env stackenv.Env) ([]string, error) {
 func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
 	sessions := webui.Sessions{Signer: signer.New(kms.NewFromConfig(env.AWS()), env["SESSION_KEY_ID"]), Now: time.Now}
 	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], webui.Session{
-		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: webui.RoleAdmin, CSRF: "bench", Expires: time.Now().Add(time.Hour),
+		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: webui.RoleAdmin, CSRF: benchCSRF, Expires: time.Now().Add(time.Hour),
 	})
 	if err != nil {
 		return "", err
@@ -140,7 +146,12 @@ var link = regexp.MustCompile(`href="(/dashboard/[^"?#]*)"`)
 // of each kind that they lead to.
 func (b browser) paths(ctx context.Context) ([]string, error) {
 	found, kinds := []string{}, map[string]bool{}
-	for next := []string{webui.Root + "/campaigns", webui.Root + "/templates", webui.Root + "/settings/credentials"}; len(next) > 0; next = next[1:] {
+	review, err := b.review(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := []string{webui.Root + "/campaigns", webui.Root + "/templates", webui.Root + "/settings/credentials", review}
+	for ; len(next) > 0; next = next[1:] {
 		kind := kindOf(next[0])
 		if kinds[kind] || strings.Contains(kind, "/assets/") || strings.Contains(kind, "/language/") || strings.Contains(kind, "/sign") {
 			continue
@@ -154,6 +165,9 @@ func (b browser) paths(ctx context.Context) ([]string, error) {
 			return nil, fmt.Errorf("open %s: %w", next[0], err)
 		}
 		found = append(found, next[0])
+		if kind == webui.Root+"/campaigns/…" { // its form leads there, not a link
+			next = append(next, next[0]+"/messages?batch=1")
+		}
 		for _, match := range link.FindAllStringSubmatch(page, -1) {
 			next = append(next, match[1])
 		}
@@ -161,10 +175,50 @@ func (b browser) paths(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
+// review uploads a file of some thousand lines, and returns the page that shows what
+// sending it would do.
+func (b browser) review(ctx context.Context) (string, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	fields := map[string]string{"csrf": benchCSRF, "name": "Bench " + rand.Text(), "template": b.env["TEMPLATE_ID_PLAIN"]}
+	for name, value := range fields {
+		if err := form.WriteField(name, value); err != nil {
+			return "", err
+		}
+	}
+	file, err := form.CreateFormFile("file", "bench.csv")
+	if err != nil {
+		return "", err
+	}
+	_, _ = io.WriteString(file, "phone,uid\n")
+	for i := range pageMessages {
+		_, _ = fmt.Fprintf(file, "1198%07d,%d\n", i, i)
+	}
+	_ = form.Close()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.env["BASE_URL"]+webui.Root+"/campaigns/new", &body)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	r.Header.Set("Cookie", b.cookie)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	if err != nil {
+		return "", fmt.Errorf("upload a file: %w", err)
+	}
+	_ = answer.Body.Close()
+	to := answer.Header.Get("Location")
+	if answer.StatusCode != http.StatusSeeOther || !strings.Contains(to, "upload=") {
+		return "", fmt.Errorf("upload a file: it answers %d, to %q", answer.StatusCode, to)
+	}
+	return to, nil
+}
+
 // id is what differs between pages of one kind.
 var id = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|rcs_[A-Za-z0-9_-]+`)
 
 func kindOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
 	if operation, ok := strings.CutPrefix(path, webui.Root+"/docs/"); ok && strings.ToLower(operation) != operation {
 		return webui.Root + "/docs/…"
 	}
@@ -229,8 +283,9 @@ func (b browser) event(path string) []byte {
 	if err != nil {
 		panic(err) // the runner wrote it
 	}
+	path, query, _ := strings.Cut(path, "?")
 	event, err := json.Marshal(map[string]any{
-		"version": "2.0", "rawPath": path, "headers": map[string]string{"accept-language": "pt-BR", "host": at.Host},
+		"version": "2.0", "rawPath": path, "rawQueryString": query, "headers": map[string]string{"accept-language": "pt-BR", "host": at.Host},
 		"cookies": []string{b.cookie}, "isBase64Encoded": false,
 		"requestContext": map[string]any{
 			"domainName": at.Host, "http": map[string]string{"method": "GET", "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
