@@ -28,8 +28,8 @@ type Search struct {
 	UID    *string
 	// AllBatches looks for a UID in all batches, of which a page looks through some.
 	AllBatches bool
-	Cursor string // Found.Next of the page before
-	Limit  int    // messages of a page
+	Cursor     string // Found.Next of the page before
+	Limit      int    // messages of a page
 }
 
 // Found is a page of messages. It may be short, or empty, and not the last.
