@@ -81,5 +81,5 @@ func (b *browser) upload(name, file, schedule string) {
 	b.check("sending-new")
 	b.run("fill in the form", chromedp.SendKeys(`#name`, name), chromedp.SetUploadFiles(`#file`, []string{path}),
 		chromedp.SetValue(`#schedule`, schedule))
-	b.click(`form[enctype] .actions button`, `form[action$="/confirm"] button`)
+	b.click(`form[enctype] .actions button:not(.no-script)`, `form[action$="/confirm"] button`)
 }
