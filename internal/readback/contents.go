@@ -44,30 +44,15 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 	return found, group.Wait()
 }
 
-var errShortBatch = errors.New("the batch has not as many messages as its row says")
-
 func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	if frame >= b.Frames() || len(b.Offsets) <= frame+1 {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, errShortBatch)
-	}
-	raw, err := s.Blobs.GetRange(ctx, b.Payload, b.Offsets[frame], b.Offsets[frame+1])
+	messages, err := payload.ReadFrame(ctx, s.Blobs, b, frame)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, &gateway.Problem{
 			Status: http.StatusGone, Code: "contents_expired",
 			Detail: "The numbers and uids of this batch were deleted: they are kept for 460 days.",
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, err)
-	}
-	messages, err := payload.Decode(raw)
-	if err != nil {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, err)
-	}
-	if len(messages) != b.FrameLen(frame) {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, errShortBatch)
-	}
-	return messages, nil
+	return messages, err
 }
 
 // changes returns all changes of a batch in the order of its log: the sequence of

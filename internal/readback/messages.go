@@ -102,9 +102,9 @@ var statuses = []string{
 // narrow leaves the batches that can hold what is asked for.
 func (s *Service) narrow(ctx context.Context, c campaign.Campaign, values url.Values, q *search) error {
 	if values.Has("batch") {
-		b, err := findBatch(c, values.Get("batch"))
-		if err != nil {
-			return err
+		b, ok := c.Find(values.Get("batch"))
+		if !ok {
+			return noBatch()
 		}
 		q.batches = []campaign.Progress{b}
 	} else if q.hasUID {
