@@ -17,8 +17,8 @@ import (
 // Kinds are the events that a webhook endpoint can ask for.
 func Kinds() []string {
 	return []string{
-		"message.sent", "message.delivered", "message.read", "message.failed", "message.expired",
-		"message.replied", "message.opted_out", "campaign.completed",
+		string(campaign.KindSent), string(campaign.KindDelivered), string(campaign.KindRead), string(campaign.KindFailed),
+		string(campaign.KindExpired), string(campaign.KindReplied), string(campaign.KindOptedOut), string(campaign.KindCompleted),
 	}
 }
 
@@ -57,16 +57,19 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 	if err != nil {
 		return campaign.Endpoint{}, err
 	}
-	secret, err := d.random(32)
+	secret, err := d.signingSecret()
 	if err != nil {
 		return campaign.Endpoint{}, err
 	}
 	slices.Sort(kinds)
-	e := campaign.Endpoint{
-		ID: id, Tenant: tenant, URL: address, Kinds: slices.Compact(kinds),
-		Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret),
-	}
+	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: slices.Compact(kinds), Secret: secret}
 	return e, d.Store.SaveEndpoint(ctx, e)
+}
+
+// signingSecret returns a new secret in the form of Standard Webhooks.
+func (d *Desk) signingSecret() (string, error) {
+	key, err := d.random(32)
+	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
 }
 
 // RotatedEndpoint is an endpoint's new signing secret.
@@ -82,13 +85,11 @@ func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.
 	if keep < 0 || keep > MaxKeep {
 		return RotatedEndpoint{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
 	}
-	secret, err := d.random(32)
+	secret, err := d.signingSecret()
 	if err != nil {
 		return RotatedEndpoint{}, err
 	}
-	r := RotatedEndpoint{
-		ID: id, Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret), PreviousUntil: d.Now().Add(keep),
-	}
+	r := RotatedEndpoint{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
 	err = d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
@@ -132,6 +133,21 @@ func (d *Desk) switchEndpoint(ctx context.Context, tenant, id, offReason string)
 	return err
 }
 
+// CheckEndpoint returns an error that says so where the tenant has no such
+// endpoint.
+func (d *Desk) CheckEndpoint(ctx context.Context, tenant, id string) error {
+	_, err := d.endpoint(ctx, tenant, id)
+	return err
+}
+
+func (d *Desk) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+	e, err := d.Store.Endpoint(ctx, tenant, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		err = noEndpoint(tenant, id)
+	}
+	return e, err
+}
+
 func noEndpoint(tenant, id string) error {
 	return missing(fmt.Sprintf("tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id)))
 }
@@ -143,10 +159,7 @@ const perResend = 100
 // the start, within a minute or two, and returns how many notices it was, after
 // an error too. A notice is some webhooks of one batch.
 func (d *Desk) ResendDead(ctx context.Context, tenant, id string) (int, error) {
-	e, err := d.Store.Endpoint(ctx, tenant, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return 0, noEndpoint(tenant, id)
-	}
+	e, err := d.endpoint(ctx, tenant, id)
 	if err != nil {
 		return 0, err
 	}
