@@ -17,8 +17,8 @@ import (
 // Kinds are the events that a webhook endpoint can ask for.
 func Kinds() []string {
 	return []string{
-		"message.sent", "message.delivered", "message.read", "message.failed", "message.expired",
-		"message.replied", "message.opted_out", "campaign.completed",
+		string(campaign.KindSent), string(campaign.KindDelivered), string(campaign.KindRead), string(campaign.KindFailed),
+		string(campaign.KindExpired), string(campaign.KindReplied), string(campaign.KindOptedOut), string(campaign.KindCompleted),
 	}
 }
 
@@ -42,15 +42,18 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 	if err != nil {
 		return campaign.Endpoint{}, err
 	}
-	secret, err := d.random(32)
+	secret, err := d.signingSecret()
 	if err != nil {
 		return campaign.Endpoint{}, err
 	}
-	e := campaign.Endpoint{
-		ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds),
-		Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret),
-	}
+	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: secret}
 	return e, d.Store.SaveEndpoint(ctx, e)
+}
+
+// signingSecret returns a new secret in the form of Standard Webhooks.
+func (d *Desk) signingSecret() (string, error) {
+	key, err := d.random(32)
+	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
 }
 
 func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
@@ -107,13 +110,11 @@ func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.
 	if keep < 0 || keep > MaxKeep {
 		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
 	}
-	secret, err := d.random(32)
+	secret, err := d.signingSecret()
 	if err != nil {
 		return campaign.RotatedSecret{}, err
 	}
-	r := campaign.RotatedSecret{
-		ID: id, Secret: "whsec_" + base64.StdEncoding.EncodeToString(secret), PreviousUntil: d.Now().Add(keep),
-	}
+	r := campaign.RotatedSecret{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
 	err = d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
@@ -155,6 +156,21 @@ func (d *Desk) switchEndpoint(ctx context.Context, tenant, id, offReason string)
 		err = noEndpoint(tenant, id)
 	}
 	return err
+}
+
+// CheckEndpoint returns an error that says so where the tenant has no such
+// endpoint.
+func (d *Desk) CheckEndpoint(ctx context.Context, tenant, id string) error {
+	_, err := d.endpoint(ctx, tenant, id)
+	return err
+}
+
+func (d *Desk) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+	e, err := d.Store.Endpoint(ctx, tenant, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		err = noEndpoint(tenant, id)
+	}
+	return e, err
 }
 
 func noEndpoint(tenant, id string) error {

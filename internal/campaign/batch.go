@@ -38,6 +38,10 @@ type BatchRef struct {
 // byte for byte, and may be long; the identifier is 43 URL-safe characters.
 func BatchID(name string) string { return Digest(name) }
 
+// BatchIDs returns what a batch that a client names may be known by, in their
+// order: it names it as it did at first, or by the batchId that it was told.
+func BatchIDs(name string) []string { return []string{BatchID(name), name} }
+
 // Digest returns what a text of any length is known by in keys: the SHA-256 of
 // its bytes, in 43 URL-safe characters.
 func Digest(s string) string {

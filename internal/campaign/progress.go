@@ -84,11 +84,13 @@ func (c Campaign) Status() Status {
 	return StatusCompleted
 }
 
-// Find returns the batch with that identifier, see BatchID.
-func (c Campaign) Find(batchID string) (Progress, bool) {
-	for _, b := range c.Batches {
-		if b.BatchID == batchID {
-			return b, true
+// Find returns the batch that a client names: see BatchIDs.
+func (c Campaign) Find(name string) (Progress, bool) {
+	for _, id := range BatchIDs(name) {
+		for _, b := range c.Batches {
+			if b.BatchID == id {
+				return b, true
+			}
 		}
 	}
 	return Progress{}, false

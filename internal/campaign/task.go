@@ -1,6 +1,23 @@
 package campaign
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Bodies returns tasks as the bodies of a queue's messages.
+func Bodies[T any](tasks []T) ([][]byte, error) {
+	bodies := make([][]byte, len(tasks))
+	for i, t := range tasks {
+		body, err := json.Marshal(t)
+		if err != nil {
+			return nil, fmt.Errorf("write a task: %w", err)
+		}
+		bodies[i] = body
+	}
+	return bodies, nil
+}
 
 // ReleaseTask asks for a batch's frames to be put on the send queue. It arrives
 // from dispatch, from a schedule or from sweep, and may arrive more than once.

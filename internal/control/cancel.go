@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -147,11 +146,13 @@ func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool
 	if !revoke {
 		return nil
 	}
-	bodies := make([][]byte, b.Frames())
-	for f := range bodies {
-		if bodies[f], err = json.Marshal(campaign.RevokeTask{BatchRef: b.BatchRef, Frame: f}); err != nil {
-			return fmt.Errorf("write a task: %w", err)
-		}
+	tasks := make([]campaign.RevokeTask, b.Frames())
+	for f := range tasks {
+		tasks[f] = campaign.RevokeTask{BatchRef: b.BatchRef, Frame: f}
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
 	}
 	return c.Tasks.SendAll(ctx, b.Tenant, bodies)
 }

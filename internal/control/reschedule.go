@@ -55,9 +55,9 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 // as a schedule is in a dispatch, and returns the batch with that time. The error
 // of a refused call is a *gateway.Problem.
 func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
-	due, err := s.readSchedule(schedule)
-	if err != nil {
-		return campaign.Batch{}, err
+	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
+	if wrong != nil {
+		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
 	c, err := s.find(ctx, id)
 	if err != nil {
@@ -78,9 +78,9 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 // changes nothing. Its error is the *gateway.Problem with which Reschedule would
 // refuse.
 func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
-	due, err := s.readSchedule(schedule)
-	if err != nil {
-		return campaign.Batch{}, err
+	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
+	if wrong != nil {
+		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
 	b, err := judge(c, batch, due)
 	b.Due, b.Scheduled = due, true
@@ -157,36 +157,9 @@ func refuse(status int, pointer, code, detail string) *gateway.Problem {
 	}
 }
 
-// readSchedule returns the instant that the client names. The bounds are those of
-// dispatch.
-func (s *Service) readSchedule(text string) (time.Time, error) {
-	due, err := localtime.Parse(text)
-	now := s.Now()
-	switch {
-	case err != nil:
-		return due, fault("/schedule", "invalid_schedule", "schedule "+err.Error())
-	case due.Before(now.Add(s.Lead)):
-		return due, fault("/schedule", "schedule_too_soon", fmt.Sprintf("schedule must be at least %v in the future", lead(s.Lead)))
-	case due.After(now.AddDate(1, 0, 0)):
-		return due, fault("/schedule", "schedule_too_far", "schedule must be at most a year in the future")
-	}
-	return due, nil
-}
-
-func lead(d time.Duration) string {
-	if d%time.Minute == 0 {
-		return strconv.Itoa(int(d/time.Minute)) + " minutes"
-	}
-	return strconv.Itoa(int(d/time.Second)) + " seconds"
-}
-
-// choose returns the batch that the client names, by the name it gave it or by
-// the batchId that stands in the campaign.
+// choose returns the batch that the client names.
 func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
-	b, ok := c.Find(campaign.BatchID(name))
-	if !ok {
-		b, ok = c.Find(name)
-	}
+	b, ok := c.Find(name)
 	switch {
 	case !ok:
 		return b, &gateway.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}

@@ -87,7 +87,7 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if err != nil {
 		return false, err
 	}
-	messages, err := c.messages(ctx, b, t.Frame)
+	messages, err := payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
 	if err != nil {
 		return false, err
 	}
@@ -140,24 +140,4 @@ func (a *answers) report(ctx context.Context, t campaign.RevokeTask) {
 		return
 	}
 	slog.InfoContext(ctx, "messages taken back", line...)
-}
-
-var errShortFrame = errors.New("the frame has not as many messages as its batch says")
-
-func (c *Canceller) messages(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	if len(b.Offsets) != b.Frames()+1 {
-		return nil, errShortFrame
-	}
-	raw, err := c.Blobs.GetRange(ctx, b.Payload, b.Offsets[frame], b.Offsets[frame+1])
-	if err != nil {
-		return nil, err
-	}
-	messages, err := payload.Decode(raw)
-	if err != nil {
-		return nil, err
-	}
-	if len(messages) != b.FrameLen(frame) {
-		return nil, errShortFrame
-	}
-	return messages, nil
 }

@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/localtime"
@@ -17,15 +16,10 @@ type times struct {
 func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
 	t.due = now
 	if q.schedule.sent() {
-		due, err := localtime.Parse(q.schedule.value)
-		switch {
-		case err != nil:
-			wrong.add("/schedule", "invalid_schedule", "schedule "+err.Error())
-		case due.Before(now.Add(lead)):
-			wrong.add("/schedule", "schedule_too_soon", "schedule must be at least "+leadText(lead)+" in the future")
-		case due.After(now.AddDate(1, 0, 0)):
-			wrong.add("/schedule", "schedule_too_far", "schedule must be at most a year in the future")
-		default:
+		due, fault := localtime.ParseSchedule(q.schedule.value, now, lead)
+		if fault != nil {
+			wrong.add("/schedule", fault.Code, fault.Detail)
+		} else {
 			t.due = due
 		}
 	}
@@ -41,11 +35,4 @@ func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong 
 		}
 	}
 	return t, wrong
-}
-
-func leadText(lead time.Duration) string {
-	if lead%time.Minute == 0 {
-		return strconv.Itoa(int(lead/time.Minute)) + " minutes"
-	}
-	return lead.String()
 }

@@ -38,22 +38,43 @@ type credentials func() (campaign.Credential, error)
 
 func (c credentials) Credential(context.Context, string) (campaign.Credential, error) { return c() }
 
-func TestAuthorize(t *testing.T) {
-	t.Parallel()
+func clock() time.Time { return now }
+
+func newKey(t *testing.T) key {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := func() time.Time { return now }
-	i := accesstoken.Issuer{Signer: key{private}, Now: clock, Random: rand.Reader}
-	token := func(scope string) string {
-		text, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: scope})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return "Bearer " + text
+	return key{private}
+}
+
+// token returns the header of a token that the key has signed.
+func (k key) token(t *testing.T, scope string) string {
+	t.Helper()
+	i := accesstoken.Issuer{Signer: k, Now: clock, Random: rand.Reader}
+	text, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: scope})
+	if err != nil {
+		t.Fatal(err)
 	}
-	good, unscoped := token(campaign.ScopeDispatch), token("")
+	return "Bearer " + text
+}
+
+// authorize asks with the header, "" for none, of the credential's client.
+func (k key) authorize(t *testing.T, header string, stored credentials) (accesstoken.Claims, error) {
+	t.Helper()
+	v := livetoken.Verifier{Tokens: &accesstoken.Verifier{Keys: k, Now: clock}, Credentials: stored}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	if header != "" {
+		r.Header.Set("Authorization", header)
+	}
+	return v.Authorize(r, issuer, campaign.ScopeDispatch)
+}
+
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	k := newKey(t)
+	good, unscoped := k.token(t, campaign.ScopeDispatch), k.token(t, "")
 	stored := campaign.Credential{ClientID: "rcs_1", Tenant: "acme"}
 	revoked := stored
 	revoked.RevokedAt = now
@@ -76,15 +97,7 @@ func TestAuthorize(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := livetoken.Verifier{
-				Tokens:      &accesstoken.Verifier{Keys: key{private}, Now: clock},
-				Credentials: credentials(func() (campaign.Credential, error) { return test.stored, test.err }),
-			}
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-			if test.header != "" {
-				r.Header.Set("Authorization", test.header)
-			}
-			claims, err := v.Authorize(r, issuer, campaign.ScopeDispatch)
+			claims, err := k.authorize(t, test.header, func() (campaign.Credential, error) { return test.stored, test.err })
 			if test.status == 0 {
 				if err != nil || claims.Tenant != "acme" {
 					t.Errorf("%+v, %v", claims, err)
@@ -102,24 +115,8 @@ func TestAuthorize(t *testing.T) {
 // A failure to read the credential is no refusal: the client may try again.
 func TestAuthorizeFailure(t *testing.T) {
 	t.Parallel()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := func() time.Time { return now }
-	i := accesstoken.Issuer{Signer: key{private}, Now: clock, Random: rand.Reader}
-	token, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: campaign.ScopeDispatch})
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := errors.New("throttled")
-	v := livetoken.Verifier{
-		Tokens:      &accesstoken.Verifier{Keys: key{private}, Now: clock},
-		Credentials: credentials(func() (campaign.Credential, error) { return campaign.Credential{}, broken }),
-	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-	r.Header.Set("Authorization", "Bearer "+token)
-	_, err = v.Authorize(r, issuer, campaign.ScopeDispatch)
+	k, broken := newKey(t), errors.New("throttled")
+	_, err := k.authorize(t, k.token(t, campaign.ScopeDispatch), func() (campaign.Credential, error) { return campaign.Credential{}, broken })
 	if _, refused := errors.AsType[*gateway.Problem](err); refused || !errors.Is(err, broken) {
 		t.Errorf("%v, want the failure", err)
 	}

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/warm"
 )
 
 // Store keeps the shards.
@@ -41,13 +41,7 @@ type Book struct {
 	Store Store
 	Now   func() time.Time
 
-	mu   sync.Mutex
-	warm map[string]warm
-}
-
-type warm struct {
-	numbers *Numbers
-	at      time.Time
+	warm warm.Cache[string, *Numbers]
 }
 
 // Numbers are the numbers that opted out of one tenant's messages.
@@ -66,23 +60,13 @@ func (n *Numbers) Has(phone string) bool {
 // Of returns a look-up of the opt-outs of a tenant, as they were up to 30
 // seconds ago.
 func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, error) {
-	now := b.Now()
-	b.mu.Lock()
-	kept, ok := b.warm[tenant]
-	b.mu.Unlock()
-	if ok && now.Sub(kept.at) < warmFor {
-		return kept.numbers.Has, nil
-	}
-	numbers, _, err := b.read(ctx, tenant)
+	numbers, err := b.warm.Get(tenant, b.Now(), warm.Terms{For: warmFor, Most: maxWarm}, func() (*Numbers, error) {
+		numbers, _, err := b.read(ctx, tenant)
+		return &numbers, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for opt-outs: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.warm == nil || len(b.warm) >= maxWarm {
-		b.warm = map[string]warm{}
-	}
-	b.warm[tenant] = warm{&numbers, now}
 	return numbers.Has, nil
 }
 
@@ -135,7 +119,7 @@ func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.Opt
 			return fmt.Errorf("record opt-outs: %w", err)
 		}
 		if !lost {
-			b.forget(tenant)
+			b.warm.Drop(tenant)
 			return nil
 		}
 	}
@@ -170,12 +154,6 @@ func (b *Book) recordOnce(ctx context.Context, tenant string, changes []campaign
 		lost = lost || !swapped
 	}
 	return lost, nil
-}
-
-func (b *Book) forget(tenant string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.warm, tenant)
 }
 
 var errNoNumber = errors.New("not a number in E.164")

@@ -119,16 +119,15 @@ func (r *Recorder) post(ctx context.Context, notices []campaign.Notice) {
 	if len(notices) == 0 {
 		return
 	}
-	bodies := make([][]byte, len(notices))
+	tasks := make([]campaign.NotifyTask, len(notices))
 	for i, n := range notices {
-		body, err := json.Marshal(n.Task())
-		if err != nil {
-			slog.ErrorContext(ctx, "a notice's task could not be written", "error", err)
-			return
-		}
-		bodies[i] = body
+		tasks[i] = n.Task()
 	}
-	if err := r.Notify.SendAll(ctx, notices[0].Tenant, bodies); err != nil {
+	bodies, err := campaign.Bodies(tasks)
+	if err == nil {
+		err = r.Notify.SendAll(ctx, notices[0].Tenant, bodies)
+	}
+	if err != nil {
 		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", notices[0].Tenant, "error", err)
 	}
 }

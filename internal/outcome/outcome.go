@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/warm"
 )
 
 // Store keeps the books of batches, and how far the batches are.
@@ -58,13 +58,7 @@ type Recorder struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	mu        sync.Mutex
-	endpoints map[string]known
-}
-
-type known struct {
-	endpoints []campaign.Endpoint
-	at        time.Time
+	endpoints warm.Cache[string, []campaign.Endpoint]
 }
 
 const (
@@ -140,25 +134,10 @@ func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Chang
 
 // endpointsOf returns the tenant's endpoints that are switched on.
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	now := r.Now()
-	r.mu.Lock()
-	kept, ok := r.endpoints[tenant]
-	r.mu.Unlock()
-	if ok && now.Sub(kept.at) < endpointsFor {
-		return kept.endpoints, nil
-	}
-	endpoints, err := r.Webhooks.Endpoints(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	endpoints = slices.DeleteFunc(endpoints, campaign.Endpoint.Off)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.endpoints == nil || len(r.endpoints) >= maxKnown {
-		r.endpoints = map[string]known{}
-	}
-	r.endpoints[tenant] = known{endpoints, now}
-	return endpoints, nil
+	return r.endpoints.Get(tenant, r.Now(), warm.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
+		all, err := r.Webhooks.Endpoints(ctx, tenant)
+		return slices.DeleteFunc(all, campaign.Endpoint.Off), err
+	})
 }
 
 func framesOf(changes []campaign.Change) []int {

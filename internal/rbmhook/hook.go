@@ -19,6 +19,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/warm"
 )
 
 // Agents knows the provider's agents. Agent returns an error that wraps
@@ -45,7 +46,7 @@ type Hook struct {
 	Queue  Queue // of EventTasks
 	Now    func() time.Time
 
-	known known
+	tokens warm.Cache[string, string] // of agents that exist
 }
 
 // maxBody is the size of a request in bytes. Events are far smaller.
@@ -154,14 +155,23 @@ func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 	return nil
 }
 
+const (
+	// keepToken is how long a token is kept, so that events do not cost a read each.
+	keepToken = time.Minute
+	// recheck is how often one that does not verify a request is read again at most.
+	recheck = time.Second
+	// maxTokens is the number of agents whose tokens are kept.
+	maxTokens = 10_000
+)
+
 // prove returns nil if the check holds for the agent's token. A token that was
 // kept and does not hold is read anew: it may have been changed.
 func (h *Hook) prove(ctx context.Context, agent string, check func(token string) bool) error {
 	now := h.Now()
-	if token, ok := h.known.get(agent, now); ok && token != "" && check(token) {
+	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
 		return nil
 	}
-	if h.known.fresh(agent, now) {
+	if _, justRead := h.tokens.Peek(agent, now, recheck); justRead {
 		return refused()
 	}
 	a, err := h.Agents.Agent(ctx, agent)
@@ -171,7 +181,7 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	if err != nil {
 		return refused()
 	}
-	h.known.put(agent, a.WebhookToken, now)
+	h.tokens.Put(agent, a.WebhookToken, now, maxTokens)
 	if a.WebhookToken == "" || !check(a.WebhookToken) {
 		slog.WarnContext(ctx, "a request to the webhook has not the agent's token", "agent_id", agent)
 		return refused()

@@ -44,65 +44,26 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 	return found, group.Wait()
 }
 
-var errShortBatch = errors.New("the batch has not as many messages as its row says")
-
 func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	if frame >= b.Frames() || len(b.Offsets) <= frame+1 {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, errShortBatch)
-	}
-	raw, err := s.payload(ctx, b, b.Offsets[frame], b.Offsets[frame+1])
-	if err != nil {
-		return nil, err
-	}
-	return decode(raw, b, frame)
+	messages, err := payload.ReadFrame(ctx, s.Blobs, b, frame)
+	return messages, explain(err)
 }
 
 // whole returns all messages of a batch, by a single read.
 func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
-	if len(b.Offsets) <= b.Frames() {
-		return nil, fmt.Errorf("read batch %s: %w", b.BatchID, errShortBatch)
-	}
-	raw, err := s.payload(ctx, b, b.Offsets[0], b.Offsets[b.Frames()])
-	if err != nil {
-		return nil, err
-	}
-	all := make([]campaign.Message, 0, b.Accepted)
-	for frame := range b.Frames() {
-		messages, err := decode(raw[b.Offsets[frame]-b.Offsets[0]:b.Offsets[frame+1]-b.Offsets[0]], b, frame)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, messages...)
-	}
-	return all, nil
+	messages, err := payload.ReadAll(ctx, s.Blobs, b)
+	return messages, explain(err)
 }
 
-func (s *Service) payload(ctx context.Context, b campaign.Batch, from, to int) ([]byte, error) {
-	raw, err := s.Blobs.GetRange(ctx, b.Payload, from, to)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return nil, &gateway.Problem{
+// explain tells the client of contents that are gone.
+func explain(err error) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return &gateway.Problem{
 			Status: http.StatusGone, Code: "contents_expired",
 			Detail: "The numbers and uids of this batch were deleted: they are kept for 460 days.",
 		}
-	case err != nil:
-		return nil, fmt.Errorf("read the messages of batch %s: %w", b.BatchID, err)
-	case len(raw) != to-from:
-		return nil, fmt.Errorf("read the messages of batch %s: %w", b.BatchID, errShortBatch)
 	}
-	return raw, nil
-}
-
-// decode reads the messages of a frame.
-func decode(raw []byte, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	messages, err := payload.Decode(raw)
-	if err != nil {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, err)
-	}
-	if len(messages) != b.FrameLen(frame) {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, errShortBatch)
-	}
-	return messages, nil
+	return err
 }
 
 // changes returns all changes of a batch in the order of its log: the sequence of

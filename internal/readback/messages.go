@@ -124,9 +124,9 @@ var statuses = []string{
 // narrow leaves the batches that can hold what is asked for.
 func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaign.Search, q *search) error {
 	if asked.Batch != nil {
-		b, err := findBatch(c, *asked.Batch)
-		if err != nil {
-			return err
+		b, ok := c.Find(*asked.Batch)
+		if !ok {
+			return noBatch()
 		}
 		q.batches = []campaign.Progress{b}
 	} else if asked.UID != nil && !asked.AllBatches {

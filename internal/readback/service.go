@@ -77,15 +77,14 @@ func (s *Service) authorize(r *http.Request) (campaign.ID, error) {
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, nil
 }
 
-// openBatch authorizes a request and reads the batch that its path names, see
-// findBatch, and no other of its campaign.
+// openBatch authorizes a request and reads the batch that its path names, and no
+// other of its campaign.
 func (s *Service) openBatch(r *http.Request) (campaign.Progress, error) {
 	id, err := s.authorize(r)
 	if err != nil {
 		return campaign.Progress{}, err
 	}
-	name := r.PathValue("batch")
-	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchID(name), name)
+	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
 		return b, noCampaign()
@@ -107,18 +106,6 @@ func noBatch() *gateway.Problem {
 
 func badRequest(code, detail string) *gateway.Problem {
 	return &gateway.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
-}
-
-// findBatch returns the batch that a client names, by the name it gave it or by
-// the batchId that stands in the campaign.
-func findBatch(c campaign.Campaign, name string) (campaign.Progress, error) {
-	if b, ok := c.Find(campaign.BatchID(name)); ok {
-		return b, nil
-	}
-	if b, ok := c.Find(name); ok {
-		return b, nil
-	}
-	return campaign.Progress{}, noBatch()
 }
 
 const (

@@ -106,13 +106,13 @@ func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, 
 }
 
 func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
-	bodies := make([][]byte, b.Frames())
-	for frame := range bodies {
-		body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef, Frame: frame})
-		if err != nil {
-			return fmt.Errorf("write a send task: %w", err)
-		}
-		bodies[frame] = body
+	tasks := make([]campaign.SendTask, b.Frames())
+	for frame := range tasks {
+		tasks[frame] = campaign.SendTask{BatchRef: b.BatchRef, Frame: frame}
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
 	}
 	if err := r.Frames.SendAll(ctx, b.Tenant, bodies); err != nil {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)

@@ -187,7 +187,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", p.task.Frame)
 				p.abandon(s.Now())
 			case err != nil:
-				p.err = fmt.Errorf("read frame %d of batch %s: %w", p.task.Frame, r.batch.BatchID, err)
+				p.err = err
 				p.now, p.later = nil, nil
 			}
 		})
@@ -222,20 +222,10 @@ func (p *part) abandon(now time.Time) {
 	}
 }
 
-var errShortFrame = errors.New("the frame has not as many messages as its batch says")
-
 func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, p *part) error {
-	frame := p.task.Frame
-	raw, err := s.Blobs.GetRange(ctx, b.Payload, b.Offsets[frame], b.Offsets[frame+1])
+	messages, err := payload.ReadFrame(ctx, s.Blobs, b, p.task.Frame)
 	if err != nil {
 		return err
-	}
-	messages, err := payload.Decode(raw)
-	if err != nil {
-		return err
-	}
-	if len(messages) != b.FrameLen(frame) {
-		return errShortFrame
 	}
 	for _, j := range p.now {
 		j.message = messages[j.index%campaign.FrameSize]

@@ -138,7 +138,7 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 			return
 		}
 		if swapped {
-			s.channels.drop(r.batch.Tenant)
+			s.channels.Drop(r.batch.Tenant)
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/warm"
 )
 
 // Batches keeps batches and their books.
@@ -78,8 +79,8 @@ type Sender struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	channels  cache[string, campaign.Channel]
-	templates cache[templateKey, campaign.Template]
+	channels  warm.Cache[string, campaign.Channel]
+	templates warm.Cache[templateKey, campaign.Template]
 }
 
 type templateKey struct {
@@ -91,6 +92,8 @@ const (
 	// channelFor is how long a tenant's channel is taken for what it was: so
 	// long a pause may take to be noticed.
 	channelFor = 3 * time.Second
+	// maxWarm is the number of tenants, and of templates, that are kept.
+	maxWarm = 500
 	// pauseCheck is when sweep looks again at a batch whose sending is paused.
 	pauseCheck = time.Minute
 )
@@ -180,14 +183,14 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 }
 
 func (s *Sender) channel(ctx context.Context, tenant string) (campaign.Channel, error) {
-	return s.channels.get(tenant, s.Now(), channelFor, func() (campaign.Channel, error) {
+	return s.channels.Get(tenant, s.Now(), warm.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
 		return s.Directory.Channel(ctx, tenant)
 	})
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
-	return s.templates.get(key, s.Now(), forever, func() (campaign.Template, error) {
+	return s.templates.Get(key, s.Now(), warm.Terms{For: warm.Forever, Most: maxWarm}, func() (campaign.Template, error) {
 		return s.Directory.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }

@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 
 	"campaign-dispatch/internal/campaign"
@@ -50,13 +49,13 @@ func (n *notices) queue(ctx context.Context, tenant string) {
 }
 
 func (s *Sweeper) queueNotices(ctx context.Context, tenant string, held []campaign.Due) error {
-	bodies := make([][]byte, len(held))
+	tasks := make([]campaign.NotifyTask, len(held))
 	for i, due := range held {
-		body, err := json.Marshal(due.Notice)
-		if err != nil {
-			return err
-		}
-		bodies[i] = body
+		tasks[i] = *due.Notice
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
 	}
 	if err := s.Notify.SendAll(ctx, tenant, bodies); err != nil {
 		return err

@@ -5,7 +5,6 @@ package sweep
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -240,13 +239,9 @@ func (s *Sweeper) stopped(ctx context.Context, channels map[string]campaign.Chan
 // queue puts the tasks on the queue, and only then leaves the batch alone for a
 // while: who dies in between queues them twice, and never not at all.
 func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
-	bodies := make([][]byte, len(tasks))
-	for i, t := range tasks {
-		body, err := json.Marshal(t)
-		if err != nil {
-			return fmt.Errorf("write a task: %w", err)
-		}
-		bodies[i] = body
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
 	}
 	if err := q.SendAll(ctx, b.Tenant, bodies); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)

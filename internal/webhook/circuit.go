@@ -48,7 +48,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 		if opened != c {
 			ok, err = n.Endpoints.SaveCircuit(ctx, opened)
 		}
-		n.circuits.drop(key)
+		n.circuits.Drop(key)
 		if err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 // lookAfter does what an endpoint's circuit needs: a probe, or an end.
 func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
-	n.circuits.drop(key)
-	n.endpoints.drop(key)
+	n.circuits.Drop(key)
+	n.endpoints.Drop(key)
 	c, err := n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	if err != nil || c.Version == 0 || c.Next.After(n.Now()) {
 		return err
@@ -214,7 +214,7 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
-	n.circuits.drop(endpointKey{c.Tenant, c.EndpointID})
+	n.circuits.Drop(endpointKey{c.Tenant, c.EndpointID})
 	if err != nil || !ok {
 		return err
 	}

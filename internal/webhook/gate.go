@@ -155,7 +155,7 @@ func (g *gates) of(key endpointKey) *gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kept[key] == nil {
-		if g.kept == nil || len(g.kept) >= maxCached {
+		if g.kept == nil || len(g.kept) >= maxWarm {
 			g.kept = map[endpointKey]*gate{}
 		}
 		g.kept[key] = newGate()

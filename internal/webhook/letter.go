@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/warm"
 )
 
 // letter is one webhook of a notice.
@@ -149,7 +150,7 @@ func contact(frames map[int][]recipient, index int) (uid, phone string, err erro
 }
 
 func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	return n.batches.get(key, n.Now(), forever, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
+	return n.batches.Get(key, n.Now(), warm.Terms{For: warm.Forever, Most: maxWarm}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
 }
 
 // frames returns the recipients of the frames that the positions of the page
@@ -164,7 +165,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 		if frames[f] != nil {
 			continue
 		}
-		if kept, ok := n.recipients.peek(frameKey{b.Key, f}); ok {
+		if kept, ok := n.recipients.Peek(frameKey{b.Key, f}, n.Now(), warm.Forever); ok {
 			frames[f] = kept
 			continue
 		}
@@ -185,7 +186,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 		if frames[f], err = decode(raw[b.Offsets[f]-start : b.Offsets[f+1]-start]); err != nil {
 			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
 		}
-		n.recipients.put(frameKey{b.Key, f}, frames[f], n.Now())
+		n.recipients.Put(frameKey{b.Key, f}, frames[f], n.Now(), maxWarm)
 	}
 	return frames, nil
 }

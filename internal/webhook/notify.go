@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/warm"
 )
 
 // Store keeps notices, and what they are about.
@@ -64,10 +65,10 @@ type Notifier struct {
 	// Jitter returns a number from 0 up to 1, which spreads retries.
 	Jitter func() float64
 
-	endpoints  cache[endpointKey, campaign.Endpoint]
-	circuits   cache[endpointKey, campaign.Circuit]
-	batches    cache[campaign.BatchKey, campaign.Batch]
-	recipients cache[frameKey, []recipient]
+	endpoints  warm.Cache[endpointKey, campaign.Endpoint]
+	circuits   warm.Cache[endpointKey, campaign.Circuit]
+	batches    warm.Cache[campaign.BatchKey, campaign.Batch]
+	recipients warm.Cache[frameKey, []recipient]
 	gates      gates
 }
 
@@ -79,6 +80,8 @@ const (
 	reserve = hookpost.Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
+	// maxWarm is the number of endpoints, batches and frames each that are kept.
+	maxWarm = 400
 )
 
 func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
@@ -134,13 +137,13 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 }
 
 func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
-	return n.endpoints.get(endpointKey{tenant, id}, n.Now(), keptFor, func() (campaign.Endpoint, error) {
+	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), warm.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Endpoint, error) {
 		return n.Endpoints.Endpoint(ctx, tenant, id)
 	})
 }
 
 func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign.Circuit, error) {
-	return n.circuits.get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), keptFor, func() (campaign.Circuit, error) {
+	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), warm.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Circuit, error) {
 		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	})
 }
@@ -167,8 +170,8 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 		return nil
 	}
 	key := endpointKey{read.Tenant, read.EndpointID}
-	n.endpoints.drop(key)
-	n.circuits.drop(key)
+	n.endpoints.Drop(key)
+	n.circuits.Drop(key)
 	_, err = n.unpark(ctx, read.Task(), false)
 	return err
 }
@@ -301,7 +304,7 @@ func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason st
 	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
 		return err
 	}
-	n.endpoints.drop(endpointKey{e.Tenant, e.ID})
+	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
 	slog.ErrorContext(ctx, "an endpoint was switched off", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	return nil
 }
