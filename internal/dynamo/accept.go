@@ -120,6 +120,9 @@ func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows m
 // others but the key's are read.
 func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
+	if len(attributes) > 0 {
+		attributes = append([]string{"pk", "sk"}, attributes...) // which tell the rows apart
+	}
 	expression, names := projection(attributes)
 	for _, k := range keys {
 		w := wanted[k.table]
@@ -148,13 +151,12 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	return rows, nil
 }
 
-// projection names attributes beside those of the key; of none it is nil, which
-// reads them all.
+// projection names attributes; of none it is nil, which reads them all.
 func projection(attributes []string) (*string, map[string]string) {
 	if len(attributes) == 0 {
 		return nil, nil
 	}
-	names := map[string]string{"#pk": "pk", "#sk": "sk"}
+	names := make(map[string]string, len(attributes))
 	for _, a := range attributes {
 		names["#"+a] = a
 	}

@@ -28,7 +28,7 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 
 // overview is what Overview reads of META and BATCH rows.
 var overview = []string{
-	"name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
+	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack",
 }
 
@@ -38,8 +38,13 @@ func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return s.campaign(ctx, id, overview, []string{"tally"})
 }
 
+// Dispatched is Campaign without its outcomes: its batches lack their heads.
+func (s *Store) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return s.campaign(ctx, id, nil, nil)
+}
+
 // campaign reads these attributes of the campaign's rows, nil for all, and of its
-// batches' heads.
+// batches' heads, nil for none.
 func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
 	// The rows of a campaign are BATCH#..., META and SET#... in this order.
 	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
@@ -62,6 +67,9 @@ func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor 
 		}
 	}
 	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
+	if headsFor == nil {
+		return c, nil
+	}
 	return c, s.readHeads(ctx, c.Batches, headsFor)
 }
 

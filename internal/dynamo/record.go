@@ -136,9 +136,7 @@ func logRow(key campaign.BatchKey, ordinal, first int, page []campaign.Change) I
 
 // Log returns the pages of a batch's log after the given ordinal, in order.
 func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
-	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", Item{
-		":pk": outcomeKey(key, headSK)["pk"], ":from": text(logSK(after + 1)), ":to": text("LOG#~"),
-	})
+	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
 		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
 	}
@@ -155,4 +153,32 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 		pages = append(pages, campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes})
 	}
 	return pages, nil
+}
+
+// Latest returns the last change of each of a batch's n messages by its index, the
+// zero Change of those of which nothing is known. A log holds only what superseded
+// the outcome before.
+func (s *Store) Latest(ctx context.Context, key campaign.BatchKey, n int) ([]campaign.Change, error) {
+	rows, err := s.queryFor(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, 0), "changes")
+	if err != nil {
+		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+	}
+	latest := make([]campaign.Change, n)
+	for _, row := range rows {
+		err := eachChange(getBinary(row, "changes"), func(c campaign.Change) {
+			if c.Index < n {
+				latest[c.Index] = c
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+		}
+	}
+	return latest, nil
+}
+
+// logOf are the values of a condition that holds for a log's pages after an
+// ordinal.
+func logOf(key campaign.BatchKey, after int) Item {
+	return Item{":pk": outcomeKey(key, headSK)["pk"], ":from": text(logSK(after + 1)), ":to": text("LOG#~")}
 }

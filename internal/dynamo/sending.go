@@ -150,7 +150,7 @@ func (s *Store) query(ctx context.Context, condition string, values Item) ([]Ite
 	return s.queryFor(ctx, condition, values)
 }
 
-// queryFor is query for some attributes of the rows, besides their keys.
+// queryFor is query for some attributes of the rows.
 func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
 	expression, names := projection(attributes)
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{

@@ -208,9 +208,9 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 	if q.phone != "" || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
-	latest, err := s.latest(ctx, b)
+	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
 	if err != nil {
-		return start, err
+		return start, fmt.Errorf("read back: %w", err)
 	}
 	var indexes []int
 	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
@@ -244,9 +244,9 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 	if len(indexes) == 0 {
 		return b.Accepted, nil
 	}
-	latest, err := s.latest(ctx, b)
+	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
 	if err != nil {
-		return start, err
+		return start, fmt.Errorf("read back: %w", err)
 	}
 	for _, i := range indexes {
 		if q.status != "" && q.status != statusOf(latest[i]) {
@@ -258,20 +258,6 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
 	}
 	return b.Accepted, nil
-}
-
-// latest returns the last change of each message by its index. The log holds only
-// what superseded the outcome before.
-func (s *Service) latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
-	all, err := s.changes(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	latest := make([]campaign.Change, campaign.MaxMessages)
-	for _, c := range all {
-		latest[c.Index] = c
-	}
-	return latest, nil
 }
 
 func statusOf(c campaign.Change) string {

@@ -54,7 +54,7 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 		return nil, err
 	}
 	started := time.Now()
-	if err := dispatchAll(ctx, env, token, mobiles(random, throughputMessages)); err != nil {
+	if _, err := dispatchAll(ctx, env, token, mobiles(random, throughputMessages), campaign.MaxMessages); err != nil {
 		return nil, err
 	}
 	for before, moved := int64(0), time.Now(); before < throughputMessages; time.Sleep(50 * time.Millisecond) {
@@ -80,10 +80,11 @@ func stackToken(ctx context.Context, env stackenv.Env) (string, error) {
 	return answer.AccessToken, err
 }
 
-// dispatchAll dispatches a new campaign to the numbers.
-func dispatchAll(ctx context.Context, env stackenv.Env, token string, numbers []uint64) error {
+// dispatchAll dispatches a new campaign to the numbers, in batches of so many, and
+// returns its id.
+func dispatchAll(ctx context.Context, env stackenv.Env, token string, numbers []uint64, perBatch int) (string, error) {
 	id, name, batch := uuid.New(), "throughput "+rand.Text(), 0
-	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
+	for part := range slices.Chunk(numbers, perBatch) {
 		batch++
 		messages := make([]map[string]string, len(part))
 		for i, n := range part {
@@ -94,13 +95,13 @@ func dispatchAll(ctx context.Context, env stackenv.Env, token string, numbers []
 			"campaignId": id, "name": name, "templateId": env["TEMPLATE_ID_PLAIN"], "batch": strconv.Itoa(batch), "messages": messages,
 		}, &answer)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if answer.Accepted != len(part) {
-			return errors.New("not every message was accepted")
+			return "", errors.New("not every message was accepted")
 		}
 	}
-	return nil
+	return id, nil
 }
 
 func postJSON(ctx context.Context, address, token string, request, into any) error {

@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/warm"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -21,6 +22,8 @@ type Store interface {
 	// Standings tells how far campaigns are, 50 at most.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Dispatched is Campaign without its outcomes.
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Overview is Campaign without what only reading the messages takes.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Template returns the current version of a template, whoever's it is.
@@ -50,6 +53,8 @@ type Pages struct {
 	Messages Messages
 	Controls Controls
 	Now      func() time.Time
+
+	large warm.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns of many batches
 }
 
 //go:embed *.html texts.json
@@ -75,6 +80,29 @@ func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 
 // campaign reads an overview of the campaign that the path names.
 func (s *Pages) campaign(p *webui.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
+
+const (
+	// largeFrom is the number of batches from which on an overview, which reads two
+	// rows of each, is not read anew for every look at it.
+	largeFrom = 50
+	// largeFor is how long such an overview is shown.
+	largeFor = 5 * time.Second
+	// maxLarge is how many of them are kept, of a megabyte at most each.
+	maxLarge = 20
+)
+
+// overview is the store's overview of a campaign, some seconds old where the
+// campaign is large.
+func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	if c, ok := s.large.Peek(id, s.Now(), largeFor); ok {
+		return c, nil
+	}
+	c, err := s.Store.Overview(ctx, id)
+	if err == nil && len(c.Batches) >= largeFrom {
+		s.large.Put(id, c, s.Now(), maxLarge)
+	}
+	return c, err
+}
 
 // of reads the campaign of the person's tenant that the path names.
 func of(p *webui.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {

@@ -43,6 +43,7 @@ type desk struct {
 	mu     sync.Mutex
 	queued []string
 	handed []time.Time
+	later  time.Duration // than noon it is
 }
 
 func (d *desk) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
@@ -62,12 +63,10 @@ func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
 func newDesk(tb testing.TB) *desk {
 	tb.Helper()
 	env := stackenv.Load(tb)
-	cfg, now := env.AWS(), func() time.Time { return noon }
-	d := &desk{
-		tb: tb, tenant: "t-" + rand.Text(),
-		store: &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now},
-		blobs: &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]},
-	}
+	cfg, d := env.AWS(), &desk{tb: tb, tenant: "t-" + rand.Text()}
+	now := func() time.Time { return noon.Add(d.later) }
+	d.store = &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now}
+	d.blobs = &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webuitest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Now: now,
 		Messages: &readback.Service{Store: d.store, Blobs: d.blobs},
@@ -397,6 +396,32 @@ func TestACompletedCampaignIsNotCancelled(t *testing.T) {
 			t.Errorf("got %d: %s", a.Status, a.Text())
 		}
 	}
+}
+
+// A campaign of many batches is read anew after some seconds, and at once where
+// the reader has changed it.
+func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Carnaval", 1, 10, nil)
+	for ordinal := 2; ordinal <= 60; ordinal++ {
+		d.accept(b.CampaignID, "Carnaval", ordinal, 1, nil)
+	}
+	shows := func(when, want string) {
+		t.Helper()
+		if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), want) {
+			t.Errorf("%s the page does not say %q:\n%s", when, want, a.Text())
+		}
+	}
+	shows("at first", "Accepted 69 100% Sent 0")
+	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
+	shows("at once", "Accepted 69 100% Sent 0")
+	d.later = 5 * time.Second
+	shows("after five seconds", "Accepted 69 100% Sent 10")
+	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
+	}
+	shows("after its cancellation", "Cancelled")
 }
 
 func TestAnAdminGivesABatchAnotherTime(t *testing.T) {

@@ -75,6 +75,7 @@ func (s *Pages) cancel(p *webui.Page) error {
 	if err := p.Audit(action, c.Name); err != nil {
 		return err
 	}
+	defer s.large.Drop(c.ID)
 	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {
 		return refused(p, err)
 	}
@@ -136,6 +137,7 @@ func (s *Pages) move(p *webui.Page, b campaign.Batch, c campaign.Campaign) error
 	if err := p.Audit("campaign.reschedule", c.Name+" · "+batchName(p, b)+": "+minute(p, b.Due)+" → "+minute(p, moved.Due)); err != nil {
 		return err
 	}
+	defer s.large.Drop(c.ID)
 	_, err = s.Controls.Reschedule(p.R.Context(), c.ID, b.BatchID, p.Field("schedule"))
 	return err
 }

@@ -143,7 +143,7 @@ func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standing
 			continue
 		}
 		group.Go(func() error {
-			whole, err := s.Store.Overview(ctx, c.ID)
+			whole, err := s.overview(ctx, c.ID)
 			statuses[i] = whole.Status()
 			return err
 		})

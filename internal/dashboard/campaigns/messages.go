@@ -33,7 +33,11 @@ type foundView struct {
 var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped"}
 
 func (s *Pages) messages(p *webui.Page) error {
-	c, err := of(p, s.Store.Campaign)
+	read := s.Store.Dispatched
+	if p.Query("status") != "" { // batches without such messages are passed over
+		read = s.Store.Campaign
+	}
+	c, err := of(p, read)
 	if err != nil {
 		return err
 	}

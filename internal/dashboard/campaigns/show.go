@@ -14,7 +14,7 @@ import (
 
 const (
 	// batchesShown is how many batches a page lists.
-	batchesShown = 50
+	batchesShown = 20
 	// errorFileLife is how long a file of rejected numbers is kept.
 	errorFileLife = 30 * 24 * time.Hour
 )
@@ -80,7 +80,7 @@ type batchView struct {
 }
 
 func (s *Pages) show(p *webui.Page) error {
-	c, err := s.campaign(p)
+	c, err := of(p, s.overview)
 	if err != nil {
 		return err
 	}
