@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -29,6 +30,7 @@ type Provider struct {
 type endpoints struct {
 	provider *oidc.Provider
 	signOut  string
+	revoke   string // "" where there is none
 }
 
 // discover asks the provider where its endpoints are, once it is asked for the
@@ -46,11 +48,12 @@ func (p *Provider) discover(ctx context.Context) (*endpoints, error) {
 	}
 	var says struct {
 		SignOut string `json:"end_session_endpoint"`
+		Revoke  string `json:"revocation_endpoint"`
 	}
 	if err := provider.Claims(&says); err != nil {
 		return nil, fmt.Errorf("read the sign-in service's endpoints: %w", err)
 	}
-	p.known = &endpoints{provider: provider, signOut: says.SignOut}
+	p.known = &endpoints{provider: provider, signOut: says.SignOut, revoke: says.Revoke}
 	return p.known, nil
 }
 
@@ -139,6 +142,30 @@ func (p *Provider) renew(ctx context.Context, base, renewal string) (person, err
 	}
 	who, _, err := p.verify(ctx, known, token)
 	return who, err
+}
+
+// forget revokes a renewal (RFC 7009), where the provider can: a copy of it is worth
+// nothing then.
+func (p *Provider) forget(ctx context.Context, renewal string) error {
+	known, err := p.discover(ctx)
+	if err != nil || known.revoke == "" {
+		return err
+	}
+	form := url.Values{"token": {renewal}, "client_id": {p.ClientID}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, known.revoke, strings.NewReader(form.Encode()))
+	if err != nil {
+		return fmt.Errorf("revoke a renewal: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := p.Client.Do(r)
+	if err != nil {
+		return fmt.Errorf("revoke a renewal: %w", err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("revoke a renewal: the sign-in service answers %d", answer.StatusCode)
+	}
+	return nil
 }
 
 // refusedBy wraps errRefused where the provider itself has said no.

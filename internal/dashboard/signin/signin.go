@@ -100,11 +100,11 @@ func (s *Pages) begin(p *webui.Page) error {
 // renew begins another session of a person who has signed in before, as they are
 // now, and tells whether it did.
 func (s *Pages) renew(p *webui.Page) (bool, error) {
-	kept := p.R.CookiesNamed(s.name(renewalCookie))
-	if len(kept) == 0 || kept[0].Value == "" {
+	renewal := s.renewal(p)
+	if renewal == "" {
 		return false, nil
 	}
-	who, err := s.Provider.renew(p.R.Context(), p.Base, kept[0].Value)
+	who, err := s.Provider.renew(p.R.Context(), p.Base, renewal)
 	if errors.Is(err, errRefused) || err == nil && !who.hasPlace() {
 		http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 		return false, nil
@@ -195,9 +195,22 @@ func (s *Pages) signOut(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
+	if renewal := s.renewal(p); renewal != "" {
+		if err := s.Provider.forget(p.R.Context(), renewal); err != nil {
+			slog.WarnContext(p.R.Context(), "what renews a session is only gone from the browser", "error", err)
+		}
+	}
 	http.SetCookie(p.W, s.Sessions.End())
 	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 	return p.Redirect(to)
+}
+
+// renewal is what the browser keeps to renew the person's session, or "".
+func (s *Pages) renewal(p *webui.Page) string {
+	if kept := p.R.CookiesNamed(s.name(renewalCookie)); len(kept) > 0 {
+		return kept[0].Value
+	}
+	return ""
 }
 
 // random returns 256 bits that nobody guesses.

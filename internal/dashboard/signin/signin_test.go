@@ -38,6 +38,7 @@ type provider struct {
 	asked  int // how often for its endpoints
 
 	removed bool // nobody's session is renewed
+	stuck   bool // it revokes nothing
 }
 
 func newProvider(t *testing.T) *provider {
@@ -53,6 +54,7 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /jwks", p.keys)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("POST /revoke", p.revoke)
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
 	return p
@@ -84,7 +86,7 @@ func (p *provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	p.asked++
 	answer(w, http.StatusOK, map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/jwks",
-		"end_session_endpoint": p.URL + "/logout", "id_token_signing_alg_values_supported": []string{"RS256"},
+		"end_session_endpoint": p.URL + "/logout", "revocation_endpoint": p.URL + "/revoke", "id_token_signing_alg_values_supported": []string{"RS256"},
 	})
 }
 
@@ -142,6 +144,16 @@ func (p *provider) refresh(w http.ResponseWriter, r *http.Request) {
 	claims := map[string]any{"iss": p.URL, "aud": clientID, "sub": "1", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
 	maps.Copy(claims, p.claims)
 	answer(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(claims)})
+}
+
+func (p *provider) revoke(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stuck {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	p.removed = p.removed || r.PostFormValue("token") == renewal && r.PostFormValue("client_id") == clientID
 }
 
 func (p *provider) sign(claims map[string]any) string {
@@ -531,8 +543,22 @@ func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
 			t.Errorf("%s: it is tried again", name)
 		}
 	}
-	b := newBench(t)
-	if c := signedIn(t, b).Post("/dashboard/sign-out", nil).Cookie("__Host-renewal"); c == nil || c.MaxAge >= 0 {
-		t.Error("whoever signs out is renewed")
+}
+
+// What renewed the session of whoever signs out renews nobody's any more, copies of
+// it neither. Where the provider does not take it back, the browser forgets it.
+func TestWhoeverSignsOutIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	for _, stuck := range []bool{false, true} {
+		b := newBench(t)
+		ana := signedIn(t, b)
+		b.provider.stuck = stuck
+		out := ana.Post("/dashboard/sign-out", nil)
+		if c := out.Cookie("__Host-renewal"); c == nil || c.MaxAge >= 0 || !strings.HasPrefix(out.Location, b.provider.URL+"/logout?") {
+			t.Errorf("signing out leads to %q, the cookie is %v", out.Location, c)
+		}
+		if renewed := ana.Get("/dashboard/sign-in").Cookie("__Host-session") != nil; renewed != stuck {
+			t.Errorf("a copy of what renews it gets a session: %v, where the provider is stuck: %v", renewed, stuck)
+		}
 	}
 }
