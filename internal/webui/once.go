@@ -31,16 +31,16 @@ func (o Once) Token() (string, error) {
 // maxToken is more than any form's token has in bytes.
 const maxToken = 64
 
-// Use uses up the form that was sent; the error is a *Refusal with the text of the
-// key where it was used before.
-func (o Once) Use(p *Page, usedKey string) error {
+// Use uses up the form that was sent. Where it was used before the error is a
+// *Refusal with the text of a key, which leads to a page that is named by another.
+func (o Once) Use(p *Page, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {
 		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	fresh, err := o.Forms.UseForm(p.R.Context(), p.Session.Tenant, token)
 	if err == nil && !fresh {
-		err = &Refusal{Status: http.StatusConflict, Key: usedKey}
+		err = &Refusal{Status: http.StatusConflict, Key: usedKey, To: to, ToKey: toKey}
 	}
 	return err
 }

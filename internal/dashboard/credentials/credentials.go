@@ -258,9 +258,5 @@ func (s *Pages) revoke(p *webui.Page) error {
 // useForm uses up the form that was sent. Whoever sends it again, as a reload of the
 // page with the secret does, is led to the list.
 func (s *Pages) useForm(p *webui.Page) error {
-	err := s.Once.Use(p, "credentials.form_used")
-	if used, ok := errors.AsType[*webui.Refusal](err); ok {
-		used.To, used.ToKey = Path, "credentials.all"
-	}
-	return err
+	return s.Once.Use(p, "credentials.form_used", Path, "credentials.all")
 }

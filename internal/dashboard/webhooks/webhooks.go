@@ -282,9 +282,5 @@ func refusal(err error) error {
 // useForm uses up the form that was sent. Whoever sends it again, as a reload of the
 // page with the secret does, is led to the list.
 func (s *Pages) useForm(p *webui.Page) error {
-	err := s.Once.Use(p, "webhooks.form_used")
-	if used, ok := errors.AsType[*webui.Refusal](err); ok {
-		used.To, used.ToKey = Path, "webhooks.all"
-	}
-	return err
+	return s.Once.Use(p, "webhooks.form_used", Path, "webhooks.all")
 }
