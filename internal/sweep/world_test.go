@@ -66,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
-	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.clock}
+	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}}
