@@ -16,6 +16,14 @@ import (
 //go:embed assets
 var assets embed.FS
 
+// What a page may weigh in bytes, with its style and scripts, and how much of that is
+// left for its HTML.
+const (
+	PageLimit   = 100_000
+	AssetsLimit = 72_000
+	HTMLLimit   = PageLimit - AssetsLimit
+)
+
 // hashes are the beginnings of the assets' SHA-256 sums, by name.
 var hashes = func() map[string]string {
 	sums := map[string]string{}

@@ -42,6 +42,10 @@ func (p *Page) RenderStatus(status int, titleKey, name string, data any) error {
 	return p.render(status, name, false)
 }
 
+// ShowMedia lets the page show images of other hosts, as the templates of tenants
+// have them. Other pages can load nothing from anywhere else, nor send it there.
+func (p *Page) ShowMedia() { p.W.Header().Set("Content-Security-Policy", p.ui.policy(allImages)) }
+
 // Fragment answers with a part of a page, which htmx puts into it.
 func (p *Page) Fragment(name string, data any) error {
 	p.Data = data

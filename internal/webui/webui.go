@@ -169,16 +169,24 @@ func pathOf(address string) string {
 const SignInPath = Root + "/sign-in"
 
 func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
-	w.Header().Set("Content-Security-Policy", policy+" "+ui.SignInOrigin)
+	w.Header().Set("Content-Security-Policy", ui.policy(ownImages))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.Header().Set("Cache-Control", "no-store")
 	return &Page{W: w, R: r, Base: gateway.BaseURL(r, ui.BaseURL), ui: ui, tongue: ui.tongueOf(r)}
 }
 
+// Where a page's images may come from.
+const (
+	ownImages = "'self'"
+	allImages = "'self' https:"
+)
+
 // policy allows what the dashboard serves itself, and nothing in line.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; connect-src 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+func (ui *UI) policy(images string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src 'self'; " +
+		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
+}
 
 // langCookie holds the language that a person has chosen.
 const langCookie = "lang"
@@ -232,6 +240,16 @@ func (p *Page) FromOwnPage() error {
 		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
 	}
 	return nil
+}
+
+// FromOwnSite refuses what no page of the dashboard has asked for, where there is no
+// session whose token could tell. A browser that says neither is refused.
+func (p *Page) FromOwnSite() error {
+	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
+	if site == "same-origin" || site == "" && origin == p.Base {
+		return nil
+	}
+	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
 }
 
 // MaxForm is the size of a form in bytes, files included, that is read. Lambda

@@ -42,6 +42,10 @@ func (notes) Register(ui *webui.UI, mux *http.ServeMux) {
 	const path = webui.Root + "/notes"
 	ui.View(mux, path, func(p *webui.Page) error { return p.Render("notes.title", "notes.html", p.Query("name")) })
 	ui.View(mux, path+"/part", func(p *webui.Page) error { return p.Fragment("notes_part.html", p.Query("name")) })
+	ui.View(mux, path+"/pictures", func(p *webui.Page) error {
+		p.ShowMedia()
+		return p.Render("notes.title", "notes.html", "")
+	})
 	ui.AdminView(mux, path+"/secret", func(p *webui.Page) error { return p.Fragment("notes_part.html", "secret") })
 	ui.Change(mux, path, func(p *webui.Page) error {
 		if err := p.Audit("note.write", p.Field("text")); err != nil {
@@ -156,20 +160,23 @@ func TestWhatIsEnteredIsShownAsText(t *testing.T) {
 func TestEveryPageIsGuarded(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
-	for _, got := range []webuitest.Answer{
-		admin(site).Get("/dashboard/notes"), admin(site).Get("/dashboard/notes/fails/internal"),
-		site.Nobody().Get("/dashboard/nowhere"), site.Nobody().Get("/dashboard/notes"),
+	for _, test := range []struct {
+		got    webuitest.Answer
+		images string // where they may come from
+	}{
+		{admin(site).Get("/dashboard/notes"), "'self'"},
+		{admin(site).Get("/dashboard/notes/fails/internal"), "'self'"},
+		{admin(site).Get("/dashboard/notes/pictures"), "'self' https:"},
+		{site.Nobody().Get("/dashboard/notes/pictures"), "'self'"},
+		{site.Nobody().Get("/dashboard/nowhere"), "'self'"},
+		{site.Nobody().Get("/dashboard/notes"), "'self'"},
 	} {
-		policy := got.Header.Get("Content-Security-Policy")
-		for _, part := range []string{
-			"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'",
-			"form-action 'self' https://sign-in.example",
-		} {
-			if !strings.Contains(policy, part) {
-				t.Errorf("the policy lacks %q: %s", part, policy)
-			}
+		got := test.got
+		want := map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + test.images + "; connect-src 'self'; " +
+				"frame-ancestors 'none'; base-uri 'none'; form-action 'self' https://sign-in.example",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 		}
-		want := map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"}
 		for name, value := range want {
 			if got.Header.Get(name) != value {
 				t.Errorf("%s is %q, want %q", name, got.Header.Get(name), value)
@@ -384,9 +391,6 @@ func TestPartsOfAPage(t *testing.T) {
 	}
 }
 
-// assetsLimit leaves a page of a hundred thousand bytes room for itself.
-const assetsLimit = 80_000
-
 func TestAssetsAreSmallAndKept(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
@@ -402,8 +406,8 @@ func TestAssetsAreSmallAndKept(t *testing.T) {
 			total += len(got.Body)
 		}
 	}
-	if total == 0 || total > assetsLimit {
-		t.Errorf("the assets have %d bytes, want %d at most", total, assetsLimit)
+	if total == 0 || total > webui.AssetsLimit {
+		t.Errorf("the assets have %d bytes, want %d at most", total, webui.AssetsLimit)
 	}
 	has(t, ana.Get("/dashboard/assets/000000000000/app.css"), http.StatusNotFound)
 	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)

@@ -94,7 +94,6 @@ var untold = regexp.MustCompile(`\bdocs\.[a-zA-Z_.]+`)
 
 func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
 	t.Parallel()
-	const light = 44_000 // the style and the scripts come on top of it
 	h := handler(t)
 	for _, path := range pages(t) {
 		for _, language := range []string{"pt-BR", "en"} {
@@ -102,8 +101,8 @@ func TestEveryPageIsWholeInBothLanguagesAndLight(t *testing.T) {
 			if status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(body), "</html>") {
 				t.Errorf("%s in %s: status %d, %d bytes", path, language, status, len(body))
 			}
-			if len(body) > light {
-				t.Errorf("%s has %d bytes, want %d at most", path, len(body), light)
+			if len(body) > webui.HTMLLimit {
+				t.Errorf("%s has %d bytes, want %d at most", path, len(body), webui.HTMLLimit)
 			}
 			if key := untold.FindString(body); key != "" {
 				t.Errorf("%s has no text in %s of %s", path, language, key)

@@ -112,6 +112,7 @@ func (s *Pages) review(p *webui.Page) error {
 		}
 	}
 	view.Due, view.Until, view.findings = instant(u.Schedule), instant(u.NotAfter), found
+	p.ShowMedia()
 	return p.Render("sending.review", "sending_review.html", view)
 }
 

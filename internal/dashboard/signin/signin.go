@@ -183,25 +183,28 @@ func (s *Pages) welcome(p *webui.Page, who person) error {
 	return nil
 }
 
-// signOut ends the session here and at the provider. Whose session is over
-// already is signed out there all the same.
+// signOut ends the session here, and at the provider where that can be reached.
+// Whose session is over already is signed out there all the same.
 func (s *Pages) signOut(p *webui.Page) error {
+	asked := p.FromOwnSite // another site's form carries no session
 	if p.SignedIn() {
-		if err := p.FromOwnPage(); err != nil {
-			return err
-		}
+		asked = p.FromOwnPage
 	}
+	if err := asked(); err != nil {
+		return err
+	}
+	http.SetCookie(p.W, s.Sessions.End())
+	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 	to, err := s.Provider.signOutURL(p.R.Context(), p.Base)
 	if err != nil {
-		return err
+		slog.WarnContext(p.R.Context(), "a session has only ended in the browser", "error", err)
+		return p.Redirect(signedOutPath)
 	}
 	if renewal := s.renewal(p); renewal != "" {
 		if err := s.Provider.forget(p.R.Context(), renewal); err != nil {
 			slog.WarnContext(p.R.Context(), "what renews a session is only gone from the browser", "error", err)
 		}
 	}
-	http.SetCookie(p.W, s.Sessions.End())
-	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 	return p.Redirect(to)
 }
 

@@ -435,6 +435,60 @@ func TestSigningOut(t *testing.T) {
 	}
 }
 
+// Another site's form carries no cookies: it signs nobody out, here or at the
+// provider. Whoever has no session any more is let out by their own page alone.
+func TestNoOtherSiteSignsOneOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, test := range []struct {
+		name, site, origin string // the headers of the request, "" for none
+		status             int
+	}{
+		{"another site", "cross-site", "https://evil.example", http.StatusForbidden},
+		{"a neighbour's site", "same-site", "https://evil.example.com", http.StatusForbidden},
+		{"no page at all", "none", webuitest.Base, http.StatusForbidden},
+		{"another site, in an old browser", "", "https://evil.example", http.StatusForbidden},
+		{"this host without HTTPS, in an old browser", "", "http://rcs.example.com", http.StatusForbidden},
+		{"a page that hides where it is", "", "null", http.StatusForbidden},
+		{"whoever does not say", "", "", http.StatusForbidden},
+		{"one's own page", "same-origin", webuitest.Base, http.StatusSeeOther},
+		{"one's own page, in an old browser", "", webuitest.Base, http.StatusSeeOther},
+	} {
+		nobody := b.Nobody()
+		nobody.Header.Set("Origin", test.origin)
+		if test.site != "" {
+			nobody.Header.Set("Sec-Fetch-Site", test.site)
+		}
+		got := nobody.Post("/dashboard/sign-out", nil)
+		let := test.status == http.StatusSeeOther
+		if got.Status != test.status || (got.Location != "") != let || (got.Cookie("__Host-session") != nil) != let || (got.Cookie("__Host-renewal") != nil) != let {
+			t.Errorf("%s: answered %d, to %q, with the cookies %q; want %d", test.name, got.Status, got.Location, got.Header["Set-Cookie"], test.status)
+		}
+	}
+	ana := b.SignIn("acme", webui.RoleAdmin)
+	ana.Header.Set("Sec-Fetch-Site", "cross-site")
+	if got := ana.Post("/dashboard/sign-out", nil); got.Status != http.StatusForbidden || got.Cookie("__Host-session") != nil {
+		t.Errorf("with a session: another site is answered %d", got.Status)
+	}
+}
+
+func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ana := b.SignIn("acme", webui.RoleAdmin)
+	ana.Cookies = []*http.Cookie{{Name: "__Host-renewal", Value: renewal}}
+	b.provider.Close()
+	got := ana.Post("/dashboard/sign-out", nil)
+	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/signed-out" {
+		t.Errorf("answered %d, to %q", got.Status, got.Location)
+	}
+	for _, name := range []string{"__Host-session", "__Host-renewal"} {
+		if ended := got.Cookie(name); ended == nil || ended.MaxAge >= 0 || ended.Value != "" {
+			t.Errorf("the cookie %s stays: %v", name, ended)
+		}
+	}
+}
+
 func TestRandomnessRunsOut(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)

@@ -119,6 +119,7 @@ func renderForm(p *webui.Page, status int, f form) error {
 	if f.ID != "" {
 		title = "templates.edit"
 	}
+	p.ShowMedia()
 	return p.RenderStatus(status, title, "template_form.html", f)
 }
 

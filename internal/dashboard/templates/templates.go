@@ -113,6 +113,7 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 	for _, v := range versions {
 		view.Versions = append(view.Versions, version{v, preview.Of(v, p.T("templates.preview_version", v.Version))})
 	}
+	p.ShowMedia()
 	return p.RenderStatus(status, "templates.one", "template.html", view)
 }
 

@@ -184,7 +184,8 @@ func (p Person) Get(path string) Answer {
 	return p.Do(httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodGet, Base+path, http.NoBody))
 }
 
-// Post sends a form, with the person's CSRF token unless it names one.
+// Post sends a form of the dashboard's own, with the person's CSRF token unless it
+// names one.
 func (p Person) Post(path string, form url.Values) Answer {
 	if !form.Has("csrf") {
 		sent := url.Values{"csrf": {p.Session.CSRF}}
@@ -193,6 +194,7 @@ func (p Person) Post(path string, form url.Values) Answer {
 	}
 	r := httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodPost, Base+path, strings.NewReader(form.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", Base)
 	return p.Do(r)
 }
 
