@@ -572,6 +572,22 @@ func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
 	}
 }
 
+// What expired may have been with the provider or not.
+func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 100, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 59, noon.Add(-time.Hour))
+	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
+	d.record(b, campaign.OutcomeExpired, "ttl_expired", 0, 4, noon.Add(-time.Minute))
+	a := d.admin().Get(pathOf(b))
+	for _, want := range []string{"Accepted 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("the page does not say %q:\n%s", want, a.Text())
+		}
+	}
+}
+
 func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -38,9 +38,9 @@ const (
 	maxPoints = 48
 )
 
-// newChart draws the batches' timelines together. neverSent says that what
-// expired was never given to the provider.
-func newChart(batches []campaign.Progress, neverSent bool, now time.Time) chart {
+// newChart draws the batches' timelines together. Of what expired, neverSent was
+// never given to the provider.
+func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
 		start := b.Head.Timeline.Start
@@ -90,7 +90,7 @@ func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campai
 
 // pointsOf adds the changes up over time, and keeps a point of each of some equal
 // spans.
-func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, neverSent bool) []point {
+func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, neverSent int) []point {
 	ends := make([]time.Time, 0, len(nets))
 	for end := range nets {
 		ends = append(ends, end)
@@ -109,13 +109,12 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, never
 	return points
 }
 
-func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent bool) point {
+// newPoint takes the first that expired for those that were never sent: which they
+// were, a timeline does not tell.
+func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent int) point {
 	p := point{At: at, Read: n[campaign.OutcomeRead]}
 	p.Delivered = p.Read + n[campaign.OutcomeDelivered]
-	p.Sent = p.Delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked]
-	if !neverSent {
-		p.Sent += n[campaign.OutcomeExpired]
-	}
+	p.Sent = p.Delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + max(0, n[campaign.OutcomeExpired]-neverSent)
 	p.Lost = n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped]
 	return p
 }

@@ -126,7 +126,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Funnel = funnel(v, reasons)
 	v.Lost, v.Recovered = losses(reasons)
 	v.CanRevoke = !c.Revoke && revocable(c)
-	v.Chart = newChart(c.Batches, neverSent(reasons) == v.Counts[campaign.OutcomeExpired], now)
+	v.Chart = newChart(c.Batches, neverSent(reasons), now)
 	v.page(after, now)
 	return v
 }
