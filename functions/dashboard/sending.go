@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webui"
 )
 
 // earlierNumbers is the memory in bytes for the numbers of earlier batches.
@@ -28,7 +29,9 @@ func messages(cfg aws.Config, store *dynamo.Store, base string) []area {
 		Grace: min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
 	}
 	return []area{
-		{templates.Area(), &templates.Pages{Store: store, Keeper: desk, Dispatch: dispatcher, Random: rand.Reader, Now: time.Now}},
+		{templates.Area(), &templates.Pages{
+			Store: store, Keeper: desk, Dispatch: dispatcher, Once: webui.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: time.Now,
+		}},
 		{sending.Area(), &sending.Pages{Store: store, Blobs: blobs(cfg), Dispatch: dispatcher, Random: rand.Reader, Now: time.Now, Lead: lead}},
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/rotation"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -76,10 +78,16 @@ func (s *Pages) view(c campaign.Credential) view {
 	return v
 }
 
-// listing is what the list shows, newest first.
+// pageLength is how many credentials a page lists.
+const pageLength = 10
+
+// listing is what the list shows, newest first: the live ones, or those that were
+// revoked.
 type listing struct {
-	Live, Revoked []view
-	Done          string // what was just done, as the key of a text
+	bounds.Part[view]
+	OfRevoked bool
+	Revoked   int    // how many were revoked
+	Done      string // what was just done, as the key of a text
 }
 
 func (s *Pages) list(p *webui.Page) error {
@@ -88,31 +96,44 @@ func (s *Pages) list(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
+	l := listing{OfRevoked: p.Query("revoked") != ""}
+	shown := slices.DeleteFunc(slices.Clone(all), func(c campaign.Credential) bool { return c.Revoked() != l.OfRevoked })
+	if l.Revoked = len(shown); !l.OfRevoked {
+		l.Revoked = len(all) - len(shown)
+	}
+	slices.SortFunc(shown, func(a, b campaign.Credential) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
+	})
+	part, err := bounds.PartOf(p, shown, pageLength)
+	if err != nil {
+		return err
+	}
+	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
+	if l.Items, err = s.views(ctx, part.Items); err != nil {
+		return err
+	}
+	if p.Query("done") == "revoked" {
+		l.Done = "credentials.revoked_now"
+	}
+	return p.Render("credentials.title", "credentials.html", l)
+}
+
+// views are the credentials with when they were used last.
+func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, error) {
 	ids := make([]string, len(all))
 	for i, c := range all {
 		ids[i] = c.ClientID
 	}
 	used, err := s.Store.LastUsed(ctx, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var l listing
-	slices.SortFunc(all, func(a, b campaign.Credential) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
-	})
-	for _, c := range all {
-		v := s.view(c)
-		v.Used = used[c.ClientID]
-		if c.Revoked() {
-			l.Revoked = append(l.Revoked, v)
-			continue
-		}
-		l.Live = append(l.Live, v)
+	views := make([]view, len(all))
+	for i, c := range all {
+		views[i] = s.view(c)
+		views[i].Used = used[c.ClientID]
 	}
-	if p.Query("done") == "revoked" {
-		l.Done = "credentials.revoked_now"
-	}
-	return p.Render("credentials.title", "credentials.html", l)
+	return views, nil
 }
 
 // find returns the tenant's credential that the address names.
@@ -179,11 +200,8 @@ func (s *Pages) create(p *webui.Page) error {
 	return p.Render("credentials.created_title", "credentials_secret.html", issued{Name: c.Name, ClientID: c.ClientID, Secret: c.Secret})
 }
 
-// keeps are for how long the secret before a rotation may be kept.
-var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
-
-// rotation is what the form of a rotation shows.
-type rotation struct {
+// question is what the form of a rotation shows.
+type question struct {
 	view
 	Once string
 }
@@ -197,7 +215,7 @@ func (s *Pages) askRotation(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", rotation{s.view(c), token})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), token})
 }
 
 func (s *Pages) rotate(p *webui.Page) error {
@@ -205,7 +223,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	keep, ok := keeps[p.Field("keep")]
+	keep, ok := rotation.Keep(p)
 	if !ok {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
 	}

@@ -1,18 +1,13 @@
 package sending
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -40,70 +35,16 @@ func partsOf(rows []row) (parts []part) {
 	return parts
 }
 
-// call is the body of a dispatch call.
-type call struct {
-	CampaignID string    `json:"campaignId"`
-	Name       string    `json:"name"`
-	TemplateID string    `json:"templateId"`
-	Batch      string    `json:"batch"`
-	Schedule   string    `json:"schedule,omitempty"`
-	NotAfter   string    `json:"notAfter,omitempty"`
-	Messages   []message `json:"messages"`
-}
-
-type message struct {
-	Phone string            `json:"phone"`
-	UID   string            `json:"uid"`
-	Vars  map[string]string `json:"vars,omitempty"`
-}
-
-func (u upload) call(t table, p part) ([]byte, error) {
-	c := call{
+// call is the dispatch call of a part.
+func (u upload) call(t table, p part) calling.Call {
+	c := calling.Call{
 		CampaignID: u.CampaignID, Name: u.Name, TemplateID: u.TemplateID, Batch: p.batch(),
-		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]message, 0, len(p.rows)),
+		Schedule: u.Schedule, NotAfter: u.NotAfter, Messages: make([]calling.Message, 0, len(p.rows)), Lines: p.lines(),
 	}
 	for _, r := range p.rows {
-		c.Messages = append(c.Messages, message{r.cell(t.phone), r.cell(t.uid), t.variables(r)})
+		c.Messages = append(c.Messages, calling.Message{Phone: r.cell(t.phone), UID: r.cell(t.uid), Vars: t.variables(r)})
 	}
-	body, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("write a dispatch call: %w", err)
-	}
-	return body, nil
-}
-
-// verdict is what is read of a dry run's answer.
-type verdict struct {
-	Accepted int
-	Rejected int
-	Errors   []violation
-	Feedback struct {
-		InvalidPhones []rejected
-	}
-}
-
-type violation struct{ Pointer, Code, Detail string }
-
-type rejected struct{ Phone, Code, Reason string }
-
-// dryRun asks what would become of a part. A call that is refused whole is a
-// violation without a place.
-func (s *Pages) dryRun(ctx context.Context, p *webui.Page, u upload, t table, part part) (v verdict, err error) {
-	body, err := u.call(t, part)
-	if err != nil {
-		return v, err
-	}
-	answer, err := s.Dispatch.Dispatch(ctx, p.Session.Tenant, p.Base, body, part.lines(), true)
-	if problem, ok := errors.AsType[*gateway.Problem](err); ok && problem.Status < http.StatusInternalServerError {
-		return verdict{Errors: []violation{{Code: problem.Code, Detail: problem.Detail}}}, nil
-	}
-	if err != nil {
-		return v, err
-	}
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return v, fmt.Errorf("read the answer to a dry run: %w", err)
-	}
-	return v, nil
+	return c
 }
 
 // findings are what there is to say about a campaign before it is sent.
@@ -130,7 +71,7 @@ type finding struct {
 const maxLines = 100
 
 // add takes in what was found on a part.
-func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v verdict) {
+func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v calling.Verdict) {
 	f.Accepted += v.Accepted
 	for _, e := range v.Errors {
 		index, rest, of := place(e.Pointer)
@@ -153,7 +94,7 @@ func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v verdict) {
 
 // reject finds the lines of the rejected numbers. They are told in the order of the
 // messages, shortened where they are very long.
-func (f *findings) reject(p *webui.Page, t table, rows []row, all []rejected) {
+func (f *findings) reject(p *webui.Page, t table, rows []row, all []calling.Rejected) {
 	for _, r := range rows {
 		if len(all) == 0 {
 			return

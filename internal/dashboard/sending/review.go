@@ -3,7 +3,6 @@ package sending
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/localtime"
 	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
@@ -143,8 +142,8 @@ func (s *Pages) find(p *webui.Page, u upload, pl plan, until time.Time) (finding
 
 // judge returns the verdicts on the parts, in their order, as far as there was
 // time.
-func (s *Pages) judge(p *webui.Page, u upload, t table, parts []part, until time.Time) ([]verdict, error) {
-	verdicts := make([]verdict, len(parts))
+func (s *Pages) judge(p *webui.Page, u upload, t table, parts []part, until time.Time) ([]calling.Verdict, error) {
+	verdicts := make([]calling.Verdict, len(parts))
 	calls, ctx := errgroup.WithContext(p.R.Context())
 	calls.SetLimit(sideBySide)
 	begun := 0
@@ -153,7 +152,7 @@ func (s *Pages) judge(p *webui.Page, u upload, t table, parts []part, until time
 			break
 		}
 		calls.Go(func() (err error) {
-			verdicts[i], err = s.dryRun(ctx, p, u, t, part)
+			verdicts[i], err = calling.Try(ctx, s.Dispatch, p, u.call(t, part))
 			return err
 		})
 		begun++
@@ -227,12 +226,11 @@ func (s *Pages) deliver(p *webui.Page, u upload, pl plan) (bool, error) {
 	if pl.misfit != "" {
 		return false, nil
 	}
-	v, err := s.dryRun(p.R.Context(), p, u, pl.table, pl.parts[pl.done])
+	v, err := calling.Try(p.R.Context(), s.Dispatch, p, u.call(pl.table, pl.parts[pl.done]))
 	if err != nil {
 		return false, err
 	}
-	accepted := slices.ContainsFunc(v.Errors, func(e violation) bool { return e.Code == batchUsed })
-	if len(v.Errors) > 0 && !accepted {
+	if len(v.Errors) > 0 && !v.Used() {
 		return false, nil
 	}
 	action := "campaign.dispatch"
@@ -253,28 +251,10 @@ func (s *Pages) send(p *webui.Page, u upload, pl plan) (bool, error) {
 		if s.Now().Sub(start) > patience {
 			return false, nil
 		}
-		body, err := u.call(pl.table, part)
-		if err != nil {
-			return false, err
-		}
-		_, err = s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, part.lines(), false)
-		problem, refused := errors.AsType[*gateway.Problem](err)
-		switch {
-		case refused && already(problem):
-		case refused && problem.Status < http.StatusInternalServerError:
-			return false, nil
-		case err != nil:
+		refused, err := calling.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))
+		if err != nil || refused != nil {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// batchUsed is the code of a part that was accepted before.
-const batchUsed = "batch_already_used"
-
-// already tells whether a part was refused because it was accepted before.
-func already(problem *gateway.Problem) bool {
-	return problem.Code == batchUsed ||
-		slices.ContainsFunc(problem.Errors, func(v gateway.Violation) bool { return v.Code == batchUsed })
 }

@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -37,18 +39,11 @@ type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// Dispatcher answers dispatch calls that a person of the tenant makes, as the API
-// would; the error of a refused one is a *gateway.Problem. lines are those of the
-// person's file that the messages stand in, or nil.
-type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
-}
-
 // Pages are the pages by which a campaign is sent.
 type Pages struct {
 	Store    Store
 	Blobs    Blobs
-	Dispatch Dispatcher
+	Dispatch calling.Dispatcher
 	Random   io.Reader
 	Now      func() time.Time
 	Lead     time.Duration // a schedule is at least this far ahead
@@ -81,6 +76,7 @@ type form struct {
 	upload
 	From      string // the upload that is being corrected, whose file is kept
 	Templates []campaign.Template
+	Fewer     bool               // there are more templates
 	Template  *campaign.Template // the one that was chosen
 	Notes     []string           // what is wrong
 	Lead      string             // a schedule is at least this far ahead
@@ -103,13 +99,7 @@ func (s *Pages) renderForm(p *webui.Page, status int, f form) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(all, func(a, b campaign.Template) int {
-		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
-	})
-	f.Templates = all
-	if len(all) > 0 && !slices.ContainsFunc(all, func(t campaign.Template) bool { return t.ID == f.TemplateID }) {
-		f.TemplateID = all[0].ID
-	}
+	f.choices(all)
 	f.Lead = s.lead(p)
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.Template = &t
@@ -117,6 +107,56 @@ func (s *Pages) renderForm(p *webui.Page, status int, f form) error {
 		return err
 	}
 	return p.RenderStatus(status, "sending.title", "sending_form.html", f)
+}
+
+const (
+	// mostChoices is how many templates the form offers, the newest ones, beside the
+	// one that was chosen; choiceWeight is what the name of one weighs.
+	mostChoices  = 50
+	choiceWeight = 150
+)
+
+// choices fills in the templates among which to choose. One of them is chosen.
+func (f *form) choices(all []campaign.Template) {
+	slices.SortStableFunc(all, func(a, b campaign.Template) int {
+		switch f.TemplateID {
+		case a.ID:
+			return -1
+		case b.ID:
+			return 1
+		}
+		return b.CreatedAt.Compare(a.CreatedAt)
+	})
+	f.Fewer = len(all) > mostChoices
+	all = all[:min(len(all), mostChoices)]
+	slices.SortStableFunc(all, func(a, b campaign.Template) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	for i := range all {
+		all[i].Name = bounds.Short(all[i].Name, choiceWeight)
+	}
+	f.Templates = all
+	if len(all) > 0 && !slices.ContainsFunc(all, func(t campaign.Template) bool { return t.ID == f.TemplateID }) {
+		f.TemplateID = all[0].ID
+	}
+}
+
+// Columns are the columns of the chosen template's variables, as many as the page
+// shows.
+func (f form) Columns() []string {
+	few, _ := f.columns()
+	return few
+}
+
+// MoreColumns is how many columns Columns leaves out.
+func (f form) MoreColumns() int {
+	_, more := f.columns()
+	return more
+}
+
+func (f form) columns() (few []string, more int) {
+	const tag, most = len(` <code class="column"></code>`), 3000
+	return bounds.Few(f.Template.Variables(), tag, most)
 }
 
 // template returns a template of the person's tenant.
@@ -201,7 +241,7 @@ func (s *Pages) take(p *webui.Page) error {
 		return s.renderForm(p, http.StatusUnprocessableEntity, f)
 	}
 	var err error
-	if f.CampaignID, err = s.uuid(); err != nil {
+	if f.CampaignID, err = calling.NewCampaignID(s.Random); err != nil {
 		return err
 	}
 	id, err := s.keep(p, f.upload)

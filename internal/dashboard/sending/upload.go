@@ -3,7 +3,6 @@ package sending
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -75,17 +74,6 @@ func (s *Pages) kept(p *webui.Page, id string) (upload, error) {
 		return upload{}, err
 	}
 	return decodeUpload(raw)
-}
-
-// uuid returns a random UUID, version 4.
-func (s *Pages) uuid() (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(s.Random, b[:]); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }
 
 // repeated is a line whose number an earlier line has.

@@ -16,11 +16,13 @@ type form struct {
 	Card        campaign.Card // also where the template is a text
 	Kind        string        // text or card
 	Suggestions [campaign.MaxSuggestions]suggestion
-	Variables   []string
-	Phone       preview.Phone
-	Counts      []count
-	Notes       []string // what is wrong
-	Refused     bool
+	variables
+	Once    string
+	Cut     bool // the phone does not show all of the texts
+	Phone   preview.Phone
+	Counts  []count
+	Notes   []string // what is wrong
+	Refused bool
 }
 
 // suggestion is the field of a suggested reply.
@@ -52,8 +54,8 @@ func formOf(p *webui.Page, t campaign.Template) form {
 			f.Suggestions[i].Text = f.Card.Suggestions[i]
 		}
 	}
-	f.Variables = t.Variables()
-	f.Phone = preview.Of(t, p.T("templates.preview"))
+	f.variables = variablesOf(t)
+	f.Phone, f.Cut = phoneOf(t, p.T("templates.preview"), phoneWeight)
 	f.Counts = counts(p, t)
 	for _, flaw := range t.Flaws() {
 		f.Notes = append(f.Notes, describe(p, flaw))
@@ -103,7 +105,7 @@ func describe(p *webui.Page, f campaign.Flaw) string {
 func (s *Pages) blank(p *webui.Page) error {
 	f := formOf(p, campaign.Template{})
 	f.Notes = nil // nobody has written anything yet
-	return renderForm(p, http.StatusOK, f)
+	return s.renderForm(p, http.StatusOK, f)
 }
 
 func (s *Pages) edit(p *webui.Page) error {
@@ -111,10 +113,13 @@ func (s *Pages) edit(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	return renderForm(p, http.StatusOK, formOf(p, t))
+	return s.renderForm(p, http.StatusOK, formOf(p, t))
 }
 
-func renderForm(p *webui.Page, status int, f form) error {
+func (s *Pages) renderForm(p *webui.Page, status int, f form) (err error) {
+	if f.Once, err = s.Once.Token(); err != nil {
+		return err
+	}
 	title := "templates.new"
 	if f.ID != "" {
 		title = "templates.edit"
@@ -129,7 +134,7 @@ func (s *Pages) preview(p *webui.Page) error {
 	if p.Partial() {
 		return p.Fragment("template_preview.html", f)
 	}
-	return renderForm(p, http.StatusOK, f)
+	return s.renderForm(p, http.StatusOK, f)
 }
 
 func (s *Pages) create(p *webui.Page) error {
@@ -145,11 +150,19 @@ func (s *Pages) change(p *webui.Page) error {
 	return s.save(p, "template.change", read(p, old.ID))
 }
 
+// save saves a template, once however often its form is sent.
 func (s *Pages) save(p *webui.Page, action string, t campaign.Template) error {
 	if len(t.Flaws()) > 0 {
 		f := formOf(p, t)
 		f.Refused = true
-		return renderForm(p, http.StatusUnprocessableEntity, f)
+		return s.renderForm(p, http.StatusUnprocessableEntity, f)
+	}
+	to, toKey := Path, "templates.all"
+	if t.ID != "" {
+		to, toKey = Path+"/"+t.ID, "templates.back"
+	}
+	if err := s.Once.Use(p, "templates.form_used", to, toKey); err != nil {
+		return err
 	}
 	if err := p.Audit(action, t.Name); err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
 )
@@ -25,6 +27,7 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// TemplateVersions returns all versions, the newest first.
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Keeper saves templates.
@@ -33,18 +36,12 @@ type Keeper interface {
 	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 }
 
-// Dispatcher answers dispatch calls that a person of the tenant makes, as the API
-// would; the error of a refused one is a *gateway.Problem. lines are those of the
-// person's file that the messages stand in, or nil.
-type Dispatcher interface {
-	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
-}
-
 // Pages are the pages of templates.
 type Pages struct {
 	Store    Store
 	Keeper   Keeper
-	Dispatch Dispatcher
+	Dispatch calling.Dispatcher
+	Once     webui.Once
 	Random   io.Reader
 	Now      func() time.Time
 }
@@ -65,10 +62,18 @@ func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 	ui.Change(mux, Path, s.create)
 	ui.Change(mux, Path+"/preview", s.preview)
 	ui.View(mux, Path+"/{id}", s.show)
+	ui.View(mux, Path+"/{id}/versions/{version}", s.showVersion)
 	ui.AdminView(mux, Path+"/{id}/edit", s.edit)
 	ui.Change(mux, Path+"/{id}", s.change)
 	ui.Change(mux, Path+"/{id}/test", s.test)
 }
+
+// pageLength is how many templates a page lists, and nameWeight what a name in a
+// list weighs at most.
+const (
+	pageLength = 25
+	nameWeight = 250
+)
 
 func (s *Pages) list(p *webui.Page) error {
 	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
@@ -78,21 +83,24 @@ func (s *Pages) list(p *webui.Page) error {
 	slices.SortStableFunc(all, func(a, b campaign.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
-	return p.Render("templates.title", "templates.html", all)
+	part, err := bounds.PartOf(p, all, pageLength)
+	if err != nil {
+		return err
+	}
+	for i := range part.Items {
+		part.Items[i].Name = bounds.Short(part.Items[i].Name, nameWeight)
+	}
+	return p.Render("templates.title", "templates.html", part)
 }
 
-// page is one template: as it is now, and as it was.
+// page is one template: as it is now, and how it was.
 type page struct {
-	Now       campaign.Template
-	Phone     preview.Phone
-	Variables []string
-	Versions  []version
-	Test      testForm
-}
-
-type version struct {
-	campaign.Template
+	Now   campaign.Template
 	Phone preview.Phone
+	Cut   bool // the phone does not show all of the texts
+	variables
+	Versions bounds.Part[version]
+	Test     testForm
 }
 
 func (s *Pages) show(p *webui.Page) error {
@@ -104,16 +112,19 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	versions, err := s.Store.TemplateVersions(p.R.Context(), t.ID)
+	all, err := s.Store.TemplateVersions(p.R.Context(), t.ID)
 	if err != nil {
 		return err
 	}
-	view := page{Now: t, Phone: preview.Of(t, p.T("templates.preview_of", t.Name)), Variables: t.Variables(), Test: test}
-	view.Test.Fields = test.fields(view.Variables)
-	for _, v := range versions {
-		view.Versions = append(view.Versions, version{v, preview.Of(v, p.T("templates.preview_version", v.Version))})
+	view := page{Now: t, variables: variablesOf(t), Test: test}
+	if view.Versions, err = versionsOf(p, t, all); err != nil {
+		return err
 	}
-	p.ShowMedia()
+	view.Phone, view.Cut = phoneOf(t, p.T("templates.preview_of", bounds.Short(t.Name, nameWeight)), phoneWeight)
+	view.Test.fill(t.Variables())
+	if view.Test.Once, err = s.Once.Token(); err != nil {
+		return err
+	}
 	return p.RenderStatus(status, "templates.one", "template.html", view)
 }
 

@@ -47,7 +47,8 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{
-		Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls, Random: rand.Reader, Now: clock,
+		Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls,
+		Once: webui.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
 	}
 	b.Dashboard = webuitest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, webui.RoleAdmin)
@@ -76,6 +77,7 @@ func textForm(name, text string) url.Values {
 // create makes a template through the page and returns its path.
 func (b *bench) create(form url.Values) string {
 	b.t.Helper()
+	form.Set("once", b.admin.Get("/dashboard/templates/new").Value("once"))
 	got := b.admin.Post("/dashboard/templates", form)
 	path := got.Location
 	if got.Status != http.StatusSeeOther || !strings.HasPrefix(path, "/dashboard/templates/") {
@@ -104,7 +106,7 @@ func TestATemplateIsWrittenAndChanged(t *testing.T) {
 	contains(t, b.admin.Get(path+"/edit"), http.StatusOK, "Olá {{nome}},\nseu pedido {{pedido}}</textarea>")
 
 	got := b.admin.Post(path, url.Values{
-		"name": {"Pedido em cartão"}, "kind": {"card"}, "title": {"A caminho"}, "description": {"Olá {{nome}}"},
+		"once": {b.admin.Get(path + "/edit").Value("once")}, "name": {"Pedido em cartão"}, "kind": {"card"}, "title": {"A caminho"}, "description": {"Olá {{nome}}"},
 		"media": {"https://e.example/a.png"}, "suggestion": {"Sim", "", "Não", ""}, "text": {"left over"},
 	})
 	if got.Status != http.StatusSeeOther || got.Location != path {
@@ -124,6 +126,25 @@ func TestATemplateIsWrittenAndChanged(t *testing.T) {
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.change Pedido em cartão"}
 	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFormThatIsSentTwiceSavesOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	form := textForm("Pedido", "Olá")
+	path := b.create(form)
+	contains(t, b.admin.Post("/dashboard/templates", form), http.StatusConflict, "was sent already", `href="/dashboard/templates"`)
+	form.Set("once", b.admin.Get(path+"/edit").Value("once"))
+	for _, status := range []int{http.StatusSeeOther, http.StatusConflict} {
+		contains(t, b.admin.Post(path, form), status)
+	}
+	all, err := b.store.Templates(t.Context(), b.tenant)
+	if err != nil || len(all) != 1 || all[0].Version != 2 {
+		t.Errorf("saved %v, %v; want one template of two versions", all, err)
+	}
+	if n := len(b.Audited()); n != 2 {
+		t.Errorf("%d entries in the audit log, want 2", n)
 	}
 }
 
@@ -214,7 +235,10 @@ func TestATestIsACampaignOfOneMessage(t *testing.T) {
 	b := newBench(t)
 	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
 	path := b.create(textForm("Pedido", "Olá {{nome}}, {{pedido}}"))
-	got := b.admin.Post(path+"/test", url.Values{"phone": {" (11) 98765-4321"}, "var.nome": {"Ana"}, "var.pedido": {"7"}})
+	form := url.Values{
+		"once": {b.admin.Get(path).Value("once")}, "phone": {" (11) 98765-4321"}, "var.nome": {"Ana"}, "var.pedido": {"7"},
+	}
+	got := b.admin.Post(path+"/test", form)
 
 	var call map[string]any
 	if len(b.calls.bodies) != 1 || json.Unmarshal([]byte(b.calls.bodies[0]), &call) != nil {
@@ -231,8 +255,14 @@ func TestATestIsACampaignOfOneMessage(t *testing.T) {
 	if diff := cmp.Diff(want, call); diff != "" {
 		t.Errorf("call (-want +got):\n%s", diff)
 	}
-	if last := b.Audited()[1]; last != "admin@example.com template.test Pedido" {
-		t.Errorf("audit log: %s", last)
+	again := b.admin.Post(path+"/test", form)
+	contains(t, again, http.StatusConflict, "asked for already", `href="`+path+`"`)
+	if len(b.calls.bodies) != 1 {
+		t.Errorf("sent %d times", len(b.calls.bodies))
+	}
+	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.test Pedido"}
+	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
 
@@ -241,7 +271,7 @@ func TestARefusedTestSaysWhy(t *testing.T) {
 	b := newBench(t)
 	path := b.create(textForm("Pedido", "Olá {{nome}}"))
 	contains(t, b.admin.Post(path+"/test", url.Values{"phone": {"11987654321"}, "var.nome": {" "}}), http.StatusUnprocessableEntity, "Fill in: nome.")
-	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}}
+	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}, "once": {b.admin.Get(path).Value("once")}}
 	b.calls.answer = `{"feedback":{"invalidPhones":[{"code":"wrong_length","reason":"r"}]}}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`

@@ -1,57 +1,58 @@
 package templates
 
 import (
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/webui"
 )
 
 // testForm is a message that somebody sends to themselves.
 type testForm struct {
-	Phone  string
-	Values map[string]string
-	Fields []field
-	Note   string // why it was refused
+	Once    string
+	Phone   string
+	Values  map[string]string
+	Fields  []field
+	TooMany bool   // variables: a page does not hold fields for them all
+	Note    string // why it was refused
 }
 
 type field struct{ Name, Value string }
 
-func (f testForm) fields(variables []string) (all []field) {
+const (
+	// fieldWeight is what a field weighs beside the name of its variable, which is in
+	// it twice, and fieldsWeight what all may.
+	fieldWeight  = 130
+	fieldsWeight = 6000
+	// valuesWeight is what all that was entered may weigh to be shown again.
+	valuesWeight = 3000
+)
+
+// fill gives the form its fields.
+func (f *testForm) fill(variables []string) {
+	room, left := fieldsWeight, valuesWeight
 	for _, name := range variables {
-		all = append(all, field{name, f.Values[name]})
+		value := f.Values[name]
+		room -= fieldWeight + 2*bounds.Weight(name)
+		if left -= bounds.Weight(value); left < 0 {
+			value = ""
+		}
+		f.Fields = append(f.Fields, field{name, value})
 	}
-	return all
+	if room < 0 {
+		f.Fields, f.TooMany = nil, true
+	}
 }
 
 // empty are the variables without a value: as in a file, nobody is greeted without
 // a name.
 func (f testForm) empty(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
-}
-
-// call is the dispatch call of a test: a campaign of one message.
-type call struct {
-	CampaignID string    `json:"campaignId"`
-	Name       string    `json:"name"`
-	TemplateID string    `json:"templateId"`
-	Batch      string    `json:"batch"`
-	Messages   []message `json:"messages"`
-}
-
-type message struct {
-	Phone string            `json:"phone"`
-	UID   string            `json:"uid"`
-	Vars  map[string]string `json:"vars"`
 }
 
 // test sends the template to one number.
@@ -70,16 +71,39 @@ func (s *Pages) test(p *webui.Page) error {
 		return err
 	}
 	// A dry run finds a number that would be rejected: nothing is kept of it then.
-	if f.Note, err = s.ask(p, c, true); err != nil || f.Note != "" {
+	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
+	}
+	if err := s.Once.Use(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
+		return err
 	}
 	if err := p.Audit("template.test", t.Name); err != nil {
 		return err
 	}
-	if f.Note, err = s.ask(p, c, false); err != nil || f.Note != "" {
+	refused, err := calling.Make(p.R.Context(), s.Dispatch, p, c)
+	if refused != nil {
+		f.Note = p.Known("refusal."+refused.Code, refused.Detail)
+	}
+	if err != nil || refused != nil {
 		return s.answerTest(p, f, err)
 	}
 	return p.Redirect(webui.Root + "/campaigns/" + c.CampaignID)
+}
+
+// try asks what would become of a test, and returns why it would be refused, "" where
+// it would not.
+func (s *Pages) try(p *webui.Page, c calling.Call) (note string, err error) {
+	v, err := calling.Try(p.R.Context(), s.Dispatch, p, c)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range v.Errors {
+		return p.Known("refusal."+e.Code, e.Detail), nil
+	}
+	for _, r := range v.Feedback.InvalidPhones {
+		return p.Known("rejection."+r.Code, r.Reason), nil
+	}
+	return "", nil
 }
 
 func (s *Pages) answerTest(p *webui.Page, f testForm, err error) error {
@@ -97,57 +121,13 @@ func readTest(p *webui.Page, t campaign.Template) testForm {
 	return f
 }
 
-func (s *Pages) callOf(p *webui.Page, t campaign.Template, f testForm) (call, error) {
-	id, err := s.uuid()
+// callOf is the dispatch call of a test: a campaign of one message.
+func (s *Pages) callOf(p *webui.Page, t campaign.Template, f testForm) (calling.Call, error) {
+	id, err := calling.NewCampaignID(s.Random)
 	now := s.Now()
-	return call{
+	return calling.Call{
 		CampaignID: id, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
-		Messages: []message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
+		Messages: []calling.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
 	}, err
-}
-
-// verdict is what the pages read of an answer to a dispatch call.
-type verdict struct {
-	Errors   []struct{ Code, Detail string }
-	Feedback struct {
-		InvalidPhones []struct{ Code, Reason string }
-	}
-}
-
-// ask makes the call and returns why it was refused, "" where it was not.
-func (s *Pages) ask(p *webui.Page, c call, dryRun bool) (note string, err error) {
-	body, err := json.Marshal(c)
-	if err != nil {
-		return "", fmt.Errorf("write a test's call: %w", err)
-	}
-	answer, err := s.Dispatch.Dispatch(p.R.Context(), p.Session.Tenant, p.Base, body, nil, dryRun)
-	if problem, ok := errors.AsType[*gateway.Problem](err); ok && problem.Status < http.StatusInternalServerError {
-		return p.Known("refusal."+problem.Code, problem.Detail), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	var v verdict
-	if err := json.Unmarshal(answer, &v); err != nil {
-		return "", fmt.Errorf("read the answer to a test: %w", err)
-	}
-	for _, e := range v.Errors {
-		return p.Known("refusal."+e.Code, e.Detail), nil
-	}
-	for _, r := range v.Feedback.InvalidPhones {
-		return p.Known("rejection."+r.Code, r.Reason), nil
-	}
-	return "", nil
-}
-
-// uuid returns a random UUID, version 4.
-func (s *Pages) uuid() (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(s.Random, b[:]); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/rotation"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -144,9 +145,6 @@ func (s *Pages) change(p *webui.Page, e campaign.Endpoint, action, done string, 
 	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
 }
 
-// keeps are for how long the secret before a rotation may sign too.
-var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
-
 // question is what a page asks before something is done to an endpoint.
 type question struct {
 	view
@@ -178,7 +176,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	keep, ok := keeps[p.Field("keep")]
+	keep, ok := rotation.Keep(p)
 	if !ok {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}

@@ -27,6 +27,12 @@ func (s *Pages) resendOne(p *webui.Page) error {
 	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > len("msg_")+64 {
 		return campaign.ErrNotFound
 	}
+	if err := resendable(e); err != nil {
+		return err
+	}
+	if _, err := s.Store.Failure(p.R.Context(), e.Tenant, e.ID, id, at); err != nil {
+		return err
+	}
 	if err := p.Audit("endpoint.resend", subject(e)); err != nil {
 		return err
 	}
@@ -41,6 +47,15 @@ func (s *Pages) resendOne(p *webui.Page) error {
 	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
 }
 
+// resendable refuses to resend to an endpoint that is switched off, before anything
+// is said of it in the audit log.
+func resendable(e campaign.Endpoint) error {
+	if e.Off() {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
+	}
+	return nil
+}
+
 // resendFailed puts back all that failed since the time in the form, which is one
 // of São Paulo.
 func (s *Pages) resendFailed(p *webui.Page) error {
@@ -51,6 +66,9 @@ func (s *Pages) resendFailed(p *webui.Page) error {
 	since, err := localtime.Parse(p.Field("since"))
 	if err != nil {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
+	}
+	if err := resendable(e); err != nil {
+		return err
 	}
 	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
 		return err

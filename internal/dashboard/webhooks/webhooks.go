@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
 	"campaign-dispatch/internal/webui"
 )
 
@@ -22,7 +23,11 @@ type Store interface {
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error)
+	// Failures returns the last failures, the last one first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
+	// Failure returns that of a webhook at an instant; the error wraps
+	// campaign.ErrNotFound where there is none.
+	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 }
 
 // Desk changes endpoints, and lets webhooks be posted again. Its errors of type
@@ -99,6 +104,7 @@ func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
 		v.Kinds = nil
 	}
 	v.Name, v.URL = shown(e.URL)
+	v.Name, v.URL = bounds.Short(v.Name, nameWeight), bounds.Short(v.URL, addressWeight)
 	if e.PreviousSecret != "" && e.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = e.PreviousUntil
 	}
@@ -143,7 +149,9 @@ func (s *Pages) list(p *webui.Page) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, listed{s.view(e, c), d.Taken, d.Failed})
+		row := listed{s.view(e, c), d.Taken, d.Failed}
+		row.URL = bounds.Short(row.URL, nameWeight)
+		rows = append(rows, row)
 	}
 	return p.Render("webhooks.title", "webhooks.html", rows)
 }
@@ -158,14 +166,21 @@ func (s *Pages) find(p *webui.Page) (campaign.Endpoint, error) {
 	return s.Store.Endpoint(p.R.Context(), p.Session.Tenant, id)
 }
 
-// shownFailures is how many of the last failures a page shows.
-const shownFailures = 50
+const (
+	// pageLength is how many failures a page shows, and shownFailures how many of the
+	// last ones the pages show.
+	pageLength    = 15
+	shownFailures = 300
+	// What an address weighs that is shown, and the name that stands for it.
+	addressWeight = 2100
+	nameWeight    = 200
+)
 
 // details are what an endpoint's page shows.
 type details struct {
 	view
 	Day      day
-	Failures []failure
+	Failures bounds.Part[failure]
 	Since    string  // what the form of resending all begins with
 	Done     string  // what was just done, as the key of a text
 	Count    int     // of notices that were put back
@@ -188,12 +203,22 @@ type failure struct {
 	Instant string // of the failure, exactly
 }
 
-func failures(p *webui.Page, found []campaign.WebhookFailure) []failure {
-	shown := make([]failure, len(found))
-	for i, f := range found {
-		shown[i] = failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, f.At.UTC().Format(time.RFC3339Nano)}
+// failures are the last ones, as far back as the page goes.
+func (s *Pages) failures(p *webui.Page, e campaign.Endpoint) (shown bounds.Part[failure], err error) {
+	from, err := bounds.From(p)
+	if err != nil {
+		return shown, err
 	}
-	return shown
+	found, err := s.Store.Failures(p.R.Context(), e.Tenant, e.ID, min(from+pageLength+1, shownFailures))
+	if err != nil {
+		return shown, err
+	}
+	part, err := bounds.PartOf(p, found, pageLength)
+	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
+	for _, f := range part.Items {
+		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, f.At.UTC().Format(time.RFC3339Nano)})
+	}
+	return shown, err
 }
 
 // reason says what an endpoint answered, or why there was no answer.
@@ -225,11 +250,9 @@ func (s *Pages) showEndpoint(p *webui.Page, e campaign.Endpoint, test *tested) e
 	if d.Day, err = s.day(ctx, e); err != nil {
 		return err
 	}
-	found, err := s.Store.Failures(ctx, e.Tenant, e.ID, shownFailures)
-	if err != nil {
+	if d.Failures, err = s.failures(p, e); err != nil {
 		return err
 	}
-	d.Failures = failures(p, found)
 	d.Count, _ = strconv.Atoi(p.Query("n")) // what a person writes there they see
 	if done := "webhooks.done." + p.Query("done"); p.Has(done) {
 		d.Done = done
