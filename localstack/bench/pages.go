@@ -5,49 +5,43 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
 	"mime/multipart"
-	"net"
 	"net/http"
 	neturl "net/url"
 	"os"
-	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/signer"
 	"campaign-dispatch/internal/webui"
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// pageLimits are what a page may take: processor time in milliseconds, its calls of
-// AWS included, and bytes of HTML, which leaves a hundred thousand bytes room for
-// the style and the scripts.
-const (
-	pageMillis = 5
-	pageBytes  = 40_000
-)
+// pageMillis is the processor time in milliseconds that a page may take, its calls
+// of AWS included.
+const pageMillis = 5
 
 // benchCSRF goes with what the bench sends.
 const benchCSRF = "bench"
 
-// Two campaigns are shown: one of many messages, and one of as many batches as a
-// million takes.
+// Three campaigns are shown: one of many messages, one of as many batches as a
+// million takes, and one that waits for its time.
 const (
 	pageMessages = 2_000
 	pageBatches  = 500
 )
-
-// quiet is how long nothing happens to a campaign that has come to rest.
-const quiet = 5 * time.Second
 
 // fewCalls and manyCalls of a page tell what one more takes. The least of some
 // rounds counts: what the machine does besides only ever adds.
@@ -60,20 +54,8 @@ func pageFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	token, err := stackToken(ctx, env)
+	shown, err := dispatchShown(ctx, env, random)
 	if err != nil {
-		return nil, err
-	}
-	large, err := dispatchAll(ctx, env, token, mobiles(random, pageBatches), 1)
-	if err != nil {
-		return nil, err
-	}
-	numbers := mobiles(random, pageMessages)
-	shown, err := dispatchAll(ctx, env, token, numbers, pageMessages)
-	if err != nil {
-		return nil, err
-	}
-	if err := settle(ctx, env, token, large, shown); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "campaign-dispatch-bench")
@@ -81,80 +63,95 @@ func pageFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	b := browser{env: env}
-	if b.binary, err = build(ctx, dir, "./functions/dashboard"); err != nil {
-		return nil, err
-	}
-	if b.variables, err = variables(ctx, env); err != nil {
-		return nil, err
-	}
-	if b.cookie, err = sessionCookie(ctx, env); err != nil {
-		return nil, err
-	}
-	paths, err := b.paths(ctx)
+	b, err := newBrowser(ctx, env, dir)
 	if err != nil {
 		return nil, err
 	}
-	pages := make([]page, len(paths))
-	for i, path := range paths {
-		pages[i] = page{kindOf(path), path}
+	pages, err := b.pages(ctx)
+	if err != nil {
+		return nil, err
 	}
-	const campaigns = webui.Root + "/campaigns/"
-	return b.figures(ctx, append(pages,
-		page{campaigns + "… of 500 batches", campaigns + large},
-		page{campaigns + "…/messages by uid", campaigns + shown + "/messages?uid=" + strconv.Itoa(pageMessages-1)},
-		page{campaigns + "…/messages by number", campaigns + shown + "/messages?phone=" + strconv.FormatUint(numbers[0], 10)},
-	))
+	figures, err := b.figures(ctx, append(pages, shown.pages(env)...))
+	if err != nil {
+		return nil, err
+	}
+	anew, err := readAnew(ctx, env, shown.large)
+	return append(figures, anew), err
 }
 
-// settle waits until nothing more happens to the campaigns: pages are measured on
-// a stack that has nothing else to do.
-func settle(ctx context.Context, env stackenv.Env, token string, campaigns ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	for _, id := range campaigns {
-		for before, since := "", time.Now(); time.Since(since) < quiet; {
-			now, err := getText(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/"+id+"?limit=1", token)
-			if err != nil {
-				return fmt.Errorf("look at a campaign: %w", err)
-			}
-			if now != before {
-				before, since = now, time.Now()
-			}
-			time.Sleep(quiet / 10)
+// shown are the ids of the campaigns that are shown, and a number of one.
+type shown struct {
+	large, long string
+	phone       string
+}
+
+func dispatchShown(ctx context.Context, env stackenv.Env, random *mathrand.Rand) (s shown, err error) {
+	token, err := stackToken(ctx, env)
+	if err != nil {
+		return s, err
+	}
+	numbers := mobiles(random, pageMessages)
+	s.phone = strconv.FormatUint(numbers[0], 10)
+	if s.large, err = (dispatched{numbers: mobiles(random, pageBatches), perBatch: 1}).dispatch(ctx, env, token); err != nil {
+		return s, err
+	}
+	if s.long, err = (dispatched{numbers: numbers, perBatch: pageMessages}).dispatch(ctx, env, token); err != nil {
+		return s, err
+	}
+	if err := settle(ctx, env, token, s.large, s.long); err != nil {
+		return s, err
+	}
+	// The newest, so that it is the one that the list leads to first.
+	_, err = dispatched{numbers: numbers, perBatch: pageMessages, schedule: time.Now().Add(24 * time.Hour)}.dispatch(ctx, env, token)
+	return s, err
+}
+
+// pages are those of the campaigns that no link leads to, or to another campaign's
+// first.
+func (s shown) pages(env stackenv.Env) []page {
+	const list = webui.Root + "/campaigns"
+	long, large := list+"/"+s.long, list+"/"+s.large
+	return []page{
+		{name: list + "/… of 2,000 messages", path: long},
+		{name: list + "/… of 2,000 messages, its update", path: long, update: true},
+		{name: list + "/…/messages of a batch", path: long + "/messages?batch=1"},
+		{name: list + "/…/messages by uid", path: long + "/messages?uid=" + strconv.Itoa(pageMessages-1)},
+		{name: list + "/…/messages by number", path: long + "/messages?phone=" + s.phone},
+		{name: list + "/… of 500 batches, shown again", path: large},
+		{name: list + "?q=", path: list + "?q=bench"},
+		{name: webui.Root + "/templates/preview", path: webui.Root + "/templates/preview", update: true, form: neturl.Values{
+			"name": {"Natal"}, "kind": {"text"}, "text": {strings.Repeat("Olá {{nome}}, seu pedido {{pedido}} saiu. ", 70)},
+		}},
+	}
+}
+
+// readAnew is what showing a campaign of many batches takes once in a while besides:
+// see largeFor in internal/dashboard/campaigns.
+func readAnew(ctx context.Context, env stackenv.Env, campaignID string) (figure, error) {
+	const calls = 10
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	before := cpuTime()
+	for range calls {
+		if _, err := store.Overview(ctx, campaign.ID{Tenant: env["TENANT"], CampaignID: campaignID}); err != nil {
+			return figure{}, err
 		}
 	}
-	return nil
-}
-
-func getText(ctx context.Context, address, token string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody) //nolint:gosec // the local stack
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	answer, err := http.DefaultClient.Do(r) //nolint:gosec // the local stack
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("it answers %d", answer.StatusCode)
-	}
-	return string(body), err
+	spent := (cpuTime() - before) / calls
+	return measured("reading a campaign of 500 batches anew", float64(spent)/float64(time.Millisecond), "ms CPU", 0,
+		"every 10 s at most, besides showing it"), nil
 }
 
 // page is one that is measured.
-type page struct{ name, path string }
+type page struct {
+	name, path string
+	update     bool          // it is a part that htmx asks for
+	form       neturl.Values // that is sent to it, or nil
+}
 
 func (b browser) figures(ctx context.Context, pages []page) (figures []figure, err error) {
 	largest := 0
 	for _, p := range pages {
-		spent, bytes, err := b.measure(ctx, p.path)
-		if errors.Is(err, errOver) { // by now
-			continue
-		}
+		spent, bytes, err := b.measure(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", p.path, err)
 		}
@@ -162,15 +159,26 @@ func (b browser) figures(ctx context.Context, pages []page) (figures []figure, e
 			"the function's own process, its calls of AWS included"))
 		largest = max(largest, bytes)
 	}
-	return append(figures, measured("largest page", float64(largest), "bytes", pageBytes, "HTML, without the style and the scripts")), nil
+	return append(figures, measured("largest page", float64(largest), "bytes", webui.HTMLLimit, "HTML, without the style and the scripts")), nil
 }
 
-// browser opens pages of the dashboard's function, run here as Lambda runs it.
+// browser opens pages of the dashboard's function, as an admin of the demo tenant.
 type browser struct {
-	env       stackenv.Env
-	binary    string
-	variables []string // of the function's environment
-	cookie    string
+	env      stackenv.Env
+	function function
+	cookie   string
+}
+
+func newBrowser(ctx context.Context, env stackenv.Env, dir string) (b browser, err error) {
+	b.env = env
+	if b.function.binary, err = build(ctx, dir, "./functions/dashboard"); err != nil {
+		return b, err
+	}
+	if b.function.variables, err = variables(ctx, env); err != nil {
+		return b, err
+	}
+	b.cookie, err = sessionCookie(ctx, env)
+	return b, err
 }
 
 // variables are those that the function has on the stack.
@@ -202,45 +210,61 @@ func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
 	return cookie.Name + "=" + cookie.Value, nil
 }
 
-// errOver says that a page is of something that has passed, such as how to cancel
-// a campaign that is completed.
-var errOver = errors.New("it is over")
-
 // link finds the pages that a page leads to.
-var link = regexp.MustCompile(`href="(/dashboard/[^"?#]*)"`)
+var link = regexp.MustCompile(`href="(/dashboard/[^"#]*)"`)
 
-// paths returns the pages that there are: those of the dashboard's parts, and one
-// of each kind that they lead to.
-func (b browser) paths(ctx context.Context) ([]string, error) {
-	found, kinds := []string{}, map[string]bool{}
+// required are kinds of pages that must be among those that are found.
+func required() []string {
+	of := func(area string, pages ...string) (kinds []string) {
+		for _, p := range pages {
+			kinds = append(kinds, webui.Root+area+p)
+		}
+		return kinds
+	}
+	return slices.Concat(
+		of("/campaigns", "", "/…", "/…/cancel", "/…/reschedule", "/new", "/new/review"),
+		of("/templates", "", "/…", "/…/edit", "/new"),
+		of("/settings/credentials", "", "/new", "/…/rotate", "/…/revoke"),
+		of("/settings/webhooks", "", "/new", "/…", "/…/kinds", "/…/rotate", "/…/off"),
+		of("/settings/audit", ""),
+		of("/docs", "", "/…", "/webhooks", "/states", "/errors"),
+	)
+}
+
+// pages returns a page of each kind that the dashboard's own links lead to.
+func (b browser) pages(ctx context.Context) ([]page, error) {
 	review, err := b.review(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var found []page
+	kinds := map[string]bool{}
 	next := []string{webui.Root + "/campaigns", webui.Root + "/templates", webui.Root + "/settings/credentials", review}
 	for ; len(next) > 0; next = next[1:] {
-		kind := kindOf(next[0])
-		if kinds[kind] || strings.Contains(kind, "/assets/") || strings.Contains(kind, "/language/") || strings.Contains(kind, "/sign") {
+		p := page{name: kindOf(next[0]), path: next[0]}
+		if kinds[p.name] || unmeasured.MatchString(p.name) {
 			continue
 		}
-		kinds[kind] = true
-		page, _, err := b.open(ctx, next[0], 1)
-		if errors.Is(err, errOver) {
-			continue
-		}
+		kinds[p.name] = true
+		found = append(found, p)
+		html, _, err := b.open(ctx, p, 1)
 		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", next[0], err)
+			return nil, fmt.Errorf("open %s: %w", p.path, err)
 		}
-		found = append(found, next[0])
-		if kind == webui.Root+"/campaigns/…" { // its form leads there, not a link
-			next = append(next, next[0]+"/messages?batch=1")
+		for _, match := range link.FindAllStringSubmatch(html, -1) {
+			next = append(next, strings.ReplaceAll(match[1], "&amp;", "&"))
 		}
-		for _, match := range link.FindAllStringSubmatch(page, -1) {
-			next = append(next, match[1])
+	}
+	for _, kind := range required() {
+		if !kinds[kind] {
+			return nil, fmt.Errorf("no link leads to %s any more", kind)
 		}
 	}
 	return found, nil
 }
+
+// unmeasured are no pages, but files, or lead away.
+var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example$`)
 
 // review uploads a file of some thousand lines, and returns the page that shows what
 // sending it would do.
@@ -293,110 +317,68 @@ func kindOf(path string) string {
 }
 
 // measure returns the processor time of a page, and its bytes of HTML.
-func (b browser) measure(ctx context.Context, path string) (spent time.Duration, bytes int, err error) {
+func (b browser) measure(ctx context.Context, p page) (spent time.Duration, bytes int, err error) {
 	for round := range pageRounds {
-		_, few, err := b.open(ctx, path, fewCalls)
+		_, few, err := b.open(ctx, p, fewCalls)
 		if err != nil {
 			return 0, 0, err
 		}
-		page, many, err := b.open(ctx, path, manyCalls)
+		html, many, err := b.open(ctx, p, manyCalls)
 		if err != nil {
 			return 0, 0, err
 		}
 		one := (many - few) / (manyCalls - fewCalls)
 		if round == 0 || one < spent {
-			spent, bytes = one, len(page)
+			spent, bytes = one, len(html)
 		}
 	}
 	return spent, bytes, nil
 }
 
-// open starts the function, opens a page several times, and returns the page and
-// the processor time of all.
-func (b browser) open(ctx context.Context, path string, times int) (page string, spent time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	r := runtimeAPI{event: b.event(path), left: times, done: make(chan struct{})}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+// open opens a page several times, in a process of its own, and returns the page
+// and the processor time of all.
+func (b browser) open(ctx context.Context, p page, times int) (html string, spent time.Duration, err error) {
+	raw, spent, err := b.function.run(ctx, b.event(p), times)
 	if err != nil {
-		return "", 0, err
-	}
-	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: &r}
-	go func() { _ = server.Serve(listener) }()
-	defer func() { _ = server.Close() }()
-	cmd := exec.CommandContext(ctx, b.binary) //nolint:gosec // we built it
-	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String()}, b.variables...)
-	if err := cmd.Start(); err != nil {
-		return "", 0, err
-	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	if err := ctx.Err(); err != nil {
 		return "", 0, err
 	}
 	var answer struct {
 		StatusCode int    `json:"statusCode"`
 		Body       string `json:"body"`
 	}
-	if err := json.Unmarshal(r.answer, &answer); err != nil {
+	if err := json.Unmarshal(raw, &answer); err != nil {
 		return "", 0, err
-	}
-	if answer.StatusCode == http.StatusConflict {
-		return "", 0, errOver
 	}
 	if answer.StatusCode != http.StatusOK {
 		return "", 0, fmt.Errorf("it answers %d", answer.StatusCode)
 	}
-	return answer.Body, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return answer.Body, spent, nil
 }
 
-func (b browser) event(path string) []byte {
+// event is a request for the page, as the gateway passes it on.
+func (b browser) event(p page) []byte {
 	at, err := neturl.Parse(b.env["BASE_URL"])
 	if err != nil {
 		panic(err) // the runner wrote it
 	}
-	path, query, _ := strings.Cut(path, "?")
+	path, query, _ := strings.Cut(p.path, "?")
+	method, body, headers := http.MethodGet, "", map[string]string{"accept-language": "pt-BR", "host": at.Host}
+	if p.update {
+		headers["hx-request"] = "true"
+	}
+	if p.form != nil {
+		method, body = http.MethodPost, p.form.Encode()+"&csrf="+benchCSRF
+		headers["content-type"], headers["sec-fetch-site"], headers["origin"] = "application/x-www-form-urlencoded", "same-origin", b.env["BASE_URL"]
+	}
 	event, err := json.Marshal(map[string]any{
-		"version": "2.0", "rawPath": path, "rawQueryString": query, "headers": map[string]string{"accept-language": "pt-BR", "host": at.Host},
+		"version": "2.0", "rawPath": path, "rawQueryString": query, "headers": headers, "body": body,
 		"cookies": []string{b.cookie}, "isBase64Encoded": false,
 		"requestContext": map[string]any{
-			"domainName": at.Host, "http": map[string]string{"method": "GET", "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
+			"domainName": at.Host, "http": map[string]string{"method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
 		},
 	})
 	if err != nil {
 		panic(err) // texts alone
 	}
 	return event
-}
-
-// runtimeAPI is what a function asks for its events: it gives one several times.
-type runtimeAPI struct {
-	event  []byte
-	left   int
-	answer []byte
-	done   chan struct{}
-}
-
-func (a *runtimeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost {
-		body, err := io.ReadAll(r.Body)
-		if a.answer = body; err != nil || strings.HasSuffix(r.URL.Path, "/error") {
-			a.answer, _ = json.Marshal(errors.New("the function failed").Error())
-		}
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	if a.left == 0 { // it has answered the last one
-		close(a.done)
-		<-r.Context().Done()
-		return
-	}
-	a.left--
-	w.Header().Set("Lambda-Runtime-Aws-Request-Id", "bench")
-	w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10))
-	_, _ = w.Write(a.event)
 }

@@ -86,7 +86,7 @@ const (
 	// rows of each, is not read anew for every look at it.
 	largeFrom = 50
 	// largeFor is how long such an overview is shown.
-	largeFor = 5 * time.Second
+	largeFor = 10 * time.Second
 	// maxLarge is how many of them are kept, of a megabyte at most each.
 	maxLarge = 20
 )
