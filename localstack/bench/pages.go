@@ -71,7 +71,7 @@ func pageFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	figures, err := b.figures(ctx, append(pages, shown.pages(env)...))
+	figures, err := b.figures(ctx, append(pages, shown.pages()...))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func dispatchShown(ctx context.Context, env stackenv.Env, random *mathrand.Rand)
 
 // pages are those of the campaigns that no link leads to, or to another campaign's
 // first.
-func (s shown) pages(env stackenv.Env) []page {
+func (s shown) pages() []page {
 	const list = webui.Root + "/campaigns"
 	long, large := list+"/"+s.long, list+"/"+s.large
 	return []page{
@@ -264,7 +264,7 @@ func (b browser) pages(ctx context.Context) ([]page, error) {
 }
 
 // unmeasured are no pages, but files, or lead away.
-var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example$`)
+var unmeasured = regexp.MustCompile(`/assets/|/language/|/sign|/example`)
 
 // review uploads a file of some thousand lines, and returns the page that shows what
 // sending it would do.
