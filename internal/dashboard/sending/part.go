@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
 	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/webui"
 )
@@ -67,8 +68,14 @@ type finding struct {
 	Why  string
 }
 
-// maxLines is how many findings on lines a page shows.
-const maxLines = 100
+const (
+	// maxLines is how many findings of a kind on lines a page shows.
+	maxLines = 20
+	// maxErrors is how many violations an answer names.
+	maxErrors = 100
+	// whatWeight is what a number or the name of a column weighs on a page.
+	whatWeight = 100
+)
 
 // add takes in what was found on a part.
 func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v calling.Verdict) {
@@ -85,9 +92,9 @@ func (s *Pages) add(f *findings, p *webui.Page, t table, part part, v calling.Ve
 			}
 			continue
 		}
-		f.Lines = append(f.Lines, finding{part.rows[index].line, rest, why})
+		f.Lines = append(f.Lines, finding{part.rows[index].line, bounds.Short(rest, whatWeight), why})
 	}
-	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxLines
+	f.More = f.More || len(f.Lines) > maxLines || len(v.Errors) >= maxErrors
 	f.Lines = f.Lines[:min(len(f.Lines), maxLines)]
 	f.reject(p, t, part.rows, v.Feedback.InvalidPhones)
 }
@@ -104,7 +111,7 @@ func (f *findings) reject(p *webui.Page, t table, rows []row, all []calling.Reje
 			if shortened(number) {
 				why = p.T("sending.shortened")
 			}
-			f.Rejected = append(f.Rejected, finding{r.line, all[0].Phone, why})
+			f.Rejected = append(f.Rejected, finding{r.line, bounds.Short(all[0].Phone, whatWeight), why})
 			all = all[1:]
 		}
 	}

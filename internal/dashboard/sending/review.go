@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
 	"campaign-dispatch/internal/dashboard/calling"
 	"campaign-dispatch/internal/localtime"
 	"campaign-dispatch/internal/preview"
@@ -22,6 +23,7 @@ type review struct {
 	ID       string
 	Template campaign.Template
 	Phone    preview.Phone // the first message as it will look
+	Cut      bool          // the phone does not show all of it
 	Due      time.Time     // zero for at once
 	Until    time.Time     // zero for ever
 	ANSI     bool
@@ -102,8 +104,11 @@ func (s *Pages) review(p *webui.Page) error {
 		return err
 	}
 	view := review{
-		upload: u, ID: id, Template: t, Phone: firstMessage(p, t, pl), ANSI: pl.table.ansi, Parts: len(pl.parts), Done: pl.done,
+		upload: u, ID: id, Template: t, ANSI: pl.table.ansi, Parts: len(pl.parts), Done: pl.done,
 	}
+	view.Name, view.FileName = bounds.Short(u.Name, titleWeight), bounds.Short(u.FileName, choiceWeight)
+	view.Template.Name = bounds.Short(t.Name, choiceWeight)
+	view.Phone, view.Cut = firstMessage(p, t, pl)
 	if view.Late = found.late && pl.done > 0; view.Late {
 		u.Schedule = ""
 		if found, err = s.find(p, u, pl, until); err != nil {
@@ -160,8 +165,15 @@ func (s *Pages) judge(p *webui.Page, u upload, t table, parts []part, until time
 	return verdicts[:begun], calls.Wait()
 }
 
+const (
+	// titleWeight is what the campaign's name weighs, and phoneWeight what the texts of
+	// its first message do.
+	titleWeight = 1200
+	phoneWeight = 4000
+)
+
 // firstMessage shows what the first recipient will get.
-func firstMessage(p *webui.Page, t campaign.Template, pl plan) preview.Phone {
+func firstMessage(p *webui.Page, t campaign.Template, pl plan) (phone preview.Phone, cut bool) {
 	first := pl.parts[0].rows[0]
 	vars := pl.table.variables(first)
 	var values []string
@@ -172,7 +184,7 @@ func firstMessage(p *webui.Page, t campaign.Template, pl plan) preview.Phone {
 		}
 		values = append(values, value)
 	}
-	return preview.Of(t.Render(values), p.T("sending.first_message", first.line))
+	return bounds.Phone(t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
 }
 
 // instant reads a time that is judged elsewhere; what cannot be read is zero.

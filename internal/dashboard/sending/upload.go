@@ -9,6 +9,7 @@ import (
 	"regexp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/webui"
 )
@@ -90,7 +91,7 @@ func unique(t table) (rows []row, dropped []repeated) {
 		number, rejection := phone.Parse([]byte(r.cell(t.phone)))
 		if rejection == nil {
 			if line, seen := first[uint64(number)]; seen {
-				dropped = append(dropped, repeated{r.line, line, r.cell(t.phone)})
+				dropped = append(dropped, repeated{r.line, line, bounds.Short(r.cell(t.phone), whatWeight)})
 				continue
 			}
 			first[uint64(number)] = r.line

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
 	"campaign-dispatch/internal/preview"
 	"campaign-dispatch/internal/webui"
 )
@@ -55,7 +56,7 @@ func formOf(p *webui.Page, t campaign.Template) form {
 		}
 	}
 	f.variables = variablesOf(t)
-	f.Phone, f.Cut = phoneOf(t, p.T("templates.preview"), phoneWeight)
+	f.Phone, f.Cut = bounds.Phone(t, p.T("templates.preview"), phoneWeight)
 	f.Counts = counts(p, t)
 	for _, flaw := range t.Flaws() {
 		f.Notes = append(f.Notes, describe(p, flaw))

@@ -120,7 +120,7 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
-	view.Phone, view.Cut = phoneOf(t, p.T("templates.preview_of", bounds.Short(t.Name, nameWeight)), phoneWeight)
+	view.Phone, view.Cut = bounds.Phone(t, p.T("templates.preview_of", bounds.Short(t.Name, nameWeight)), phoneWeight)
 	view.Test.fill(t.Variables())
 	if view.Test.Once, err = s.Once.Token(); err != nil {
 		return err

@@ -31,10 +31,13 @@ const (
 	fieldsWeight = 6000
 	// valuesWeight is what all that was entered may weigh to be shown again.
 	valuesWeight = 3000
+	// phoneNumberWeight is more than any number weighs.
+	phoneNumberWeight = 60
 )
 
 // fill gives the form its fields.
 func (f *testForm) fill(variables []string) {
+	f.Phone = bounds.Short(f.Phone, phoneNumberWeight)
 	room, left := fieldsWeight, valuesWeight
 	for _, name := range variables {
 		value := f.Values[name]

@@ -3,7 +3,6 @@ package templates
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/bounds"
@@ -69,7 +68,7 @@ func (s *Pages) showVersion(p *webui.Page) error {
 		return err
 	}
 	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
-	view.Phone, view.Cut = phoneOf(v, p.T("templates.preview_version", v.Version), wholeWeight)
+	view.Phone, view.Cut = bounds.Phone(v, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
 	return p.Render("templates.one", "template_version.html", view)
 }
@@ -80,15 +79,11 @@ type variables struct {
 	More      int
 }
 
-// variablesWeight is what the names of variables weigh, and markWeight what marks
-// each of them as one.
-const (
-	variablesWeight = 2500
-	markWeight      = len(`<span class="var"></span> `)
-)
+// variablesWeight is what the names of variables weigh.
+const variablesWeight = 2500
 
 func variablesOf(t campaign.Template) (v variables) {
-	v.Variables, v.More = bounds.Few(t.Variables(), markWeight, variablesWeight)
+	v.Variables, v.More = bounds.Few(t.Variables(), bounds.MarkWeight, variablesWeight)
 	return v
 }
 
@@ -97,55 +92,4 @@ const (
 	// wholeWeight what they weigh on a page of their own: all that the provider takes.
 	phoneWeight = 5000
 	wholeWeight = 17000
-	// mediaWeight is what the address of a picture weighs that is shown.
-	mediaWeight = 2000
 )
-
-// phoneOf returns how a template looks, its texts cut where they have more than most
-// bytes together.
-func phoneOf(t campaign.Template, label string, most int) (phone preview.Phone, cut bool) {
-	c := cutter{left: most}
-	shown := campaign.Template{Text: c.cut(t.Text)}
-	if t.Card != nil {
-		card := campaign.Card{MediaURL: t.Card.MediaURL}
-		card.Title = c.cut(t.Card.Title)
-		for _, reply := range t.Card.Suggestions {
-			card.Suggestions = append(card.Suggestions, c.cut(reply))
-		}
-		card.Description = c.cut(t.Card.Description)
-		shown.Card = &card
-	}
-	phone = preview.Of(shown, label)
-	if bounds.Weight(phone.MediaURL) > mediaWeight {
-		phone.MediaURL = "" // a picture stands in for it
-	}
-	return phone, c.did
-}
-
-// cutter cuts texts that are too long together.
-type cutter struct {
-	left int
-	did  bool
-}
-
-func (c *cutter) cut(text string) string {
-	var b strings.Builder
-	for part, variable := range campaign.Parts(text) {
-		weight := bounds.Weight(part)
-		if variable {
-			weight, part = weight+markWeight, "{{"+part+"}}"
-		}
-		if weight > c.left {
-			c.did = true
-			if variable {
-				part = "…"
-			}
-			b.WriteString(bounds.Short(part, max(c.left, len("…"))))
-			c.left = 0
-			break
-		}
-		c.left -= weight
-		b.WriteString(part)
-	}
-	return b.String()
-}
