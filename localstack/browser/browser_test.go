@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +99,9 @@ func (b *browser) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.seen.faults = append(b.seen.faults, fmt.Sprint("exception: ", e.ExceptionDetails.Text, " ", e.ExceptionDetails.Exception.Description))
 	case *runtime.EventConsoleAPICalled:
+		if givenUp.Match(e.Args[0].Value) {
+			return
+		}
 		if slices.Contains([]string{"error", "warning", "assert"}, string(e.Type)) {
 			b.seen.faults = append(b.seen.faults, fmt.Sprintf("console: %s", e.Args[0].Value))
 		}
@@ -113,6 +118,10 @@ func (b *browser) listen(event any) {
 		b.seen.weight[b.seen.loads[e.RequestID]] += int(e.EncodedDataLength)
 	}
 }
+
+// givenUp is what htmx says of a request whose answer is not needed any more, as
+// somebody has typed on. Of one that failed it says more.
+var givenUp = regexp.MustCompile(`^"htmx:(sendAbort|afterRequest),`)
 
 // forget returns the faults that were seen, and what the page that is shown
 // weighs; new faults are those of what comes next.
@@ -136,7 +145,9 @@ func read[T any](b *browser, what string, action chromedp.Action[T]) T {
 	defer stop()
 	found, err := chromedp.Run(ctx, action)
 	if err != nil {
-		b.shoot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
+		if err := b.shoot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-")); err != nil {
+			b.t.Log(err)
+		}
 		b.t.Fatalf("%s, at %s: %v", what, b.address(), err)
 	}
 	return found
@@ -147,6 +158,42 @@ func (b *browser) visit(path string) {
 	b.t.Helper()
 	b.forget()
 	b.run("visit "+path, chromedp.Navigate(b.env["BASE_URL"]+path))
+}
+
+// lands does things that lead to a page, and fails the test where that does not
+// come with the status. What the browser says of the status is no fault.
+func (b *browser) lands(status int, what string, actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	b.forget()
+	ctx, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	answer, err := chromedp.RunResponse(ctx, actions...)
+	if err != nil {
+		b.t.Fatalf("%s, at %s: %v", what, b.address(), err)
+	}
+	if answer.Status != int64(status) {
+		b.t.Errorf("%s: answered %d, want %d", what, answer.Status, status)
+	}
+	b.run("wait for the page", whole)
+	b.seen.Lock()
+	defer b.seen.Unlock()
+	b.seen.faults = slices.DeleteFunc(b.seen.faults, func(f string) bool {
+		return strings.Contains(f, fmt.Sprintf("the server responded with a status of %d", status))
+	})
+}
+
+// visitRefused goes to a page that is answered with a status.
+func (b *browser) visitRefused(path string, status int) {
+	b.t.Helper()
+	b.lands(status, "visit "+path, chromedp.Navigate(b.env["BASE_URL"]+path))
+}
+
+// sendRefused sends a form with what it holds, whatever the browser thinks of that,
+// to a service that answers with a status.
+func (b *browser) sendRefused(form string, status int) {
+	b.t.Helper()
+	b.lands(status, "send "+form, chromedp.Evaluate[chromedp.Void](
+		`(() => { const f = document.querySelector(`+strconv.Quote(form)+`); f.noValidate = true; f.requestSubmit(); })()`))
 }
 
 // signIn signs a person in, as they do: by the user pool's page.
@@ -197,20 +244,19 @@ func (b *browser) path() string { return strings.TrimPrefix(b.address(), b.env["
 var screenshots = filepath.Join("..", "..", ".local", "screenshots")
 
 // shoot keeps a picture of the page.
-func (b *browser) shoot(name string) {
-	b.t.Helper()
+func (b *browser) shoot(name string) error {
 	ctx, stop := context.WithTimeout(b.ctx, patience)
 	defer stop()
 	const png = 100
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(png))
+	if err == nil {
+		err = os.MkdirAll(screenshots, 0o750)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(screenshots, name+".png"), picture, 0o600)
+	}
 	if err != nil {
-		b.t.Logf("no screenshot of %s: %v", name, err)
-		return
+		return fmt.Errorf("no screenshot of %s: %w", name, err)
 	}
-	if err := os.MkdirAll(screenshots, 0o750); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(screenshots, name+".png"), picture, 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	return nil
 }

@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"campaign-dispatch/internal/webui"
 )
 
-const (
-	// heaviest is what a page may weigh in bytes, with its style and scripts.
-	heaviest = 100_000
-	// tall is the height of the windows.
-	tall = 900
-)
+// tall is the height of the windows.
+const tall = 900
 
 // windows are the widths in which every page is looked at.
 var windows = []struct {
@@ -48,12 +46,14 @@ func (b *browser) check(name string) {
 	for _, fault := range faults {
 		b.t.Errorf("%s: %s", name, fault)
 	}
-	if weight > heaviest {
-		b.t.Errorf("%s weighs %d bytes, want %d at most", name, weight, heaviest)
+	if weight > webui.PageLimit {
+		b.t.Errorf("%s weighs %d bytes, want %d at most", name, weight, webui.PageLimit)
 	}
 	for _, w := range windows {
 		b.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))
-		b.shoot(name + "-" + w.name)
+		if err := b.shoot(name + "-" + w.name); err != nil {
+			b.t.Error(err)
+		}
 		wide := read(b, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
 		if wide > w.width {
 			b.t.Errorf("%s is %d wide in a window of %d", name, wide, w.width)

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"crypto/rand"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,9 @@ func TestACampaignThatWaits(t *testing.T) {
 
 	b.click(`a[href*="/reschedule?batch="]`, `#schedule`)
 	b.check("campaign-reschedule")
+	b.run("choose a time that is over", chromedp.SetValue(`#schedule`, inSaoPaulo(-time.Hour)))
+	b.sendRefused(`form[action$="/reschedule"]`, http.StatusBadRequest)
+	b.check("campaign-reschedule-refused")
 	b.run("choose another time", chromedp.SetValue(`#schedule`, inSaoPaulo(72*time.Hour)))
 	b.click(`form[action$="/reschedule"] button`, `#live`)
 	b.click(`#cancel`, `button.danger`)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -25,10 +26,14 @@ func TestFromTheFirstCredentialToItsEnd(t *testing.T) {
 	}
 	call := b.call("Primeira campanha "+rand.Text()[:8],
 		fields{"phone": "21" + number(), "uid": "a"}, fields{"phone": "21900000001", "uid": "unreachable"}, fields{"phone": "12", "uid": "no number"})
+	call["schedule"] = time.Now().Add(toLook).UTC().Format(time.RFC3339)
 	if status, got := b.dispatch(token.AccessToken, call); status != http.StatusAccepted || got.Accepted != 2 || got.Rejected != 1 {
 		t.Fatalf("dispatch answered %d %+v", status, got)
 	}
 	b.watch(call)
+	if b.rotate(id) == secret {
+		t.Error("the rotation gives the same secret")
+	}
 	b.revoke(id, name)
 
 	if status, got := b.dispatch(token.AccessToken, b.call("Depois "+rand.Text(), fields{"phone": "21" + number(), "uid": "b"})); status != http.StatusUnauthorized || got.Code != "invalid_token" {
@@ -57,11 +62,15 @@ func (b *browser) generate(name string) (id, secret string) {
 	return id, secret
 }
 
-// watch looks at a campaign that is being sent until the page, of itself, shows
-// it completed.
+// toLook is how soon a campaign is sent: its page is there before.
+const toLook = 15 * time.Second
+
+// watch looks at a campaign that is to be sent until the page, of itself, shows it
+// completed.
 func (b *browser) watch(call fields) {
 	b.t.Helper()
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string))
+	b.run("see that it asks for news", chromedp.WaitVisible(`#live[hx-get]`))
 	b.run("mark the page", chromedp.Evaluate[chromedp.Void](`window.same = true; undefined`))
 	b.run("see it completed", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
 	if !read(b, "look for the mark", chromedp.Evaluate[bool](`window.same === true`)) {
@@ -71,11 +80,26 @@ func (b *browser) watch(call fields) {
 	if got := read(b, "read the funnel", chromedp.Evaluate[[]string](`[...document.querySelectorAll(".funnel .many")].map(e => e.textContent)`)); strings.Join(got, " ") != "2 1 1 1" {
 		b.t.Errorf("accepted, sent, delivered, read: %v, want 2 1 1 1", got)
 	}
+	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/messages?uid=unreachable")
+	if found := b.text(`table.cards`); !strings.Contains(found, "900000001") {
+		b.t.Errorf("the search for a message finds %s", found)
+	}
+	b.check("campaign-messages-found")
 	b.visit("/dashboard/campaigns?q=" + strings.ReplaceAll(call["name"].(string), " ", "+"))
 	if !strings.Contains(b.text(`main`), call["name"].(string)) {
 		b.t.Error("the search does not find the campaign")
 	}
 	b.check("campaigns-search")
+}
+
+// rotate gives a credential a second secret, which is shown this once.
+func (b *browser) rotate(id string) (secret string) {
+	b.t.Helper()
+	b.visit(credentials)
+	b.click(`a[href="`+credentials+`/`+id+`/rotate"]`, `input[name="keep"]`)
+	b.click(`main form button`, `#client-secret`)
+	b.check("credentials-rotated")
+	return b.text(`#client-secret`)
 }
 
 // revoke ends a credential.
@@ -89,6 +113,8 @@ func (b *browser) revoke(id, name string) {
 	b.check("credentials-revoke")
 	b.click(`button.danger`, `.notice.good`)
 	b.check("credentials-revoked")
+	b.visitRefused(credentials+"/"+id+"/rotate", http.StatusConflict)
+	b.check("credentials-revoked-rotate")
 	b.visit("/dashboard/settings/audit")
 	if !strings.Contains(b.text(`main`), name) {
 		b.t.Error("the audit log does not tell of the credential")
