@@ -134,6 +134,20 @@ func TestAVersionIsShownWhole(t *testing.T) {
 	contains(t, b.SignIn("another", "admin").Get(path+"/versions/1"), http.StatusNotFound)
 }
 
+// What shows a template loads its picture, from wherever that is.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, "media": {"https://e.example/a.png"}})
+	for _, page := range []string{path, path + "/versions/1", path + "/edit"} {
+		answer := b.admin.Get(page)
+		contains(t, answer, http.StatusOK, `src="https://e.example/a.png"`)
+		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "img-src 'self' https:") {
+			t.Errorf("%s may not load it: %s", page, policy)
+		}
+	}
+}
+
 func TestATestWithTooManyVariablesIsSentAsACampaign(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -125,6 +125,7 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 	if view.Test.Once, err = s.Once.Token(); err != nil {
 		return err
 	}
+	p.ShowMedia()
 	return p.RenderStatus(status, "templates.one", "template.html", view)
 }
 

@@ -70,6 +70,7 @@ func (s *Pages) showVersion(p *webui.Page) error {
 	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
 	view.Phone, view.Cut = bounds.Phone(v, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
+	p.ShowMedia()
 	return p.Render("templates.one", "template_version.html", view)
 }
 
