@@ -104,6 +104,9 @@ func TestTheChecksSeeWhatIsWrong(t *testing.T) {
 	if len(found) != 1 || found[0].ID != "image-alt" {
 		t.Errorf("axe-core found %+v, want image-alt", found)
 	}
+	if b.shoot("no such folder/picture") == nil {
+		t.Error("a picture that could not be kept is none")
+	}
 	faults, weight := b.forget()
 	if told := strings.Join(faults, "\n"); !strings.Contains(told, "spoilt") || !strings.Contains(told, "Content Security Policy") {
 		t.Errorf("the browser told of %q, want an error in the console and one of the policy", told)

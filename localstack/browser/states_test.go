@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"net/http"
 	"strings"
@@ -49,7 +50,11 @@ func (b *browser) refusedForms() {
 	}
 }
 
-// writeCard writes a rich card, whose picture its preview shows, but no name.
+// pictured waits for the picture that a phone shows.
+var pictured = chromedp.Poll[chromedp.Void](`document.querySelector(".phone img")?.naturalWidth > 0`)
+
+// writeCard writes a rich card, at first without a name, up to the review of a
+// campaign. Every phone on the way shows its picture.
 func (b *browser) writeCard() {
 	b.t.Helper()
 	b.picture("https://media.example/")
@@ -57,11 +62,18 @@ func (b *browser) writeCard() {
 	b.run("write", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#title`, "Oferta para {{nome}}"),
 		chromedp.SendKeys(`#description`, "Só hoje."), chromedp.SendKeys(`#media`, "https://media.example/oferta.png"),
 		chromedp.SendKeys(`input[name="suggestion"]`, "Quero"),
-		chromedp.WaitVisible(`#preview .replies`), chromedp.Poll[chromedp.Void](`document.querySelector("#preview img")?.naturalWidth > 0`))
+		chromedp.WaitVisible(`#preview .replies`), pictured)
 	b.check("template-card")
 	b.sendRefused(`main form`, http.StatusUnprocessableEntity)
-	b.run("see why, and the picture still", chromedp.WaitVisible(`[role="alert"]`), chromedp.WaitVisible(`#preview img`))
+	b.run("see why, and the picture still", chromedp.WaitVisible(`[role="alert"]`), pictured)
 	b.check("template-card-refused")
+	word := rand.Text()[:8]
+	b.run("name it", chromedp.SendKeys(`#name`, "Oferta "+word))
+	b.click(`.actions button:not(.no-script)`, `a[href$="/edit"]`)
+	b.run("see the picture of the template", pictured)
+	b.upload("Oferta "+word, "phone;uid;nome\n21"+number()+";a;Ana\n", "")
+	b.run("see the picture of the first message", pictured)
+	b.check("sending-review-card")
 }
 
 // picture answers what the browser asks of a host with a picture.
