@@ -378,11 +378,11 @@ func TestStates(t *testing.T) {
 	}
 	lacks(t, o.viewer.Get(webhooks.Path), "Failing")
 	lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), "taken nothing since 4 May 2100, 11:30", "next probe: 4 May 2100, 12:31")
-	for why, says := range map[string]string{"gone": "answered 410", "failing": "5 days on end"} {
-		if _, err := o.store.SwitchEndpoint(t.Context(), o.tenant, e.ID, why); err != nil {
+	for _, off := range []struct{ why, says string }{{"gone", "answered 410"}, {"failing", "5 days on end"}} {
+		if _, err := o.store.SwitchEndpoint(t.Context(), o.tenant, e.ID, off.why); err != nil {
 			t.Fatal(err)
 		}
-		lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), says)
+		lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), off.says)
 	}
 	portuguese := o.viewer
 	portuguese.Language = "pt-BR"
