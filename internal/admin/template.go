@@ -116,8 +116,10 @@ func describe(f campaign.Flaw) string {
 		return blank(f.Part, what)
 	case campaign.FlawTooLong:
 		return fmt.Sprintf("the %s has %d characters without its variables: %d at most", what, f.Have, f.Most)
+	case campaign.FlawTooWordy:
+		return fmt.Sprintf("the %s has %d characters with its variables: %d at most", what, f.Have, f.Most)
 	case campaign.FlawTooMany:
-		return fmt.Sprintf("the card has %d suggestions: %d at most", f.Have, f.Most)
+		return fmt.Sprintf("there are %d %ss: %d at most", f.Have, strings.TrimPrefix(what, "card's "), f.Most)
 	case campaign.FlawBraces:
 		return "the " + what + " holds {{ or }} that is not a variable: write {{name}} with letters, digits and . _ - only"
 	case campaign.FlawNotHTTPS:
@@ -143,4 +145,5 @@ func blank(part campaign.TemplatePart, what string) string {
 var parts = map[campaign.TemplatePart]string{
 	campaign.PartName: "template's name", campaign.PartText: "text", campaign.PartCard: "card", campaign.PartTitle: "card's title",
 	campaign.PartDescription: "card's description", campaign.PartMedia: "card's mediaUrl", campaign.PartSuggestion: "card's suggestion",
+	campaign.PartVariables: "variable",
 }

@@ -17,6 +17,10 @@ const (
 	MaxSuggestions     = 4
 )
 
+// MaxTemplateVariables is how many variables we take in a template. What they are
+// called may make a text as long again as the provider takes.
+const MaxTemplateVariables = 50
+
 // Flaw is one thing that keeps a template from being saved.
 type Flaw struct {
 	Part  TemplatePart
@@ -38,6 +42,7 @@ const (
 	PartDescription TemplatePart = "description"
 	PartMedia       TemplatePart = "media"
 	PartSuggestion  TemplatePart = "suggestion"
+	PartVariables   TemplatePart = "variables"
 )
 
 // FlawCode says what is wrong with a part.
@@ -46,7 +51,8 @@ type FlawCode string
 // What may be wrong with a part of a template.
 const (
 	FlawBlank    FlawCode = "blank"
-	FlawTooLong  FlawCode = "too_long" // without its variables
+	FlawTooLong  FlawCode = "too_long"  // without its variables
+	FlawTooWordy FlawCode = "too_wordy" // with them
 	FlawTooMany  FlawCode = "too_many"
 	FlawBraces   FlawCode = "braces" // {{ or }} that is no variable
 	FlawNotHTTPS FlawCode = "not_https"
@@ -57,15 +63,18 @@ const (
 // Flaws returns what is wrong with the template, as it is with every variable
 // empty: what the variables add is judged when they are known.
 func (t Template) Flaws() []Flaw {
-	flaws := nameFlaws(t.Name)
-	skeleton := t.Render(make([]string, len(t.Variables())))
+	flaws, variables := nameFlaws(t.Name), len(t.Variables())
+	if variables > MaxTemplateVariables {
+		flaws = append(flaws, Flaw{Part: PartVariables, Code: FlawTooMany, Have: variables, Most: MaxTemplateVariables})
+	}
+	skeleton := t.Render(make([]string, variables))
 	if t.Card != nil {
 		return append(flaws, cardFlaws(*t.Card, *skeleton.Card)...)
 	}
 	if Blank(t.Text) {
 		return append(flaws, Flaw{Part: PartText, Code: FlawBlank})
 	}
-	return append(flaws, partFlaws(PartText, 0, skeleton.Text, MaxTemplateText)...)
+	return append(flaws, partFlaws(PartText, 0, t.Text, skeleton.Text, MaxTemplateText)...)
 }
 
 func nameFlaws(name string) []Flaw {
@@ -87,8 +96,8 @@ func cardFlaws(card, skeleton Card) []Flaw {
 	if Blank(card.Title + card.Description + card.MediaURL) {
 		return []Flaw{{Part: PartCard, Code: FlawBlank}}
 	}
-	flaws := partFlaws(PartTitle, 0, skeleton.Title, MaxCardTitle)
-	flaws = append(flaws, partFlaws(PartDescription, 0, skeleton.Description, MaxCardDescription)...)
+	flaws := partFlaws(PartTitle, 0, card.Title, skeleton.Title, MaxCardTitle)
+	flaws = append(flaws, partFlaws(PartDescription, 0, card.Description, skeleton.Description, MaxCardDescription)...)
 	flaws = append(flaws, mediaFlaws(card.MediaURL, skeleton.MediaURL)...)
 	if n := len(card.Suggestions); n > MaxSuggestions {
 		return append(flaws, Flaw{Part: PartSuggestion, Code: FlawTooMany, Have: n, Most: MaxSuggestions})
@@ -98,7 +107,7 @@ func cardFlaws(card, skeleton Card) []Flaw {
 			flaws = append(flaws, Flaw{Part: PartSuggestion, Index: i + 1, Code: FlawBlank})
 			continue
 		}
-		flaws = append(flaws, partFlaws(PartSuggestion, i+1, skeleton.Suggestions[i], MaxSuggestion)...)
+		flaws = append(flaws, partFlaws(PartSuggestion, i+1, s, skeleton.Suggestions[i], MaxSuggestion)...)
 	}
 	return flaws
 }
@@ -108,13 +117,13 @@ func mediaFlaws(address, skeleton string) []Flaw {
 	if address != "" && !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "{{") {
 		return []Flaw{{Part: PartMedia, Code: FlawNotHTTPS}}
 	}
-	return partFlaws(PartMedia, 0, skeleton, MaxTemplateText)
+	return partFlaws(PartMedia, 0, address, skeleton, MaxTemplateText)
 }
 
-// partFlaws judges a text whose variables are empty.
-func partFlaws(part TemplatePart, index int, skeleton string, most int) []Flaw {
+// partFlaws judges a text as it is written, and as it is with its variables empty.
+func partFlaws(part TemplatePart, index int, written, skeleton string, most int) []Flaw {
 	flaw := Flaw{Part: part, Index: index}
-	n := utf8.RuneCountInString(skeleton)
+	n, all := utf8.RuneCountInString(skeleton), utf8.RuneCountInString(written)
 	switch {
 	case !utf8.ValidString(skeleton):
 		flaw.Code = FlawEncoding
@@ -122,6 +131,8 @@ func partFlaws(part TemplatePart, index int, skeleton string, most int) []Flaw {
 		flaw.Code = FlawControl
 	case n > most:
 		flaw.Code, flaw.Have, flaw.Most = FlawTooLong, n, most
+	case all > max(2*most, MaxTemplateText):
+		flaw.Code, flaw.Have, flaw.Most = FlawTooWordy, all, max(2*most, MaxTemplateText)
 	case strings.Contains(skeleton, "{{") || strings.Contains(skeleton, "}}"):
 		flaw.Code = FlawBraces
 	default:

@@ -162,6 +162,8 @@ func TestWrongInputSaysWhatToDo(t *testing.T) {
 		"a long name":      {textForm(strings.Repeat("n", 201), "a"), "Name: 201 characters"},
 		"no text":          {textForm("n", " "), "Text: it is blank"},
 		"a long text":      {textForm("n", strings.Repeat("é", 3073)), "Text: 3,073 characters without the variables, at most 3,072"},
+		"a wordy text":     {textForm("n", strings.Repeat("{{a}}", 1229)), "Text: 6,145 characters with the variables, at most 6,144"},
+		"many variables":   {textForm("n", manyVariables(51)), "Variables: 51, at most 50"},
 		"broken variable":  {textForm("n", "Olá {{nome completo}}"), "that is no variable"},
 		"an empty card":    {url.Values{"name": {"n"}, "kind": {"card"}}, "Card: it is blank"},
 		"a long title":     {card("title", strings.Repeat("t", 201)), "Title: 201 characters"},
