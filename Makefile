@@ -25,6 +25,7 @@ define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 unraced=$$(echo "$$packages" | grep -xF '$(UNRACED)')
 raced=$$(echo "$$packages" | grep -vxF '$(UNRACED)')
+case "$$packages" in *localstack/browser*|*localstack/e2e*) localstack/browser/tools.sh >&2 || exit;; esac
 status=0
 [ -z "$$unraced" ] || go test -json -timeout 15m $(TESTFLAGS) $$unraced || status=$$?
 [ -z "$$raced" ] || go test -json -timeout 15m $(RACE) $(TESTFLAGS) $$raced || status=$$?
@@ -101,7 +102,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive list
+.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive list
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -114,6 +115,8 @@ rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## end a credential at once: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
+user: bin/admin ## let a person sign in to the dashboard, or change their role: TENANT=id EMAIL=address ROLE=admin, viewer, or none to remove them
+	@$(call need,TENANT)$(call need,EMAIL)$(ADMIN) user $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--email,EMAIL) $(call flag,--role,ROLE)
 endpoint: bin/admin ## register an address for webhooks: TENANT=id URL= KINDS=
 	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)
 rotate-endpoint: bin/admin ## give an endpoint a new signing secret: TENANT=id ENDPOINT=id KEEP=24h

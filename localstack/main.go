@@ -177,6 +177,9 @@ func portFlag(port *int) func(string) error {
 func summary(stack runner.Stack, env stackenv.Env) {
 	stack.Log.Line(`
 The stack is running:
+  dashboard           %s
+    sign in as        %s (changes things) or %s (reads)
+    password          %s
   service             %s
   provider simulator  %s/_sim/messages
   webhook sink        %s/_sink/events
@@ -189,5 +192,6 @@ Try next:
   . %s && curl -s "$BASE_URL/api/v1/oauth/token" -H "Content-Type: application/json" \
     -d "{\"grant_type\":\"client_credentials\",\"client_id\":\"$CLIENT_ID\",\"client_secret\":\"$CLIENT_SECRET\"}"
   make down                    stop everything and forget everything`,
+		env["DASHBOARD_URL"], env["DASHBOARD_EMAIL"], env["DASHBOARD_VIEWER_EMAIL"], env["DASHBOARD_PASSWORD"],
 		env["BASE_URL"], env["RCS_URL"], env["WEBHOOK_SINK_URL"], env["AWS_ENDPOINT_URL"], stack.EnvFile(), stack.EnvFile())
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/inbox"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/queue"
@@ -40,7 +41,7 @@ func main() {
 			Bucket: os.Getenv("BUCKET"), MayNotList: true,
 		},
 		Queue:  &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
-		HTTP:   guard.Client(connections, webhook.Timeout),
+		HTTP:   guard.Client(connections, hookpost.Timeout),
 		Now:    time.Now,
 		Jitter: rand.Float64,
 	}

@@ -17,57 +17,47 @@ const MaxKeep = 30 * 24 * time.Hour
 
 var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
-// IssuedCredential is a credential with its secret, which cannot be seen again.
-type IssuedCredential struct {
-	campaign.Credential
-	Secret string
-}
+// CheckCredential judges the name of a new credential.
+func (d *Desk) CheckCredential(name string) error { return checkName("credential", name) }
 
 // CreateCredential makes a credential of a tenant that permits the dispatch of
-// campaigns.
-func (d *Desk) CreateCredential(ctx context.Context, tenant, name string) (IssuedCredential, error) {
-	if err := checkName("credential", name); err != nil {
-		return IssuedCredential{}, err
+// campaigns. By is the person who asks for it, "" for an operator.
+func (d *Desk) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
+	if err := d.CheckCredential(name); err != nil {
+		return campaign.IssuedCredential{}, err
 	}
 	if err := d.requireTenant(ctx, tenant); err != nil {
-		return IssuedCredential{}, err
+		return campaign.IssuedCredential{}, err
 	}
 	id, err := d.random(16)
 	if err != nil {
-		return IssuedCredential{}, err
+		return campaign.IssuedCredential{}, err
 	}
 	secret, err := d.secret()
 	if err != nil {
-		return IssuedCredential{}, err
+		return campaign.IssuedCredential{}, err
 	}
 	c := campaign.Credential{
 		ClientID: "rcs_" + hex.EncodeToString(id), Tenant: tenant, Name: name, SecretHash: hash(secret),
-		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(),
+		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(), CreatedBy: by,
 	}
-	return IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
-}
-
-// RotatedCredential is a credential's new secret, which cannot be seen again.
-type RotatedCredential struct {
-	ClientID      string
-	Secret        string
-	PreviousUntil time.Time // until then the secret before it is accepted too
+	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
 }
 
 // RotateCredential gives a credential a new secret. The secret it had is
 // accepted for keep longer, MaxKeep at most.
-func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Duration) (RotatedCredential, error) {
+func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if err := checkClientID(id); err != nil {
-		return RotatedCredential{}, err
+		return campaign.RotatedSecret{}, err
 	}
 	if keep < 0 || keep > MaxKeep {
-		return RotatedCredential{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
 	}
 	secret, err := d.secret()
 	if err != nil {
-		return RotatedCredential{}, err
+		return campaign.RotatedSecret{}, err
 	}
-	rotated := RotatedCredential{ClientID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
+	rotated := campaign.RotatedSecret{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
 	err = d.Store.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
 	return rotated, explainCredential(id, err)
 }

@@ -20,7 +20,7 @@ func sum(secret string) []byte {
 func TestCredentialLife(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	issued, err := b.CreateCredential(ctx, b.tenant, "crm")
+	issued, err := b.CreateCredential(ctx, b.tenant, "crm", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +63,11 @@ func (b bench) holds(t *testing.T, want campaign.Credential) {
 func TestEveryCredentialIsItsOwn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	first, err := b.CreateCredential(t.Context(), b.tenant, "a")
+	first, err := b.CreateCredential(t.Context(), b.tenant, "a", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.CreateCredential(t.Context(), b.tenant, "a")
+	second, err := b.CreateCredential(t.Context(), b.tenant, "a", "")
 	if err != nil || first.ClientID == second.ClientID || first.Secret == second.Secret {
 		t.Errorf("two credentials share something: %s, %s, %v", first.ClientID, second.ClientID, err)
 	}
@@ -76,12 +76,12 @@ func TestEveryCredentialIsItsOwn(t *testing.T) {
 func TestCredentialRefusals(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	issued, err := b.CreateCredential(ctx, b.tenant, "crm")
+	issued, err := b.CreateCredential(ctx, b.tenant, "crm", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	create := func(tenant, name string) func() error {
-		return func() error { _, err := b.CreateCredential(ctx, tenant, name); return err }
+		return func() error { _, err := b.CreateCredential(ctx, tenant, name, ""); return err }
 	}
 	rotate := func(id string, keep time.Duration) func() error {
 		return func() error { _, err := b.RotateCredential(ctx, id, keep); return err }
@@ -110,7 +110,7 @@ func TestNoRandomnessNoCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Random = strings.NewReader("too short")
-	_, err := b.CreateCredential(t.Context(), b.tenant, "crm")
+	_, err := b.CreateCredential(t.Context(), b.tenant, "crm", "")
 	refused(t, err, "random")
 	if got, err := b.store.Credentials(t.Context(), b.tenant); len(got) > 0 || err != nil {
 		t.Errorf("credentials %v, %v; want none", got, err)

@@ -23,6 +23,7 @@ import (
 type Desk struct {
 	Store  Store
 	Keys   Keys
+	People People
 	Random io.Reader
 	Now    func() time.Time
 	// Stack is the name of the CloudFormation stack, a part of the names of
@@ -34,6 +35,9 @@ type Desk struct {
 	// LocalWebhooks permits webhook endpoints on this machine and over plain
 	// HTTP. It is for a local stack only.
 	LocalWebhooks bool
+	// LocalPasswords tells a new person's temporary password instead of mailing
+	// it. It is for a local stack only.
+	LocalPasswords bool
 }
 
 // Keys keeps the key documents of agents.
@@ -73,6 +77,7 @@ type endpointStore interface {
 	SaveEndpoint(ctx context.Context, e campaign.Endpoint) error
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
+	SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error)
 	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
@@ -80,9 +85,14 @@ type endpointStore interface {
 }
 
 type noticeStore interface {
-	DeadNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
+	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
+	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
 	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)
 	SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error)
+	MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	AddNotices(ctx context.Context, notices []campaign.Notice) error
 }
 
 type pauseStore interface {
@@ -102,15 +112,20 @@ const maxName = 200
 func checkName(what, name string) error {
 	switch {
 	case campaign.Blank(name):
-		return fmt.Errorf("the %s's name is blank: give it one", what)
+		return input("name_blank", "the %s's name is blank: give it one", what)
 	case !utf8.ValidString(name):
-		return fmt.Errorf("the %s's name is not valid UTF-8", what)
+		return input("name_not_text", "the %s's name is not valid UTF-8", what)
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("the %s's name holds a control character: leave it out", what)
+		return input("name_not_text", "the %s's name holds a control character: leave it out", what)
 	case utf8.RuneCountInString(name) > maxName:
-		return fmt.Errorf("the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
+		return input("name_long", "the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
 	}
 	return nil
+}
+
+// input says what is wrong with something that was entered.
+func input(code, format string, args ...any) error {
+	return &campaign.InputError{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
 // requireTenant returns an error where the tenant does not exist.

@@ -22,12 +22,12 @@ func Kinds() []string {
 	}
 }
 
-const (
-	maxURL = 2000
-	// maxEndpoints bounds a tenant's endpoints: each adds a row to every
-	// transaction that enters outcomes, which holds 100 at most.
-	maxEndpoints = 20
-)
+const maxURL = 2000
+
+// MaxEndpoints is how many endpoints a tenant may have, those switched off among
+// them: each adds a row to every transaction that enters outcomes, which holds 100
+// at most.
+const MaxEndpoints = 20
 
 // CreateEndpoint registers an address of a tenant for webhooks of some kinds,
 // or of all where none is named. The endpoint's Secret verifies the webhooks'
@@ -35,23 +35,8 @@ const (
 // private by its name or number is refused; what a public name resolves to is
 // judged at every delivery.
 func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
-	for _, kind := range kinds {
-		if !slices.Contains(Kinds(), kind) {
-			return campaign.Endpoint{}, fmt.Errorf("there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
-		}
-	}
-	if err := d.checkAddress(address); err != nil {
+	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
-	}
-	if err := d.requireTenant(ctx, tenant); err != nil {
-		return campaign.Endpoint{}, err
-	}
-	others, err := d.Store.Endpoints(ctx, tenant)
-	if err != nil {
-		return campaign.Endpoint{}, err
-	}
-	if len(others) >= maxEndpoints {
-		return campaign.Endpoint{}, fmt.Errorf("tenant %s has %d endpoints already, as many as can be: disabled ones count too", tenant, len(others))
 	}
 	id, err := d.uuid()
 	if err != nil {
@@ -61,8 +46,7 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 	if err != nil {
 		return campaign.Endpoint{}, err
 	}
-	slices.Sort(kinds)
-	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: slices.Compact(kinds), Secret: secret}
+	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: secret}
 	return e, d.Store.SaveEndpoint(ctx, e)
 }
 
@@ -72,24 +56,65 @@ func (d *Desk) signingSecret() (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
 }
 
-// RotatedEndpoint is an endpoint's new signing secret.
-type RotatedEndpoint struct {
-	ID            string
-	Secret        string    // shown this once
-	PreviousUntil time.Time // until then the secret before signs too
+func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
+	all, err := d.Store.Endpoints(ctx, tenant)
+	if err == nil && len(all) >= MaxEndpoints {
+		err = input("endpoints_full", "the tenant has %d endpoints already, as many as can be: those switched off count too", len(all))
+	}
+	return err
+}
+
+// CheckNewEndpoint judges a new endpoint of a tenant.
+func (d *Desk) CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
+	if err := d.CheckKinds(kinds); err != nil {
+		return err
+	}
+	if err := d.checkAddress(address); err != nil {
+		return err
+	}
+	if err := d.requireTenant(ctx, tenant); err != nil {
+		return err
+	}
+	return d.requireRoom(ctx, tenant)
+}
+
+// CheckKinds judges the kinds of webhooks that an endpoint asks for.
+func (d *Desk) CheckKinds(kinds []string) error {
+	for _, kind := range kinds {
+		if !slices.Contains(Kinds(), kind) {
+			return input("kind_unknown", "there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
+		}
+	}
+	return nil
+}
+
+// ordered returns the kinds in order and each once.
+func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
+
+// ChangeKinds changes the kinds of webhooks that are owed to an endpoint from now
+// on, to all where none is named.
+func (d *Desk) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
+	if err := d.CheckKinds(kinds); err != nil {
+		return err
+	}
+	ok, err := d.Store.SetKinds(ctx, tenant, id, ordered(kinds))
+	if err == nil && !ok {
+		err = noEndpoint(tenant, id)
+	}
+	return err
 }
 
 // RotateEndpoint gives an endpoint a new signing secret. Webhooks carry the
 // signatures of both for keep longer, MaxKeep at most.
-func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (RotatedEndpoint, error) {
+func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if keep < 0 || keep > MaxKeep {
-		return RotatedEndpoint{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
 	}
 	secret, err := d.signingSecret()
 	if err != nil {
-		return RotatedEndpoint{}, err
+		return campaign.RotatedSecret{}, err
 	}
-	r := RotatedEndpoint{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
+	r := campaign.RotatedSecret{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
 	err = d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
@@ -152,74 +177,25 @@ func noEndpoint(tenant, id string) error {
 	return missing(fmt.Sprintf("tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id)))
 }
 
-// perResend is how many dead notices are looked up at once.
-const perResend = 100
-
-// ResendDead lets what was given up of an endpoint's webhooks be tried again from
-// the start, within a minute or two, and returns how many notices it was, after
-// an error too. A notice is some webhooks of one batch.
-func (d *Desk) ResendDead(ctx context.Context, tenant, id string) (int, error) {
-	e, err := d.endpoint(ctx, tenant, id)
-	if err != nil {
-		return 0, err
-	}
-	if e.Off() {
-		return 0, fmt.Errorf("endpoint %s is switched off: enable it first", id)
-	}
-	for total := 0; ; {
-		tasks, err := d.Store.DeadNotices(ctx, tenant, id, perResend)
-		if err != nil {
-			return total, err
-		}
-		found := 0
-		for _, t := range tasks {
-			ok, err := d.revive(ctx, t)
-			if err != nil {
-				return total + found, err
-			}
-			if ok {
-				found++
-			}
-		}
-		if total += found; found == 0 {
-			return total, nil
-		}
-	}
-}
-
-// revive tells whether the notice was dead.
-func (d *Desk) revive(ctx context.Context, t campaign.NotifyTask) (bool, error) {
-	read, err := d.Store.Notice(ctx, t)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Dead {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	alive := read
-	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
-	return d.Store.SaveNotice(ctx, read, alive)
-}
-
 // checkAddress judges an endpoint's address. What it says never repeats the
 // address: it may hold a secret.
 func (d *Desk) checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
-		return errors.New("the url is not an address: write it like https://example.com/webhooks")
+		return input("url_malformed", "the url is not an address: write it like https://example.com/webhooks")
 	case len(address) > maxURL:
-		return fmt.Errorf("the url has %d characters: %d at most", len(address), maxURL)
+		return input("url_long", "the url has %d characters: %d at most", len(address), maxURL)
 	case u.User != nil:
-		return errors.New("the url holds a user name or password: leave them out, webhooks are signed instead")
+		return input("url_user", "the url holds a user name or password: leave them out, webhooks are signed instead")
 	case u.Fragment != "":
-		return errors.New("the url has a #fragment, which is never sent: leave it out")
-	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https"):
+		return input("url_fragment", "the url has a #fragment, which is never sent: leave it out")
+	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https") && netguard.LoopbackHost(u.Hostname()):
 		return nil
 	case u.Scheme != "https":
-		return errors.New("the url does not begin with https://: webhooks carry phone numbers and are sent encrypted only")
+		return input("url_not_https", "the url does not begin with https://: webhooks carry phone numbers and are sent encrypted only")
 	case !netguard.PublicHost(u.Hostname()):
-		return errors.New("the url is not on the public internet: give a public address")
+		return input("url_private", "the url is not on the public internet: give a public address")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -97,10 +99,18 @@ func TestLocalEndpoints(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.LocalWebhooks = true
-	if _, err := b.CreateEndpoint(t.Context(), b.tenant, "http://127.0.0.1:3002/hook", nil); err != nil {
-		t.Error(err)
+	for _, address := range []string{"http://127.0.0.1:3002/hook", "https://localhost/", "http://[::1]:3002/", "https://example.com"} {
+		if _, err := b.CreateEndpoint(t.Context(), b.tenant, address, nil); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
-	_, err := b.CreateEndpoint(t.Context(), b.tenant, "ftp://127.0.0.1/", nil)
+	for _, address := range []string{"https://192.168.0.1", "https://10.0.0.1/", "https://169.254.169.254/", "https://127.0.0.1.internal/", "https://printer/"} {
+		_, err := b.CreateEndpoint(t.Context(), b.tenant, address, nil)
+		refused(t, err, "public")
+	}
+	_, err := b.CreateEndpoint(t.Context(), b.tenant, "http://example.com/", nil)
+	refused(t, err, "https://")
+	_, err = b.CreateEndpoint(t.Context(), b.tenant, "ftp://127.0.0.1/", nil)
 	refused(t, err, "https://")
 }
 
@@ -150,7 +160,7 @@ func TestSwitchEndpoint(t *testing.T) {
 	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
 		t.Errorf("endpoint %+v, %v; want it off and owed nothing", off, err)
 	}
-	_, err = b.ResendDead(ctx, b.tenant, made.ID)
+	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)
 	refused(t, err, "enable it first")
 	for range 2 {
 		if err := b.EnableEndpoint(ctx, b.tenant, made.ID); err != nil {
@@ -163,7 +173,7 @@ func TestSwitchEndpoint(t *testing.T) {
 	}
 	refused(t, b.EnableEndpoint(ctx, b.tenant, "nobody"), "no endpoint")
 	refused(t, b.DisableEndpoint(ctx, randomID(), made.ID), "no endpoint")
-	_, err = b.ResendDead(ctx, b.tenant, "nobody")
+	_, err = b.ResendDead(ctx, b.tenant, "nobody", time.Time{}, 1000)
 	refused(t, err, "no endpoint")
 }
 
@@ -180,7 +190,7 @@ func TestResendDead(t *testing.T) {
 	if err := b.store.AddNotices(ctx, []campaign.Notice{dead}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 1 || err != nil {
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 1 || err != nil {
 		t.Errorf("resent %d, %v; want 1", n, err)
 	}
 	want := dead
@@ -189,21 +199,153 @@ func TestResendDead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("notice %v (-want +got):\n%s", err, diff)
 	}
-	if n, err := b.ResendDead(ctx, b.tenant, made.ID); n != 0 || err != nil {
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 0 || err != nil {
 		t.Errorf("resent %d once more, %v", n, err)
 	}
 }
 
-func TestATenantHasSoManyEndpointsAtMost(t *testing.T) {
+func TestResendDeadSinceATime(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	for range 20 {
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, died := range []time.Duration{-3 * time.Hour, -2 * time.Hour, -time.Hour, 0} {
+		n := campaign.Notice{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
+			Attempt: 10, Dead: true, Next: now.Add(died),
+		}
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		since time.Duration
+		most  int
+		want  int
+	}{{-2 * time.Hour, 1, 1}, {-2 * time.Hour, 1000, 2}, {-2 * time.Hour, 1000, 0}, {-24 * time.Hour, 1000, 1}} {
+		if n, err := b.ResendDead(ctx, b.tenant, made.ID, now.Add(step.since), step.most); n != step.want || err != nil {
+			t.Errorf("since %s, %d at most: resent %d, %v; want %d", step.since, step.most, n, err, step.want)
+		}
+	}
+}
+
+func TestResendOne(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := campaign.NotifyTask{Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b"}
+	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now, Task: reply}
+	if err := b.store.RecordFailure(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	again := func() campaign.Notice {
+		t.Helper()
+		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
+			t.Fatal(waiting, err)
+		}
+		n, err := b.store.Notice(ctx, reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	fresh := campaign.Notice{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now}
+	if diff := cmp.Diff(fresh, again()); diff != "" {
+		t.Errorf("what was taken since (-want +got):\n%s", diff)
+	}
+	dead, parked := fresh, fresh
+	dead.Dead, dead.Attempt = true, 10
+	parked.Parked, parked.Next = true, now.Add(-time.Minute)
+	for _, step := range []struct{ was, want campaign.Notice }{{dead, fresh}, {parked, parked}} {
+		if ok, err := b.store.SaveNotice(ctx, fresh, step.was); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if diff := cmp.Diff(step.want, again()); diff != "" {
+			t.Errorf("after %+v (-want +got):\n%s", step.was, diff)
+		}
+	}
+	if _, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_b", now); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("what never failed: %v, want not found", err)
+	}
+	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now)
+	refused(t, err, "switched off")
+}
+
+func TestATenantHasSoManyEndpoints(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	for range admin.MaxEndpoints {
 		if _, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
-	if err == nil || !strings.Contains(err.Error(), "20 endpoints already") {
-		t.Errorf("one more: %v", err)
+	refused(t, err, "20 endpoints already")
+}
+
+func TestChangeKinds(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.ChangeKinds(ctx, b.tenant, made.ID, []string{"message.sent", "message.failed", "message.sent"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.store.Endpoint(ctx, b.tenant, made.ID)
+	if diff := cmp.Diff([]string{"message.failed", "message.sent"}, got.Kinds); diff != "" || err != nil {
+		t.Errorf("kinds %v (-want +got):\n%s", err, diff)
+	}
+	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "no kind")
+	refused(t, b.ChangeKinds(ctx, randomID(), made.ID, nil), "no endpoint")
+}
+
+// While an endpoint keeps failing nothing is posted to it but probes: what is
+// resent waits for one, which comes soon.
+func TestResendWhatAFailingEndpointIsOwed(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
+	for i, n := range []campaign.Notice{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
+		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
+		f.Task = n.Task()
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.store.RecordFailure(ctx, f); err != nil {
+		t.Fatal(err)
+	}
+	opened := campaign.Circuit{Tenant: b.tenant, EndpointID: made.ID, Since: now.Add(-time.Hour), Probes: 7, Next: now.Add(2 * time.Hour)}
+	if ok, err := b.store.SaveCircuit(ctx, opened); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
+	if diff := cmp.Diff(campaign.Resent{Waiting: 3}, sent); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	want := opened
+	want.Next, want.Version = now, 2
+	if c, err := b.store.Circuit(ctx, b.tenant, made.ID); !cmp.Equal(want, c) || err != nil {
+		t.Errorf("the circuit is %+v, %v", c, err)
+	}
+	if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); !waiting || err != nil {
+		t.Errorf("one waits: %v, %v", waiting, err)
+	}
+	if c, err := b.store.Circuit(ctx, b.tenant, made.ID); c.Version != 2 || err != nil {
+		t.Errorf("a probe that is due was written again: %+v, %v", c, err)
 	}
 }

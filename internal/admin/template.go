@@ -7,19 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-)
-
-// What the provider takes, in characters.
-const (
-	maxText        = 3072
-	maxTitle       = 200
-	maxDescription = 2000
-	maxSuggestion  = 25
-	maxSuggestions = 4
 )
 
 // TemplateForm describes a template as an operator enters it: a text or a card.
@@ -40,16 +32,19 @@ func (d *Desk) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Te
 	if err := readCard(&t, form.Card); err != nil {
 		return t, err
 	}
-	if err := checkTemplate(t); err != nil {
-		return t, err
-	}
+	return d.KeepTemplate(ctx, t)
+}
+
+// KeepTemplate is SaveTemplate of a template whose card is read already; its
+// Version and CreatedAt are given here.
+func (d *Desk) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
 		return t, err
 	}
 	if err := d.identify(ctx, &t); err != nil {
 		return t, err
 	}
-	if err := checkName("template", t.Name); err != nil {
+	if err := checkTemplate(t); err != nil {
 		return t, err
 	}
 	return d.Store.PutTemplate(ctx, t)
@@ -102,76 +97,53 @@ func readCard(t *campaign.Template, document []byte) error {
 	return nil
 }
 
-// checkTemplate judges the template as it is with every variable empty; what the
-// variables add is judged when they are known.
+// checkTemplate returns the first thing that is wrong with a template.
 func checkTemplate(t campaign.Template) error {
-	skeleton := t.Render(make([]string, len(t.Variables())))
-	if t.Card != nil {
-		return checkCard(*t.Card, *skeleton.Card)
-	}
-	if campaign.Blank(t.Text) {
-		return errors.New("the template is blank: give it a text or a card")
-	}
-	return checkPart("text", skeleton.Text, maxText)
-}
-
-func checkCard(card, skeleton campaign.Card) error {
-	if campaign.Blank(card.Title + card.Description + card.MediaURL) {
-		return errors.New("the card is blank: give it a title, a description or a mediaUrl")
-	}
-	if err := checkMedia(card.MediaURL); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		what, skeleton string
-		most           int
-	}{
-		{"card's title", skeleton.Title, maxTitle},
-		{"card's description", skeleton.Description, maxDescription},
-		{"card's mediaUrl", skeleton.MediaURL, maxText},
-	} {
-		if err := checkPart(part.what, part.skeleton, part.most); err != nil {
-			return err
-		}
-	}
-	return checkSuggestions(card.Suggestions, skeleton.Suggestions)
-}
-
-func checkSuggestions(suggestions, skeletons []string) error {
-	if len(suggestions) > maxSuggestions {
-		return fmt.Errorf("the card has %d suggestions: %d at most", len(suggestions), maxSuggestions)
-	}
-	for i, suggestion := range suggestions {
-		what := fmt.Sprintf("card's suggestion %d", i+1)
-		if campaign.Blank(suggestion) {
-			return fmt.Errorf("the %s is blank", what)
-		}
-		if err := checkPart(what, skeletons[i], maxSuggestion); err != nil {
-			return err
-		}
+	for _, flaw := range t.Flaws() {
+		return errors.New(describe(flaw))
 	}
 	return nil
 }
 
-func checkMedia(address string) error {
-	if address == "" || strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "{{") {
-		return nil
+// describe says in one line what to do about a flaw.
+func describe(f campaign.Flaw) string {
+	what := parts[f.Part]
+	if f.Index > 0 {
+		what += " " + strconv.Itoa(f.Index)
 	}
-	return errors.New("the card's mediaUrl does not begin with https://")
+	switch f.Code {
+	case campaign.FlawBlank:
+		return blank(f.Part, what)
+	case campaign.FlawTooLong:
+		return fmt.Sprintf("the %s has %d characters without its variables: %d at most", what, f.Have, f.Most)
+	case campaign.FlawTooWordy:
+		return fmt.Sprintf("the %s has %d characters with its variables: %d at most", what, f.Have, f.Most)
+	case campaign.FlawTooMany:
+		return fmt.Sprintf("there are %d %ss: %d at most", f.Have, strings.TrimPrefix(what, "card's "), f.Most)
+	case campaign.FlawBraces:
+		return "the " + what + " holds {{ or }} that is not a variable: write {{name}} with letters, digits and . _ - only"
+	case campaign.FlawNotHTTPS:
+		return "the " + what + " does not begin with https://"
+	case campaign.FlawControl:
+		return "the " + what + " holds a NUL or another control character: leave it out"
+	case campaign.FlawEncoding:
+		return "the " + what + " is not valid UTF-8"
+	}
+	return "the " + what + " cannot be used"
 }
 
-// checkPart judges one text of a template in which every variable is empty.
-func checkPart(what, skeleton string, most int) error {
-	n := utf8.RuneCountInString(skeleton)
-	switch {
-	case !utf8.ValidString(skeleton):
-		return fmt.Errorf("the %s is not valid UTF-8", what)
-	case strings.ContainsRune(skeleton, 0):
-		return fmt.Errorf("the %s holds a NUL character", what)
-	case n > most:
-		return fmt.Errorf("the %s has %d characters without its variables: %d at most", what, n, most)
-	case strings.Contains(skeleton, "{{") || strings.Contains(skeleton, "}}"):
-		return fmt.Errorf("the %s holds {{ or }} that is not a variable: write {{name}} with letters, digits and . _ - only", what)
+func blank(part campaign.TemplatePart, what string) string {
+	switch part { //nolint:exhaustive // the others are missing nothing
+	case campaign.PartText:
+		return "the template is blank: give it a text or a card"
+	case campaign.PartCard:
+		return "the card is blank: give it a title, a description or a mediaUrl"
 	}
-	return nil
+	return "the " + what + " is blank"
+}
+
+var parts = map[campaign.TemplatePart]string{
+	campaign.PartName: "template's name", campaign.PartText: "text", campaign.PartCard: "card", campaign.PartTitle: "card's title",
+	campaign.PartDescription: "card's description", campaign.PartMedia: "card's mediaUrl", campaign.PartSuggestion: "card's suggestion",
+	campaign.PartVariables: "variable",
 }

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestSaveTemplateMakesVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"}
+	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}", CreatedAt: now}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("first version (-want +got):\n%s", diff)
 	}
@@ -91,6 +92,8 @@ func TestSaveTemplateRefuses(t *testing.T) {
 		"card, long text":       {admin.TemplateForm{Card: []byte(`{"description":"` + strings.Repeat("t", 2001) + `"}`)}, "description has 2001"},
 		"card, plain media":     {admin.TemplateForm{Card: []byte(`{"mediaUrl":"http://e.example/a.png"}`)}, "https://"},
 		"card, suggestions":     {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":["a","b","c","d","e"]}`)}, "5 suggestions"},
+		"wordy":                 {admin.TemplateForm{Text: strings.Repeat("{{a}}", 2000)}, "10000 characters with its variables"},
+		"variables":             {admin.TemplateForm{Text: variables(51)}, "there are 51 variables: 50 at most"},
 		"card, suggestion":      {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":["` + strings.Repeat("a", 26) + `"]}`)}, "suggestion 1 has 26"},
 		"card, no suggestion":   {admin.TemplateForm{Card: []byte(`{"title":"t","suggestions":[" "]}`)}, "suggestion 1 is blank"},
 		"tenant not known":      {admin.TemplateForm{Tenant: randomID(), Text: "a"}, "does not exist"},
@@ -123,4 +126,13 @@ func TestWhatDoesNotExistIsSaid(t *testing.T) {
 	if !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("got %v, want campaign.ErrNotFound", err)
 	}
+}
+
+// variables is a text of n variables.
+func variables(n int) string {
+	var text strings.Builder
+	for i := range n {
+		text.WriteString("{{v" + strconv.Itoa(i) + "}}")
+	}
+	return text.String()
 }

@@ -78,7 +78,7 @@ func TestEveryWebhookKeepsItsSchema(t *testing.T) {
 		checkContent(t, kind, item.Post.RequestBody.Value.Content)
 	}
 	want := []string{
-		"campaign.completed", "message.delivered", "message.expired", "message.failed", "message.opted_out",
+		"campaign.completed", "endpoint.test", "message.delivered", "message.expired", "message.failed", "message.opted_out",
 		"message.read", "message.replied", "message.sent",
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(webhooks))); diff != "" {

@@ -31,6 +31,10 @@ func (w Window) Has(id uint64) bool {
 	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
 }
 
+// ClientWindow names the window of the token requests that a client proved to be
+// its own.
+func ClientWindow(clientID string) string { return "client " + clientID }
+
 // AuthQuestion names the rows that judging a token request needs. Empty fields
 // ask for nothing.
 type AuthQuestion struct {

@@ -120,6 +120,7 @@ type Batch struct {
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
+	ErrorFile       string // name of the file of its rejected numbers, "" for none
 	Offsets         []int  // byte offset of each frame in Payload, and at the end its length
 	Accepted        int
 	Rejected        int

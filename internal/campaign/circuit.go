@@ -34,4 +34,22 @@ type WebhookFailure struct {
 	Code       string // why it counts as failed, a stable word
 	Attempt    int    // failed attempts before this one
 	At         time.Time
+	Task       NotifyTask // of the notice that it belongs to
+	Position   int        // within the notice's page
+}
+
+// HourlyPosts counts the webhooks that were posted to an endpoint within an hour,
+// those that were posted again too.
+type HourlyPosts struct {
+	Hour   time.Time // its beginning
+	Taken  int
+	Failed int
+}
+
+// PostResult is what came of one post to an endpoint.
+type PostResult struct {
+	At     time.Time
+	Status int    // of the answer, 0 where there was none
+	Code   string // why it counts as failed, a stable word; "" where it was taken
+	Took   time.Duration
 }

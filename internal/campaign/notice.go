@@ -15,6 +15,7 @@ const (
 	KindReplied   Kind = "message.replied"
 	KindOptedOut  Kind = "message.opted_out"
 	KindCompleted Kind = "campaign.completed" // only for endpoints that name it
+	KindTest      Kind = "endpoint.test"      // only when a person asks for one
 )
 
 // Notice is what an endpoint is owed of one page of a batch's log: a row that

@@ -33,7 +33,20 @@ type Head struct {
 	Ordinal  int             // of the last page of the log, 0 before the first
 	Sequence int             // of the last change, which is the number of changes so far
 	Counts   map[Outcome]int // messages by the outcome they have now
+	Reasons  map[Reason]int  // messages by why they ended without being delivered
+	Timeline Timeline
 }
+
+// Reason is why messages ended without being delivered, see Change.Why.
+type Reason struct {
+	Outcome Outcome
+	Code    string
+}
+
+// CodeSuperseded takes back, as a negative number, what was counted for messages
+// of an outcome that were delivered after all: which code they had had is not
+// known any more. So the reasons of an outcome always add up to its count.
+const CodeSuperseded = "superseded"
 
 // Known returns how many messages have an outcome.
 func (h Head) Known() int {
@@ -88,21 +101,38 @@ func (b Books) HeadAfter(news []Change, pages int) Head {
 		Ordinal:  b.Head.Ordinal + pages,
 		Sequence: b.Head.Sequence + len(news),
 		Counts:   map[Outcome]int{},
+		Reasons:  map[Reason]int{},
+		Timeline: b.Head.Timeline.clone(),
 	}
 	maps.Copy(head.Counts, b.Head.Counts)
+	maps.Copy(head.Reasons, b.Head.Reasons)
 	reached := map[int]Outcome{}
 	for _, c := range news {
 		old, ok := reached[c.Index]
 		if !ok {
 			old = b.Outcome(c.Index)
 		}
-		if old != "" {
-			head.Counts[old]--
-		}
 		reached[c.Index] = c.Outcome
-		head.Counts[c.Outcome]++
+		head.move(old, c)
 	}
 	return head
+}
+
+// move counts a message's change from an outcome, or from none.
+func (h *Head) move(old Outcome, c Change) {
+	net := h.Timeline.net(c.At)
+	if old != "" {
+		h.Counts[old]--
+		net[old]--
+	}
+	if old.rank() == OutcomeFailed.rank() {
+		h.Reasons[Reason{old, CodeSuperseded}]--
+	}
+	h.Counts[c.Outcome]++
+	net[c.Outcome]++
+	if code, _ := c.Why(); code != "" {
+		h.Reasons[Reason{c.Outcome, code}]++
+	}
 }
 
 // PageSize is the number of changes that a page of a log holds at most.

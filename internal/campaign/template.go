@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -16,6 +17,9 @@ type Template struct {
 	Name    string
 	Text    string
 	Card    *Card
+	// CreatedAt is when the version was saved, zero for those of which that was
+	// not kept.
+	CreatedAt time.Time
 }
 
 // Card is the provider's standalone rich card.
@@ -31,7 +35,7 @@ type Card struct {
 func (t Template) Variables() []string {
 	var names []string
 	for _, text := range t.texts() {
-		for part, variable := range parts(text) {
+		for part, variable := range Parts(text) {
 			if variable && !slices.Contains(names, part) {
 				names = append(names, part)
 			}
@@ -47,7 +51,7 @@ func (t Template) Render(values []string) Template {
 	names := t.Variables()
 	return t.mapTexts(func(text string) string {
 		var filled strings.Builder
-		for part, variable := range parts(text) {
+		for part, variable := range Parts(text) {
 			if i := slices.Index(names, part); variable && i < len(values) {
 				part = values[i]
 			}
@@ -57,10 +61,10 @@ func (t Template) Render(values []string) Template {
 	})
 }
 
-// parts yields the literal parts of a text and the names of its variables,
+// Parts yields the literal parts of a text and the names of its variables,
 // {{ name }}, in their order; the second value tells which. A name has letters,
 // digits and the characters _ . and -; braces around anything else are literal.
-func parts(text string) iter.Seq2[string, bool] {
+func Parts(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for {
 			start, end, name := nextVariable(text)

@@ -35,6 +35,7 @@ type Credential struct {
 	PreviousUntil      time.Time
 	Scope              string // space-separated, "campaigns:dispatch"
 	CreatedAt          time.Time
+	CreatedBy          string    // the person's address, "" for an operator
 	RevokedAt          time.Time // zero while it is live
 }
 

@@ -42,22 +42,73 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	id := r.PathValue("campaignId")
+	b, err := s.Reschedule(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, batch, schedule)
+	if err != nil {
+		return err
+	}
+	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{id, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
+	return nil
+}
+
+// Reschedule gives a batch, named as choose says, another time, which is written
+// as a schedule is in a dispatch, and returns the batch with that time. The error
+// of a refused call is a *gateway.Problem.
+func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
-		return fault("/schedule", wrong.Code, wrong.Detail)
+		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
-	c, err := s.find(r, tenant)
+	c, err := s.find(ctx, id)
 	if err != nil {
-		return err
+		return campaign.Batch{}, err
 	}
-	b, err := choose(c, batch)
+	b, err := judge(c, batch, due)
 	if err != nil {
-		return err
+		return campaign.Batch{}, err
 	}
-	if err := s.move(r.Context(), b.Batch, due); err != nil {
-		return err
+	if err := s.move(ctx, b, due); err != nil {
+		return campaign.Batch{}, err
 	}
-	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{r.PathValue("campaignId"), b.BatchID, b.Name, campaign.StatusScheduled, due})
+	b.Due, b.Scheduled = due, true
+	return b, nil
+}
+
+// MayReschedule returns a batch with the time that Reschedule would give it, and
+// changes nothing. Its error is the *gateway.Problem with which Reschedule would
+// refuse.
+func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
+	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
+	if wrong != nil {
+		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
+	}
+	b, err := judge(c, batch, due)
+	b.Due, b.Scheduled = due, true
+	return b, err
+}
+
+// judge returns the batch that the client names, as it is, if it may have the time
+// due.
+func judge(c campaign.Campaign, name string, due time.Time) (campaign.Batch, error) {
+	b, err := choose(c, name)
+	if err != nil {
+		return campaign.Batch{}, err
+	}
+	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
+		return campaign.Batch{}, fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
+	}
+	return b.Batch, released(b.Batch)
+}
+
+// released refuses a batch of which something may be with the provider, or that
+// was cancelled.
+func released(b campaign.Batch) error {
+	switch {
+	case b.State == campaign.BatchCancelled:
+		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
+	case b.State != campaign.BatchPending:
+		return refuse(http.StatusConflict, "/batch", "batch_released", "the sending of the batch has begun already")
+	}
 	return nil
 }
 
@@ -121,9 +172,6 @@ func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
 // move moves the batch and makes its new trigger. Should this call die between
 // the two, sweep releases the batch.
 func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) error {
-	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
-		return fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
-	}
 	err := s.swap(ctx, b, due)
 	if lost, ok := errors.AsType[*raceLost](err); ok {
 		err = s.swap(ctx, lost.now, due) // once more, from what the other call made of it
@@ -165,15 +213,11 @@ func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) err
 // cancelled, or moved by another call, or by this one whose answer was lost.
 func (s *Service) judgeUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
 	now, err := s.Store.Batch(ctx, b.BatchRef)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("reschedule: %w", err)
-	case now.State == campaign.BatchCancelled:
-		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
-	case now.State != campaign.BatchPending:
-		return refuse(http.StatusConflict, "/batch", "batch_released", "the sending of the batch has begun already")
-	case now.Due.UnixMilli() == due.UnixMilli():
-		return nil
+	}
+	if err := released(now); err != nil || now.Due.UnixMilli() == due.UnixMilli() {
+		return err
 	}
 	return &raceLost{now}
 }

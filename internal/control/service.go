@@ -68,13 +68,13 @@ func (s *Service) tenant(r *http.Request) (string, error) {
 	return claims.Tenant, err
 }
 
-// find reads the campaign of the tenant that the request's path names.
-func (s *Service) find(r *http.Request, tenant string) (campaign.Campaign, error) {
-	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+// find reads the campaign of that id, in whatever case a client writes it.
+func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	canonical, ok := campaign.ParseCampaignID(id.CampaignID)
 	if !ok {
 		return campaign.Campaign{}, noCampaign()
 	}
-	c, err := s.Store.Campaign(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id})
+	c, err := s.Store.Campaign(ctx, campaign.ID{Tenant: id.Tenant, CampaignID: canonical})
 	if errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Campaign{}, noCampaign()
 	}
@@ -94,8 +94,7 @@ type cancelAnswer struct {
 	Revoke     bool   `json:"revoke"`
 }
 
-// ServeCancel begins the cancelling of a campaign. From its answer on no batch
-// that had to wait for its time is sent; a Canceller does the rest.
+// ServeCancel begins the cancelling of a campaign.
 func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	tenant, err := s.tenant(r)
 	if err != nil {
@@ -105,21 +104,43 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.find(r, tenant)
-	if err != nil {
+	id := r.PathValue("campaignId")
+	if revoke, err = s.Cancel(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, revoke); err != nil {
 		return err
 	}
+	gateway.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", revoke})
+	return nil
+}
+
+// Cancel begins the cancelling of a campaign, and tells whether what the provider
+// has is taken back, too, as this call asks or one before did. From its answer on
+// no batch that had to wait for its time is sent; a Canceller does the rest. The
+// error of a refused call is a *gateway.Problem.
+func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error) {
+	c, err := s.find(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if err := s.MayCancel(c); err != nil {
+		return false, err
+	}
+	if err := s.cancel(ctx, c.ID, revoke); err != nil {
+		return false, err
+	}
+	revokes = revoke || c.Revoke
+	slog.InfoContext(ctx, "campaign cancelled", "tenant", c.Tenant, "campaign_id", c.CampaignID, "revoke", revokes)
+	return revokes, nil
+}
+
+// MayCancel tells by a *gateway.Problem why Cancel would refuse a campaign, and
+// changes nothing.
+func (*Service) MayCancel(c campaign.Campaign) error {
 	if c.Status() == campaign.StatusCompleted {
 		return &gateway.Problem{
 			Status: http.StatusConflict, Code: "campaign_completed",
 			Detail: "The campaign is completed: there is nothing left to cancel.",
 		}
 	}
-	if err := s.cancel(r.Context(), c.ID, revoke); err != nil {
-		return err
-	}
-	slog.InfoContext(r.Context(), "campaign cancelled", "tenant", tenant, "campaign_id", c.CampaignID, "revoke", revoke || c.Revoke)
-	gateway.WriteJSON(w, http.StatusAccepted, cancelAnswer{r.PathValue("campaignId"), "cancelling", revoke || c.Revoke})
 	return nil
 }
 

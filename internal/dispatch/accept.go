@@ -103,6 +103,9 @@ func (s *Service) batch(c *call) campaign.Batch {
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 	}
+	if b.Rejected > 0 {
+		b.ErrorFile = c.staged.errorsName
+	}
 	if b.Accepted == 0 { // there is nothing to send: sweep completes it
 		b.State, b.NextCheck = campaign.BatchSent, b.AcceptedAt
 	}
@@ -132,12 +135,14 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		c.staged.offsets = offsets
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
-	if answer.Rejected >= errorFileFrom {
-		file, err := errorFile(c.req)
+	if answer.Rejected > 0 {
+		file, err := errorFile(c.req, c.lines)
 		if err != nil {
 			return fmt.Errorf("write the error file: %w", err)
 		}
 		put("errors/"+c.staged.errorsName, file, "text/csv; charset=utf-8")
+	}
+	if answer.Rejected >= errorFileFrom {
 		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsName
 	}
 	body, err := encodeJSON(answer)

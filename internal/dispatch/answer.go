@@ -104,8 +104,9 @@ func encodeJSON(v any) ([]byte, error) {
 }
 
 // errorFile returns the rejected messages as CSV (RFC 4180, UTF-8), one line
-// each, with the position of the message in the call from 1.
-func errorFile(q *request) ([]byte, error) {
+// each, with the line that the message has in lines, or else its position in the
+// call from 1.
+func errorFile(q *request, lines []int) ([]byte, error) {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	w.UseCRLF = true
@@ -113,12 +114,19 @@ func errorFile(q *request) ([]byte, error) {
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection != nil {
 			rows = append(rows, []string{
-				strconv.Itoa(i + 1), phoneCell(echo(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
+				strconv.Itoa(lineOf(i, lines)), phoneCell(echo(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
 			})
 		}
 	}
 	err := w.WriteAll(rows)
 	return file.Bytes(), err
+}
+
+func lineOf(i int, lines []int) int {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return i + 1
 }
 
 // cell keeps a spreadsheet from taking a text for a formula.

@@ -54,7 +54,8 @@ type Handoff interface {
 	HandOff(ctx context.Context, b campaign.Batch) error
 }
 
-// Service answers POST /api/v1/external/campaigns/dispatch.
+// Service answers POST /api/v1/external/campaigns/dispatch, and the same calls made
+// in the dashboard.
 type Service struct {
 	Tokens  Tokens
 	Store   Store
@@ -72,19 +73,21 @@ type Service struct {
 
 // call is one dispatch call on its way through the rules.
 type call struct {
-	tenant, clientID string
-	key              string // Idempotency-Key
-	bodyHash         [sha256.Size]byte
-	base             string
-	now              time.Time
-	dryRun           bool
-	unfit            error // the answer to a token without the scope, or a body over MaxBody
-	req              *request
-	wrong            violations // of the body alone
-	times            times
-	numbers          numberset.Set // the accepted ones
-	staged           staged
-	accepted         bool
+	tenant   string
+	clientID string // of the credential, "" for a person who has signed in
+	key      string // Idempotency-Key
+	bodyHash [sha256.Size]byte
+	base     string
+	lines    []int // where the messages stand for a person, nil for their positions
+	now      time.Time
+	dryRun   bool
+	unfit    error // the answer to a token without the scope, or a body over MaxBody
+	req      *request
+	wrong    violations // of the body alone
+	times    times
+	numbers  numberset.Set // the accepted ones
+	staged   staged
+	accepted bool
 }
 
 // ServeDispatch answers one dispatch call, or returns the *gateway.Problem to
@@ -98,7 +101,7 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unfit: err}
 	if c.unfit == nil {
 		c.dryRun = r.URL.Query().Get("dryRun") == "true"
-		s.read(c, r)
+		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
 	if err != nil {
@@ -110,9 +113,22 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// read takes the call in. What is wrong with it is noted, not answered: a
-// revoked credential comes first, and takes a look at its row.
-func (s *Service) read(c *call, r *http.Request) {
+// Dispatch answers a call that a person of the tenant makes who has signed in: as
+// a client's, by the same rules, but without a credential. base is the service's
+// address; lines are those of the person's file that the messages stand in, one for
+// each, nil where there is no file: the error file names them. The error of a
+// refused call is the *gateway.Problem that a client would get. A dry run's answer
+// tells all that speaks against the call.
+func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
+	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
+	s.read(c, body)
+	answer, _, err := s.decide(ctx, c)
+	return answer, err
+}
+
+// receive takes a client's call in. What is wrong with it is noted, not answered:
+// a revoked credential comes first, and takes a look at its row.
+func (s *Service) receive(c *call, r *http.Request) {
 	key, sent := idempotencyKey(r.Header)
 	if c.key = key; sent && !validKey(key) {
 		c.key = ""
@@ -129,6 +145,11 @@ func (s *Service) read(c *call, r *http.Request) {
 	if c.key != "" {
 		c.bodyHash = sha256.Sum256(body)
 	}
+	s.read(c, body)
+}
+
+// read takes in what is asked for.
+func (s *Service) read(c *call, body []byte) {
 	req, wrong := readRequest(body)
 	c.req, c.wrong = req, append(c.wrong, wrong...)
 	var late violations
@@ -193,7 +214,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if err != nil {
 		return nil, 0, err
 	}
-	if credential := snapshot.Credential; credential == nil || credential.Revoked() || credential.Tenant != c.tenant {
+	if !c.mayCall(snapshot.Credential) {
 		return nil, 0, accesstoken.InvalidToken()
 	}
 	if c.unfit != nil {
@@ -213,6 +234,11 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	}
 	body, err = s.accept(ctx, c, snapshot)
 	return body, http.StatusAccepted, err
+}
+
+// mayCall tells whether the caller's credential still stands. A person has none.
+func (c *call) mayCall(credential *campaign.Credential) bool {
+	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
 // look reads what the call rests on, and which of its numbers an earlier batch

@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +57,10 @@ func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" 
 // questionKeys maps the parts of a question to the rows that answer them.
 func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
-	keys := map[string]rowKey{"credential": {s.Auth, credentialKey(q.ClientID)}}
+	keys := map[string]rowKey{}
+	if q.ClientID != "" {
+		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
+	}
 	if q.IdempotencyKey != "" {
 		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
 	}
@@ -111,12 +116,17 @@ func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows m
 
 // batchGet reads rows of both tables consistently and returns those that exist
 // by their rowKey.id. Keys that DynamoDB leaves unprocessed are asked for again:
-// a row is absent only where an answer says so.
-func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[string]Item, error) {
+// a row is absent only where an answer says so. Where attributes are named, no
+// others but the key's are read.
+func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
+	if len(attributes) > 0 {
+		attributes = append([]string{"pk", "sk"}, attributes...) // which tell the rows apart
+	}
+	expression, names := projection(attributes)
 	for _, k := range keys {
 		w := wanted[k.table]
-		w.ConsistentRead = aws.Bool(true)
+		w.ConsistentRead, w.ProjectionExpression, w.ExpressionAttributeNames = aws.Bool(true), expression, names
 		w.Keys = append(w.Keys, k.key)
 		wanted[k.table] = w
 	}
@@ -139,6 +149,18 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey) (map[strin
 		}
 	}
 	return rows, nil
+}
+
+// projection names attributes; of none it is nil, which reads them all.
+func projection(attributes []string) (*string, map[string]string) {
+	if len(attributes) == 0 {
+		return nil, nil
+	}
+	names := make(map[string]string, len(attributes))
+	for _, a := range attributes {
+		names["#"+a] = a
+	}
+	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
 }
 
 func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {
@@ -206,17 +228,26 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
 		row["batches"] = number(1)
+		row["accepted"] = number(a.Batch.Accepted)
+		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
 		row["createdAt"] = millis(a.Batch.AcceptedAt)
+		if a.Batch.Scheduled {
+			row["anyScheduled"] = boolean(true)
+		}
 		return s.putNew(row)
 	}
+	update, values := "SET batches = :new", Item{
+		":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
+	}
+	if a.Batch.Scheduled {
+		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
+	}
 	return types.TransactWriteItem{Update: &types.Update{
-		TableName:           &s.Campaigns,
-		Key:                 metaKey(a.Batch.ID),
-		UpdateExpression:    aws.String("SET batches = :new"),
-		ConditionExpression: aws.String("batches = :read AND attribute_not_exists(cancelled)"),
-		ExpressionAttributeValues: Item{
-			":new": number(a.Ordinal), ":read": number(a.Ordinal - 1),
-		},
+		TableName:                 &s.Campaigns,
+		Key:                       metaKey(a.Batch.ID),
+		UpdateExpression:          aws.String(update + " ADD accepted :more"),
+		ConditionExpression:       aws.String("batches = :read AND attribute_not_exists(cancelled)"),
+		ExpressionAttributeValues: values,
 	}}
 }
 

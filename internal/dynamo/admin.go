@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,7 +116,7 @@ func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.
 		if err == nil && current.Tenant != t.Tenant {
 			return t, fmt.Errorf("put template %s: another tenant's: %w", t.ID, campaign.ErrNotFound)
 		}
-		t.Version = current.Version + 1
+		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
 		if err := s.putVersion(ctx, t); !errors.Is(err, campaign.ErrLostRace) {
 			return t, err
 		}
@@ -135,7 +136,10 @@ func (s *Store) putVersion(ctx context.Context, t campaign.Template) error {
 		return err
 	}
 	entry := templateEntryKey(t.Tenant, t.ID)
-	entry["name"], entry["version"] = text(t.Name), number(t.Version)
+	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
+	if t.Card != nil {
+		entry["card"] = boolean(true)
+	}
 	return s.writeAll(ctx, "put template "+t.ID, s.putNew(version), s.putAfter(current, t), s.put(entry))
 }
 
@@ -162,11 +166,37 @@ func (s *Store) Template(ctx context.Context, id string) (campaign.Template, err
 }
 
 // Templates returns the ids, names and current versions of a tenant's
-// templates, in the order of their ids.
+// templates, in the order of their ids. The contents are not among it, a card is
+// empty.
 func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, s, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
-		return campaign.Template{ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version"))}
+		t := campaign.Template{
+			ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
+		}
+		if getBool(row, "card") {
+			t.Card = &campaign.Card{}
+		}
+		return t
 	})
+}
+
+// TemplateVersions returns all versions of a template, whoever's it is, the newest
+// first.
+func (s *Store) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
+	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text("V#")})
+	if err != nil {
+		return nil, fmt.Errorf("read the versions of template %s: %w", id, err)
+	}
+	versions := make([]campaign.Template, 0, len(rows))
+	for _, row := range rows {
+		t, err := readTemplate(id, row)
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, t)
+	}
+	slices.Reverse(versions)
+	return versions, nil
 }
 
 // CreateCredential writes a new credential and lists it under its tenant; the
@@ -201,24 +231,6 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 		return fmt.Errorf("rotate credential %s: %w", clientID, err)
 	}
 	return nil
-}
-
-// Credentials returns a tenant's credentials in the order of their client ids,
-// revoked ones too.
-func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error) {
-	ids, err := list(ctx, s, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
-	if err != nil {
-		return nil, err
-	}
-	credentials := make([]campaign.Credential, 0, len(ids))
-	for _, id := range ids {
-		c, err := s.Credential(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		credentials = append(credentials, c)
-	}
-	return credentials, nil
 }
 
 // Pause stops sending for a subject: "all", "tenant#id" or "agent#id". Pausing

@@ -79,13 +79,18 @@ func TestPutTemplateKeepsEveryVersion(t *testing.T) {
 	second.Text, second.Card = "", &campaign.Card{Title: "T", Suggestions: []string{"Sim"}}
 	for i, tmpl := range []campaign.Template{first, second} {
 		got, err := store.PutTemplate(ctx, tmpl)
-		tmpl.Version = i + 1
+		tmpl.Version, tmpl.CreatedAt = i+1, adminNow
 		equal(t, "put", got, err, tmpl)
 		current, err := store.Template(ctx, tmpl.ID)
 		equal(t, "current", current, err, tmpl)
 	}
 	listed, err := store.Templates(ctx, first.Tenant)
-	equal(t, "list", listed, err, []campaign.Template{{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2}})
+	equal(t, "list", listed, err, []campaign.Template{
+		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Card: &campaign.Card{}, CreatedAt: adminNow},
+	})
+	versions, err := store.TemplateVersions(ctx, first.ID)
+	first.Version, second.Version, first.CreatedAt, second.CreatedAt = 1, 2, adminNow, adminNow
+	equal(t, "versions", versions, err, []campaign.Template{second, first})
 }
 
 func TestPutTemplateOfAnotherTenant(t *testing.T) {
@@ -98,7 +103,7 @@ func TestPutTemplateOfAnotherTenant(t *testing.T) {
 	if _, err := store.PutTemplate(ctx, campaign.Template{ID: mine.ID, Tenant: randomID(), Text: "theirs"}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("got %v, want campaign.ErrNotFound", err)
 	}
-	mine.Version = 1
+	mine.Version, mine.CreatedAt = 1, adminNow
 	got, err := store.Template(ctx, mine.ID)
 	equal(t, "unchanged", got, err, mine)
 }

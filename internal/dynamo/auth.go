@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -230,13 +231,21 @@ func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 }
 
 // windowLife is how long the row of a rate limit is kept after its last pass,
-// longer than any window.
-const windowLife = 10 * time.Minute
+// longer than any window. A client's own is kept longer: it tells when the
+// credential was used last.
+const (
+	windowLife       = 10 * time.Minute
+	clientWindowLife = 400 * 24 * time.Hour
+)
 
 func windowRow(key string, w campaign.Window) Item {
 	row := rateKey(key)
 	row["passes"] = packWindow(w)
-	row[TTL] = number(w[len(w)-1].At.Add(windowLife).Unix())
+	life := windowLife
+	if strings.HasPrefix(key, campaign.ClientWindow("")) {
+		life = clientWindowLife
+	}
+	row[TTL] = number(w[len(w)-1].At.Add(life).Unix())
 	return row
 }
 

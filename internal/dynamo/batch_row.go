@@ -19,6 +19,9 @@ func batchRow(b campaign.Batch) Item {
 	row["templateVersion"] = number(b.TemplateVersion)
 	row["payload"] = text(b.Payload)
 	row["offsets"] = packOffsets(b.Offsets)
+	if b.ErrorFile != "" {
+		row["errorFile"] = text(b.ErrorFile)
+	}
 	row["accepted"] = number(b.Accepted)
 	row["rejected"] = number(b.Rejected)
 	row["acceptedAt"] = millis(b.AcceptedAt)
@@ -53,6 +56,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		TemplateID:      getText(row, "templateId"),
 		TemplateVersion: int(getNumber(row, "templateVersion")),
 		Payload:         getText(row, "payload"),
+		ErrorFile:       getText(row, "errorFile"),
 		Offsets:         unpackOffsets(getBinary(row, "offsets")),
 		Accepted:        int(getNumber(row, "accepted")),
 		Rejected:        int(getNumber(row, "rejected")),

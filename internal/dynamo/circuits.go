@@ -88,20 +88,21 @@ func stillVersion(version int) (*string, map[string]string, Item) {
 // ParkedNotices names up to limit of the notices that wait for an endpoint, those
 // parked first before the others. The index lags behind the rows.
 func (s *Store) ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
-	return s.noticesUnder(ctx, parkedPrefix, tenant, endpointID, limit)
+	return s.noticesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
 }
 
-// DeadNotices names up to limit of an endpoint's dead notices.
-func (s *Store) DeadNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
-	return s.noticesUnder(ctx, deadPrefix, tenant, endpointID, limit)
+// DeadNotices names up to limit of an endpoint's notices that died at since or
+// later, those that died first before the others.
+func (s *Store) DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	return s.noticesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
 }
 
-func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
-		KeyConditionExpression:    aws.String("#due = :due"),
+		KeyConditionExpression:    aws.String("#due = :due AND nextCheck >= :since"),
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
-		ExpressionAttributeValues: Item{":due": text(prefix + tenant + "#" + endpointID)},
+		ExpressionAttributeValues: Item{":due": text(prefix + tenant + "#" + endpointID), ":since": millis(since)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the notices of endpoint %s: %w", endpointID, err)
@@ -113,50 +114,4 @@ func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID str
 		}
 	}
 	return tasks, nil
-}
-
-// failuresFor is how long the record of a failure is kept.
-const failuresFor = 30 * 24 * time.Hour
-
-// RecordFailure writes down a webhook that was not taken.
-func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
-	row := failureKey(f)
-	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
-	row["code"], row["attempt"] = text(f.Code), number(f.Attempt)
-	row[TTL] = number(f.At.Add(failuresFor).Unix())
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row})
-	if err != nil {
-		return fmt.Errorf("record a failure of endpoint %s: %w", f.EndpointID, err)
-	}
-	return nil
-}
-
-func failureKey(f campaign.WebhookFailure) Item {
-	return Item{
-		"pk": text("FAILURES#" + f.Tenant + "#" + f.EndpointID),
-		"sk": text(f.At.UTC().Format("2006-01-02T15:04:05.000Z") + "#" + f.WebhookID),
-	}
-}
-
-// Failures returns up to limit of an endpoint's failures, the last one first.
-func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
-	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": text("FAILURES#" + tenant + "#" + endpointID)},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
-	}
-	failures := make([]campaign.WebhookFailure, 0, len(out.Items))
-	for _, row := range out.Items {
-		at, id, _ := strings.Cut(getText(row, "sk"), "#")
-		when, _ := time.Parse(time.RFC3339, at) // as failureKey wrote it
-		failures = append(failures, campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
-			MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),
-			Attempt: int(getNumber(row, "attempt")),
-		})
-	}
-	return failures, nil
 }

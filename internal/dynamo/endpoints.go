@@ -77,6 +77,17 @@ func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string
 	return held(err, "switch endpoint "+id)
 }
 
+// SetKinds changes which kinds of webhooks are owed to an endpoint, all where there
+// are none, and tells whether there is such an endpoint.
+func (s *Store) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
+		UpdateExpression: aws.String("SET kinds = :kinds"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		ExpressionAttributeValues: Item{":kinds": text(strings.Join(kinds, ","))},
+	})
+	return held(err, "change the kinds of endpoint "+id)
+}
+
 func endpointRow(e campaign.Endpoint) Item {
 	row := endpointKey(e.Tenant, e.ID)
 	row["url"], row["secret"] = text(e.URL), text(e.Secret)

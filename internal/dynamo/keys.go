@@ -41,6 +41,13 @@ const (
 	DueShards = 4
 )
 
+// CampaignsIndex is the sparse index of the Campaigns table that lists tenants'
+// campaigns, their META rows: hash key "listOf" (the tenant), range key "listAs"
+// (when the campaign was created, and its id), with the campaign's name. Nothing
+// of it changes once it is written, so further batches of a campaign cost nothing
+// here.
+const CampaignsIndex = "campaigns"
+
 func campaignKey(id campaign.ID, sk string) Item {
 	return Item{"pk": text("C#" + id.Tenant + "#" + id.CampaignID), "sk": text(sk)}
 }

@@ -14,6 +14,9 @@ import (
 // a change takes some 4 bytes, 14 at most.
 const maxPage = campaign.PageSize
 
+// minChange is the number of bytes that a change takes at least.
+const minChange = 3
+
 var errDamagedPage = fmt.Errorf("page of a log: %w", campaign.ErrDamaged)
 
 // packChanges writes a page of a log: the instant of the first change in
@@ -53,26 +56,32 @@ func kindsOf(changes []campaign.Change) []string {
 // unpackChanges reads what packChanges wrote, and refuses anything else that is
 // cut or runs out of bounds.
 func unpackChanges(page []byte) ([]campaign.Change, error) {
+	changes := make([]campaign.Change, 0, min(len(page)/minChange, maxPage))
+	err := eachChange(page, func(c campaign.Change) { changes = append(changes, c) })
+	return changes, err
+}
+
+// eachChange is unpackChanges for who does not keep them all.
+func eachChange(page []byte, take func(campaign.Change)) error {
 	r := pageReader{rest: page}
-	var kinds []string
-	for range r.count() {
-		kinds = append(kinds, string(r.bytes()))
+	kinds := make([]campaign.Change, r.count())
+	for i := range kinds {
+		outcome, code, _ := strings.Cut(string(r.bytes()), " ")
+		kinds[i] = campaign.Change{Outcome: campaign.Outcome(outcome), Code: code}
 	}
-	var changes []campaign.Change
 	var index, at int64
-	for r.err == nil && len(r.rest) > 0 {
+	for n := 0; r.err == nil && len(r.rest) > 0; n++ {
 		kind := r.uvarint()
 		index += r.varint()
 		at += r.varint()
 		if kind >= uint64(len(kinds)) || index < 0 || index >= campaign.MaxMessages {
-			return nil, fmt.Errorf("read change %d: %w", len(changes), errDamagedPage)
+			return fmt.Errorf("read change %d: %w", n, errDamagedPage)
 		}
-		outcome, code, _ := strings.Cut(kinds[kind], " ")
-		changes = append(changes, campaign.Change{
-			Index: int(index), Outcome: campaign.Outcome(outcome), Code: code, At: time.UnixMilli(at).UTC(),
-		})
+		c := kinds[kind]
+		c.Index, c.At = int(index), time.UnixMilli(at).UTC()
+		take(c)
 	}
-	return changes, r.err
+	return r.err
 }
 
 // pageReader reads numbers and texts off the front of a page. After the first

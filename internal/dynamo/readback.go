@@ -23,8 +23,31 @@ const (
 // Campaign reads a campaign consistently, its batches in the order of their
 // ordinals; the error wraps campaign.ErrNotFound where there is none.
 func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // not the states of all messages
+}
+
+// overview is what Overview reads of META and BATCH rows.
+var overview = []string{
+	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack",
+}
+
+// Overview is Campaign for who does not touch messages: its batches lack Payload,
+// Offsets and NextCheck, and their heads Ordinal and Sequence.
+func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return s.campaign(ctx, id, overview, []string{"tally"})
+}
+
+// Dispatched is Campaign without its outcomes: its batches lack their heads.
+func (s *Store) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return s.campaign(ctx, id, nil, nil)
+}
+
+// campaign reads these attributes of the campaign's rows, nil for all, and of its
+// batches' heads, nil for none.
+func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
 	// The rows of a campaign are BATCH#..., META and SET#... in this order.
-	rows, err := s.query(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)})
+	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
 	}
@@ -44,7 +67,10 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 		}
 	}
 	slices.SortFunc(c.Batches, func(a, b campaign.Progress) int { return a.Ordinal - b.Ordinal })
-	return c, s.readHeads(ctx, c.Batches)
+	if headsFor == nil {
+		return c, nil
+	}
+	return c, s.readHeads(ctx, c.Batches, headsFor)
 }
 
 // BatchProgress reads one batch of a campaign consistently: the first that there
@@ -73,13 +99,13 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 		if one[0].Batch, err = readBatch(campaign.BatchRef{ID: id, BatchID: batchID}, row); err != nil {
 			return p, false, err
 		}
-		return one[0], true, s.readHeads(ctx, one)
+		return one[0], true, s.readHeads(ctx, one, []string{"ordinal", "sequence", "tally"})
 	}
 	return p, false, nil
 }
 
-// readHeads reads the heads of the batches' books.
-func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) error {
+// readHeads reads these attributes of the heads of the batches' books.
+func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for some := range slices.Chunk(batches, headsAtOnce) {
@@ -88,12 +114,14 @@ func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress) erro
 			for _, b := range some {
 				keys[b.BatchID] = outcomeKey(b.Key, headSK)
 			}
-			rows, err := s.campaignRows(ctx, keys)
+			rows, err := s.campaignRows(ctx, keys, attributes...)
 			if err != nil {
 				return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 			}
 			for i := range some {
-				some[i].Head = readHead(rows[some[i].BatchID])
+				if some[i].Head, err = readHead(rows[some[i].BatchID]); err != nil {
+					return fmt.Errorf("read the head of batch %s: %w", some[i].BatchID, err)
+				}
 			}
 			return nil
 		})

@@ -19,18 +19,18 @@ const headSK = "HEAD"
 
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
-// outcomePrefix begins the name of each attribute of a HEAD row that counts the
-// messages which have an outcome.
-const outcomePrefix = "o_"
-
 // Books reads the head and the given frames of a batch's books consistently.
 func (s *Store) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
 	row, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", key, err)
 	}
+	head, err := readHead(row)
+	if err != nil {
+		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", key, err)
+	}
 	books := campaign.Books{
-		Head: readHead(row), Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
+		Head: head, Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
 	}
 	for _, f := range frames {
 		books.Frames[f] = readFrame(books.States, f)
@@ -38,18 +38,11 @@ func (s *Store) Books(ctx context.Context, key campaign.BatchKey, frames []int) 
 	return books, nil
 }
 
-func readHead(row Item) campaign.Head {
-	head := campaign.Head{
-		Ordinal:  int(getNumber(row, "ordinal")),
-		Sequence: int(getNumber(row, "sequence")),
-		Counts:   map[campaign.Outcome]int{},
-	}
-	for name := range row {
-		if outcome, ok := strings.CutPrefix(name, outcomePrefix); ok {
-			head.Counts[campaign.Outcome(outcome)] = int(getNumber(row, name))
-		}
-	}
-	return head
+func readHead(row Item) (campaign.Head, error) {
+	head, err := unpackTally(getBinary(row, "tally"))
+	head.Ordinal = int(getNumber(row, "ordinal"))
+	head.Sequence = int(getNumber(row, "sequence"))
+	return head, err
 }
 
 // Enter writes the news, which books.News returned, into a batch's books: the
@@ -100,16 +93,14 @@ func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 }
 
 // headWrite replaces a HEAD row that is still as it was read. It holds the states
-// of all messages: one row of a kilobyte costs far less to write than a row for
+// of all messages: one row of a kilobyte or so costs far less to write than a row for
 // each frame that a group of events happens to touch.
 func (s *Store) headWrite(b campaign.Batch, old campaign.Books, head campaign.Head, news []campaign.Change) types.TransactWriteItem {
 	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
 	row["sequence"] = number(head.Sequence)
 	row["states"] = bytesOf(withStates(old.States, b.Accepted, news))
-	for outcome, n := range head.Counts {
-		row[outcomePrefix+string(outcome)] = number(n)
-	}
+	row["tally"] = bytesOf(packTally(head))
 	condition := "#ordinal = :old"
 	if old.Head.Ordinal == 0 {
 		condition += " OR attribute_not_exists(pk)"
@@ -145,9 +136,7 @@ func logRow(key campaign.BatchKey, ordinal, first int, page []campaign.Change) I
 
 // Log returns the pages of a batch's log after the given ordinal, in order.
 func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
-	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", Item{
-		":pk": outcomeKey(key, headSK)["pk"], ":from": text(logSK(after + 1)), ":to": text("LOG#~"),
-	})
+	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
 		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
 	}
@@ -164,4 +153,32 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 		pages = append(pages, campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes})
 	}
 	return pages, nil
+}
+
+// Latest returns the last change of each of a batch's n messages by its index, the
+// zero Change of those of which nothing is known. A log holds only what superseded
+// the outcome before.
+func (s *Store) Latest(ctx context.Context, key campaign.BatchKey, n int) ([]campaign.Change, error) {
+	rows, err := s.queryFor(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, 0), "changes")
+	if err != nil {
+		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+	}
+	latest := make([]campaign.Change, n)
+	for _, row := range rows {
+		err := eachChange(getBinary(row, "changes"), func(c campaign.Change) {
+			if c.Index < n {
+				latest[c.Index] = c
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+		}
+	}
+	return latest, nil
+}
+
+// logOf are the values of a condition that holds for a log's pages after an
+// ordinal.
+func logOf(key campaign.BatchKey, after int) Item {
+	return Item{":pk": outcomeKey(key, headSK)["pk"], ":from": text(logSK(after + 1)), ":to": text("LOG#~")}
 }

@@ -68,7 +68,13 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := campaign.Books{
-		Head: campaign.Head{Ordinal: 4, Sequence: 630, Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 620, campaign.OutcomeFailed: 10}},
+		Head: campaign.Head{
+			Ordinal: 4, Sequence: 630, Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 620, campaign.OutcomeFailed: 10},
+			Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "failed"}: 10},
+			Timeline: campaign.Timeline{Start: later, Slots: []campaign.Slot{
+				{Net: map[campaign.Outcome]int{campaign.OutcomeSent: 620, campaign.OutcomeFailed: 10}},
+			}},
+		},
 		Frames: map[int]campaign.FrameState{
 			5: {Outcomes: map[int]campaign.Outcome{}},
 			6: {Outcomes: map[int]campaign.Outcome{}},

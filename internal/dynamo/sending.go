@@ -125,13 +125,13 @@ func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 }
 
 // campaignRows reads rows of the Campaigns table consistently, under the names
-// of their keys.
-func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+// of their keys, see batchGet.
+func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
 		wanted[name] = rowKey{s.Campaigns, key}
 	}
-	rows, err := s.batchGet(ctx, wanted)
+	rows, err := s.batchGet(ctx, wanted, attributes...)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +147,16 @@ func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[str
 // query reads all rows of the Campaigns table that a key condition names,
 // consistently and in order.
 func (s *Store) query(ctx context.Context, condition string, values Item) ([]Item, error) {
+	return s.queryFor(ctx, condition, values)
+}
+
+// queryFor is query for some attributes of the rows.
+func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
+	expression, names := projection(attributes)
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
+		ProjectionExpression: expression, ExpressionAttributeNames: names,
 	})
 	var rows []Item
 	for pages.HasMorePages() {

@@ -15,6 +15,11 @@ var stateOutcomes = [8]campaign.Outcome{
 
 const stateBits = 3
 
+// stateOf returns the position of an outcome.
+func stateOf(outcome campaign.Outcome) byte {
+	return byte(max(0, slices.Index(stateOutcomes[:], outcome))) //nolint:gosec // there are eight
+}
+
 // stateAt returns the state of the message at index, 0 beyond the end.
 func stateAt(states []byte, index int) (state int) {
 	for i := range stateBits {
@@ -32,11 +37,11 @@ func withStates(states []byte, messages int, news []campaign.Change) []byte {
 	next := make([]byte, max(len(states), (messages*stateBits+7)/8))
 	copy(next, states)
 	for _, c := range news {
-		state := slices.Index(stateOutcomes[:], c.Outcome)
+		state := stateOf(c.Outcome)
 		for i := range stateBits {
 			bit := c.Index*stateBits + i
 			next[bit/8] &^= 1 << (bit % 8)
-			next[bit/8] |= byte(state>>i&1) << (bit % 8)
+			next[bit/8] |= (state >> i & 1) << (bit % 8)
 		}
 	}
 	return next

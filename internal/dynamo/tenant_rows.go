@@ -42,6 +42,9 @@ func credentialRow(c campaign.Credential) Item {
 	row["secretHash"] = bytesOf(c.SecretHash)
 	row["scope"] = text(c.Scope)
 	row["createdAt"] = millis(c.CreatedAt)
+	if c.CreatedBy != "" {
+		row["createdBy"] = text(c.CreatedBy)
+	}
 	if len(c.PreviousSecretHash) > 0 {
 		row["previousSecretHash"] = bytesOf(c.PreviousSecretHash)
 		row["previousUntil"] = millis(c.PreviousUntil)
@@ -62,6 +65,7 @@ func readCredential(clientID string, row Item) campaign.Credential {
 		PreviousUntil:      getMillis(row, "previousUntil"),
 		Scope:              getText(row, "scope"),
 		CreatedAt:          getMillis(row, "createdAt"),
+		CreatedBy:          getText(row, "createdBy"),
 		RevokedAt:          getMillis(row, "revokedAt"),
 	}
 }
@@ -73,6 +77,7 @@ func templateRow(key Item, t campaign.Template) (Item, error) {
 	key["version"] = number(t.Version)
 	key["name"] = text(t.Name)
 	key["text"] = text(t.Text)
+	key["createdAt"] = millis(t.CreatedAt)
 	if t.Card != nil {
 		card, err := json.Marshal(t.Card)
 		if err != nil {
@@ -90,6 +95,8 @@ func readTemplate(id string, row Item) (campaign.Template, error) {
 		Version: int(getNumber(row, "version")),
 		Name:    getText(row, "name"),
 		Text:    getText(row, "text"),
+
+		CreatedAt: getMillis(row, "createdAt"),
 	}
 	card := getText(row, "card")
 	if card == "" {

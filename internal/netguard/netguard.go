@@ -41,6 +41,13 @@ func PublicHost(host string) bool {
 	return true
 }
 
+// LoopbackHost tells whether a host is this machine, by its name alone.
+func LoopbackHost(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
 // reserved are the blocks that are kept for a purpose of their own.
 var reserved = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",

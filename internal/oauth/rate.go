@@ -22,7 +22,7 @@ const (
 const maxSwaps = 4 * limit
 
 // clientKey is the limit of requests that prove to come from the client.
-func clientKey(clientID string) string { return "client " + clientID }
+func clientKey(clientID string) string { return campaign.ClientWindow(clientID) }
 
 // addressKey is the limit of all others, so that nobody can lock a client out
 // by using its name.

@@ -16,24 +16,37 @@ type Blobs interface {
 // error wraps campaign.ErrDamaged where the payload does not hold them, and
 // whatever the blobs' own error is.
 func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	messages, err := readFrame(ctx, blobs, b, frame)
-	if err != nil {
-		return nil, fmt.Errorf("read frame %d of batch %s: %w", frame, b.BatchID, err)
-	}
-	return messages, nil
+	return readFrames(ctx, blobs, b, frame, frame+1)
 }
 
-func readFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	if frame < 0 || frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
-		return nil, errDamaged
+// ReadAll reads all messages of a batch by a single read. Its errors are those of
+// ReadFrame.
+func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
+	return readFrames(ctx, blobs, b, 0, b.Frames())
+}
+
+// readFrames reads the frames of a batch from from up to, not including, to.
+func readFrames(ctx context.Context, blobs Blobs, b campaign.Batch, from, to int) ([]campaign.Message, error) {
+	if from < 0 || to > b.Frames() || len(b.Offsets) != b.Frames()+1 {
+		return nil, fmt.Errorf("read frames of batch %s: %w", b.BatchID, errDamaged)
 	}
-	raw, err := blobs.GetRange(ctx, b.Payload, b.Offsets[frame], b.Offsets[frame+1])
+	raw, err := blobs.GetRange(ctx, b.Payload, b.Offsets[from], b.Offsets[to])
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read frame %d of batch %s: %w", from, b.BatchID, err)
 	}
-	messages, err := Decode(raw)
-	if err == nil && len(messages) != b.FrameLen(frame) {
-		err = errDamaged
+	if len(raw) != b.Offsets[to]-b.Offsets[from] {
+		return nil, fmt.Errorf("read frame %d of batch %s: %w", from, b.BatchID, errDamaged)
 	}
-	return messages, err
+	var all []campaign.Message
+	for f := from; f < to; f++ {
+		messages, err := Decode(raw[b.Offsets[f]-b.Offsets[from] : b.Offsets[f+1]-b.Offsets[from]])
+		if err == nil && len(messages) != b.FrameLen(f) {
+			err = errDamaged
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
+		}
+		all = append(all, messages...)
+	}
+	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/klauspost/compress/s2"
 
@@ -70,7 +71,7 @@ func Decode(frame []byte) ([]campaign.Message, error) {
 		return nil, fmt.Errorf("decode frame: %w: %w", errDamaged, err)
 	}
 	messages := make([]campaign.Message, 0, campaign.FrameSize)
-	r := reader{rest: raw}
+	r := reader{rest: raw, text: string(raw)}
 	for len(r.rest) > 0 && !r.damaged {
 		messages = append(messages, r.message())
 	}
@@ -86,11 +87,12 @@ func appendField(dst, field []byte) []byte {
 
 type reader struct {
 	rest    []byte
+	text    string // the frame, which the messages' texts are parts of
 	damaged bool
 }
 
 func (r *reader) message() campaign.Message {
-	m := campaign.Message{Phone: fmt.Sprintf("+%d", r.uvarint()), UID: r.field()}
+	m := campaign.Message{Phone: "+" + strconv.FormatUint(r.uvarint(), 10), UID: r.field()}
 	count := r.uvarint()
 	if count > uint64(len(r.rest)) { // each value takes a byte at least
 		r.damaged = true
@@ -109,9 +111,9 @@ func (r *reader) field() string {
 		r.damaged = true
 		return ""
 	}
-	field := string(r.rest[:n])
+	start := len(r.text) - len(r.rest)
 	r.rest = r.rest[n:]
-	return field
+	return r.text[start : start+int(n)] //nolint:gosec // at most as long as the frame
 }
 
 func (r *reader) uvarint() uint64 {

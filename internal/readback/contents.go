@@ -46,13 +46,24 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 
 func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
 	messages, err := payload.ReadFrame(ctx, s.Blobs, b, frame)
+	return messages, explain(err)
+}
+
+// whole returns all messages of a batch, by a single read.
+func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
+	messages, err := payload.ReadAll(ctx, s.Blobs, b)
+	return messages, explain(err)
+}
+
+// explain tells the client of contents that are gone.
+func explain(err error) error {
 	if errors.Is(err, campaign.ErrNotFound) {
-		return nil, &gateway.Problem{
+		return &gateway.Problem{
 			Status: http.StatusGone, Code: "contents_expired",
 			Detail: "The numbers and uids of this batch were deleted: they are kept for 460 days.",
 		}
 	}
-	return messages, err
+	return err
 }
 
 // changes returns all changes of a batch in the order of its log: the sequence of

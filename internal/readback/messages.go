@@ -45,8 +45,7 @@ type search struct {
 	batches []campaign.Progress // those to look through, in their order
 	status  string
 	phone   string // E.164 with the leading +
-	uid     string
-	hasUID  bool
+	uid     *string
 	from    place
 	limit   int
 }
@@ -62,35 +61,58 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, err := s.readSearch(r, c)
+	limit, err := limitOf(r)
 	if err != nil {
 		return err
 	}
-	a := messagesAnswer{CampaignID: r.PathValue("campaignId"), Messages: []messageAnswer{}}
-	if err := s.scan(r.Context(), q, &a); err != nil {
+	found, err := s.Find(r.Context(), c, askedOf(r.URL.Query(), limit))
+	if err != nil {
 		return err
+	}
+	a := messagesAnswer{CampaignID: r.PathValue("campaignId"), Messages: []messageAnswer{}, NextCursor: found.Next}
+	for _, m := range found.Messages {
+		a.Messages = append(a.Messages, newMessageAnswer(m))
 	}
 	gateway.WriteJSON(w, http.StatusOK, a)
 	return nil
 }
 
-func (s *Service) readSearch(r *http.Request, c campaign.Campaign) (search, error) {
-	values := r.URL.Query()
-	q := search{batches: c.Batches, status: values.Get("status"), uid: values.Get("uid"), hasUID: values.Has("uid")}
-	var err error
-	if q.limit, err = limitOf(r); err != nil {
-		return q, err
+func askedOf(values url.Values, limit int) campaign.Search {
+	given := func(name string) *string {
+		if !values.Has(name) {
+			return nil
+		}
+		value := values.Get(name)
+		return &value
 	}
+	return campaign.Search{
+		Batch: given("batch"), Status: values.Get("status"), Phone: given("phone"), UID: given("uid"),
+		Cursor: values.Get("cursor"), Limit: limit,
+	}
+}
+
+// Find returns a page of a campaign's messages. The error of what cannot be
+// looked for is a *gateway.Problem.
+func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
+	q, err := s.readSearch(ctx, c, asked)
+	if err != nil {
+		return campaign.Found{}, err
+	}
+	return s.scan(ctx, q)
+}
+
+func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
+	q := search{batches: c.Batches, status: asked.Status, uid: asked.UID, limit: asked.Limit}
 	if !slices.Contains(statuses, q.status) {
 		return q, badRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
 	}
-	if text := values.Get("cursor"); text != "" {
-		_, err := fmt.Sscanf(text, "%d.%d", &q.from.ordinal, &q.from.index)
-		if err != nil || q.from.String() != text || q.from.ordinal < 0 || q.from.index < 0 {
+	if asked.Cursor != "" {
+		_, err := fmt.Sscanf(asked.Cursor, "%d.%d", &q.from.ordinal, &q.from.index)
+		if err != nil || q.from.String() != asked.Cursor || q.from.ordinal < 0 || q.from.index < 0 {
 			return q, badCursor()
 		}
 	}
-	err = s.narrow(r.Context(), c, values, &q)
+	err := s.narrow(ctx, c, asked, &q)
 	return q, err
 }
 
@@ -100,18 +122,18 @@ var statuses = []string{
 }
 
 // narrow leaves the batches that can hold what is asked for.
-func (s *Service) narrow(ctx context.Context, c campaign.Campaign, values url.Values, q *search) error {
-	if values.Has("batch") {
-		b, ok := c.Find(values.Get("batch"))
+func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaign.Search, q *search) error {
+	if asked.Batch != nil {
+		b, ok := c.Find(*asked.Batch)
 		if !ok {
 			return noBatch()
 		}
 		q.batches = []campaign.Progress{b}
-	} else if q.hasUID {
+	} else if asked.UID != nil && !asked.AllBatches {
 		return badRequest("batch_required", "uid is looked up within one batch: name the batch too.")
 	}
-	if values.Has("phone") {
-		return s.narrowByPhone(ctx, c.ID, values.Get("phone"), q)
+	if asked.Phone != nil {
+		return s.narrowByPhone(ctx, c.ID, *asked.Phone, q)
 	}
 	return nil
 }
@@ -143,7 +165,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 }
 
 // scan looks through the batches until the page is full or it has seen enough.
-func (s *Service) scan(ctx context.Context, q search, a *messagesAnswer) error {
+func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err error) {
 	scanned := 0
 	for _, b := range q.batches {
 		if b.Ordinal < q.from.ordinal || !q.mayMatch(b) {
@@ -153,20 +175,20 @@ func (s *Service) scan(ctx context.Context, q search, a *messagesAnswer) error {
 		if b.Ordinal == q.from.ordinal {
 			start = q.from.index
 		}
-		if scanned++; scanned > maxScan || len(a.Messages) == q.limit {
-			a.NextCursor = place{b.Ordinal, start}.String()
-			return nil
+		if scanned++; scanned > maxScan || len(found.Messages) == q.limit {
+			found.Next = place{b.Ordinal, start}.String()
+			return found, nil
 		}
-		next, err := s.scanBatch(ctx, q, b.Batch, start, a)
+		next, err := s.scanBatch(ctx, q, b.Batch, start, &found)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if next < b.Accepted {
-			a.NextCursor = place{b.Ordinal, next}.String()
-			return nil
+			found.Next = place{b.Ordinal, next}.String()
+			return found, nil
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // mayMatch tells whether a batch has a message of the status that is asked for.
@@ -182,18 +204,16 @@ func (q search) mayMatch(b campaign.Progress) bool {
 
 // scanBatch adds the batch's messages from start on that are asked for, until the
 // page is full, and returns the index after the last one that it judged.
-func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, a *messagesAnswer) (next int, err error) {
-	all, err := s.changes(ctx, b)
+func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+	if q.phone != "" || q.uid != nil {
+		return s.scanContents(ctx, q, b, start, found)
+	}
+	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
 	if err != nil {
-		return start, err
+		return start, fmt.Errorf("read back: %w", err)
 	}
-	latest := map[int]campaign.Change{} // the log holds only what superseded the outcome before
-	for _, c := range all {
-		latest[c.Index] = c
-	}
-	byContent := q.phone != "" || q.hasUID
 	var indexes []int
-	for next = start; next < b.Accepted && (byContent || len(a.Messages)+len(indexes) < q.limit); next++ {
+	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
 		if q.status == "" || q.status == statusOf(latest[next]) {
 			indexes = append(indexes, next)
 		}
@@ -203,16 +223,41 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 		return start, err
 	}
 	for _, i := range indexes {
-		m := messages[i]
-		if q.phone != "" && m.Phone != q.phone || q.hasUID && m.UID != q.uid {
-			continue
-		}
-		if len(a.Messages) == q.limit {
-			return i, nil
-		}
-		a.Messages = append(a.Messages, newMessageAnswer(b, i, m, latest[i]))
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
 	}
 	return next, nil
+}
+
+// scanContents is scanBatch for what only the messages themselves tell. The log of
+// a batch without any of them is not read.
+func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+	messages, err := s.whole(ctx, b)
+	if err != nil {
+		return start, err
+	}
+	var indexes []int
+	for i := start; i < len(messages); i++ {
+		if m := messages[i]; (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
+			indexes = append(indexes, i)
+		}
+	}
+	if len(indexes) == 0 {
+		return b.Accepted, nil
+	}
+	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
+	if err != nil {
+		return start, fmt.Errorf("read back: %w", err)
+	}
+	for _, i := range indexes {
+		if q.status != "" && q.status != statusOf(latest[i]) {
+			continue
+		}
+		if len(found.Messages) == q.limit {
+			return i, nil
+		}
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+	}
+	return b.Accepted, nil
 }
 
 func statusOf(c campaign.Change) string {
@@ -222,13 +267,13 @@ func statusOf(c campaign.Change) string {
 	return string(c.Outcome)
 }
 
-func newMessageAnswer(b campaign.Batch, index int, m campaign.Message, c campaign.Change) messageAnswer {
+func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
 	a := messageAnswer{
-		MessageID: b.Key.MessageID(index), BatchID: b.BatchID, Batch: b.Name, UID: m.UID, Phone: m.Phone,
-		Status: statusOf(c), UpdatedAt: instant(c.At),
+		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
+		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At),
 	}
-	if c.Outcome != "" {
-		a.Code, a.Reason = c.Why()
+	if m.Latest.Outcome != "" {
+		a.Code, a.Reason = m.Latest.Why()
 	}
 	return a
 }

@@ -24,6 +24,9 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	// Latest returns the last change of each of a batch's n messages by its index,
+	// the zero Change of those of which nothing is known.
+	Latest(ctx context.Context, key campaign.BatchKey, n int) ([]campaign.Change, error)
 	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
 }
 

@@ -26,22 +26,36 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 	for name, function := range functions(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, err := os.ReadFile(filepath.Join(root, "functions", name, "main.go"))
-			if err != nil {
-				t.Fatal(err)
-			}
 			read := map[string]bool{}
-			for _, match := range reads.FindAllStringSubmatch(string(source), -1) {
+			for _, match := range reads.FindAllStringSubmatch(sourceOf(t, name), -1) {
 				if !strings.HasPrefix(match[1], "AWS_") { // Lambda itself sets those
 					read[match[1]] = true
 				}
 			}
 			set := slices.Sorted(maps.Keys(function.Properties.Environment.Variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
-				t.Errorf("main.go and template.yaml differ (-read +set):\n%s", diff)
+				t.Errorf("the main and template.yaml differ (-read +set):\n%s", diff)
 			}
 		})
 	}
+}
+
+// sourceOf returns the source of a function's main package.
+func sourceOf(t *testing.T, name string) string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "functions", name, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	return source.String()
 }
 
 func TestEveryFunctionIsInTheTemplate(t *testing.T) {
@@ -143,13 +157,7 @@ type resource struct {
 				Days   int    `yaml:"ExpirationInDays"`
 			} `yaml:"Rules"`
 		} `yaml:"LifecycleConfiguration"`
-		Policies []struct {
-			Document struct {
-				Statement []struct {
-					Action yaml.Node `yaml:"Action"`
-				} `yaml:"Statement"`
-			} `yaml:"PolicyDocument"`
-		} `yaml:"Policies"`
+		Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords
 		Environment struct {
 			Variables map[string]yaml.Node `yaml:"Variables"`
 		} `yaml:"Environment"`
@@ -190,4 +198,49 @@ func functions(t *testing.T) map[string]resource {
 		t.Fatal("template.yaml has no functions")
 	}
 	return found
+}
+
+// People must not choose their tenant, nor let themselves in.
+func TestPeopleCannotChooseTheirTenant(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources struct {
+			UserPool struct {
+				Properties struct {
+					Schema []struct {
+						Name     string `yaml:"Name"`
+						Required bool   `yaml:"Required"`
+					} `yaml:"Schema"`
+					AdminCreateUserConfig struct {
+						AllowAdminCreateUserOnly bool `yaml:"AllowAdminCreateUserOnly"`
+					} `yaml:"AdminCreateUserConfig"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPool"`
+			UserPoolClient struct {
+				Properties struct {
+					WriteAttributes []string `yaml:"WriteAttributes"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPoolClient"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	if !template.Resources.UserPool.Properties.AdminCreateUserConfig.AllowAdminCreateUserOnly {
+		t.Error("anybody may sign up")
+	}
+	// Without a list the client may write every attribute.
+	writes := template.Resources.UserPoolClient.Properties.WriteAttributes
+	if len(writes) == 0 || slices.Contains(writes, "custom:tenant") || slices.Contains(writes, "email") {
+		t.Errorf("people may write %q", writes)
+	}
+	for _, a := range template.Resources.UserPool.Properties.Schema {
+		if a.Required && !slices.Contains(writes, a.Name) {
+			t.Errorf("the attribute %s is required, and not among those that the client may write: Cognito refuses that", a.Name)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
@@ -65,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
-	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.clock}
+	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}}
@@ -268,10 +269,40 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
 	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
-	if want := (campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}); !cmp.Equal(want, books.Head) {
-		w.t.Errorf("the head differs from the log:\n%s", cmp.Diff(want, books.Head))
+	want := campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}
+	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.Head{}, "Reasons", "Timeline")); diff != "" {
+		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
+	w.checkReasons(books.Head)
 	return codes
+}
+
+// checkReasons checks that a head's reasons and its timeline add up to its counts.
+func (w *world) checkReasons(head campaign.Head) {
+	w.t.Helper()
+	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
+	for reason, n := range head.Reasons {
+		byReason[reason.Outcome] += n
+	}
+	for outcome, n := range head.Counts {
+		if outcome != campaign.OutcomeSent && outcome != campaign.OutcomeDelivered && outcome != campaign.OutcomeRead {
+			lost[outcome] = n
+		}
+	}
+	for _, slot := range head.Timeline.Slots {
+		for outcome, n := range slot.Net {
+			byTime[outcome] += n
+		}
+	}
+	for _, sums := range []map[campaign.Outcome]int{byReason, byTime} {
+		maps.DeleteFunc(sums, func(_ campaign.Outcome, n int) bool { return n == 0 })
+	}
+	if diff := cmp.Diff(lost, byReason); diff != "" {
+		w.t.Errorf("the reasons do not add up to the counts:\n%s", diff)
+	}
+	if diff := cmp.Diff(head.Counts, byTime); diff != "" {
+		w.t.Errorf("the timeline does not add up to the counts:\n%s", diff)
+	}
 }
 
 // checkSent checks that the batch is sent, each of its messages once.

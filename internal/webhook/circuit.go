@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/hookpost"
 )
 
 const (
@@ -117,12 +118,13 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		return n.closeCircuit(ctx, c)
 	}
 	i := (c.Probes + n.pick(len(letters))) % len(letters)
-	v := n.post(ctx, e, letters[i])
-	if v.taken {
+	v := n.poster().Post(ctx, e, letters[i].Letter)
+	n.countPost(ctx, e, v)
+	if v.Taken {
 		return n.recovered(ctx, c, read, slices.Delete(letters, i, i+1))
 	}
 	n.recordFailure(ctx, read, e, letters[i], v)
-	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.code, "probes", c.Probes)
+	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
 	// Another notice is the next probe: this one may be what the endpoint refuses.
 	turned := read
 	turned.Next = n.Now()
@@ -136,8 +138,8 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		}
 		_, err := n.Endpoints.EndCircuit(ctx, c)
 		return err
-	case v.hold > c.Next.Sub(n.Now()):
-		c.Next = n.Now().Add(v.hold)
+	case v.Hold > c.Next.Sub(n.Now()):
+		c.Next = n.Now().Add(v.Hold)
 		if _, err := n.Endpoints.SaveCircuit(ctx, c); err != nil {
 			return err
 		}
@@ -147,9 +149,9 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 
 // offReason tells why an endpoint is switched off after a probe, "" where it is
 // not.
-func offReason(c campaign.Circuit, v verdict, now time.Time) string {
+func offReason(c campaign.Circuit, v hookpost.Verdict, now time.Time) string {
 	switch {
-	case v.gone():
+	case v.Gone():
 		return "gone"
 	case now.Sub(c.Since) >= patience:
 		return "failing"

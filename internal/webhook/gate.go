@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"campaign-dispatch/internal/hookpost"
 )
 
 const (
@@ -58,10 +60,10 @@ func (g *gate) enter(ctx context.Context) bool {
 // leave gives the place back, and tells whether so much has failed that nothing
 // more is to be posted for now. The letters of a notice that speaks for the
 // endpoint shut the gate then.
-func (g *gate) leave(v verdict, now time.Time, speaks bool) (fails bool) {
+func (g *gate) leave(v hookpost.Verdict, now time.Time, speaks bool) (fails bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !v.taken {
+	if !v.Taken {
 		if now.Sub(g.failed) > streakFor {
 			g.streak = 0
 		}
@@ -86,12 +88,12 @@ func (g *gate) leave(v verdict, now time.Time, speaks bool) (fails bool) {
 }
 
 // limit is how many failures in a row are too many.
-func (g *gate) limit(v verdict, now time.Time, speaks bool) int {
+func (g *gate) limit(v hookpost.Verdict, now time.Time, speaks bool) int {
 	well := g.well(now)
 	switch {
-	case v.grave() && !well:
+	case v.Grave() && !well:
 		return 1
-	case v.grave() || speaks && !well:
+	case v.Grave() || speaks && !well:
 		return enough
 	}
 	return many

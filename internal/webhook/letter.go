@@ -9,48 +9,20 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/warm"
 )
 
-// letter is one webhook as it is posted.
+// letter is one webhook of a notice.
 type letter struct {
-	position  int // within the page of its notice
-	id        string
-	kind      campaign.Kind
-	messageID string
-	body      []byte
+	hookpost.Letter
+	position int // within the page of its notice
 }
 
-// document is a webhook's body, in the form that Standard Webhooks recommends.
-type document struct {
-	ID        string        `json:"id"` // the webhook-id: the same however often it is posted
-	Type      campaign.Kind `json:"type"`
-	Timestamp string        `json:"timestamp"` // when it happened
-	Data      data          `json:"data"`
-}
-
-type data struct {
-	OccurredAt string `json:"occurredAt"`
-	CampaignID string `json:"campaignId,omitempty"`
-	Batch      string `json:"batch,omitempty"`
-	UID        string `json:"uid,omitempty"`
-	Phone      string `json:"phone,omitempty"`
-	MessageID  string `json:"messageId,omitempty"`
-	Sequence   int    `json:"sequence,omitempty"` // of the batch's log, from 1 and without gaps
-	Code       string `json:"code,omitempty"`     // why, a stable word
-	Reason     string `json:"reason,omitempty"`   // the same for a person
-	Text       string `json:"text,omitempty"`     // of a reply
-}
-
-const instant = "2006-01-02T15:04:05.000Z"
-
-func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d data) (letter, error) {
-	l := letter{position: position, id: campaign.WebhookID(subject, kind), kind: kind, messageID: d.MessageID}
-	d.OccurredAt = at.UTC().Format(instant)
-	body, err := json.Marshal(document{ID: l.id, Type: kind, Timestamp: d.OccurredAt, Data: d})
-	l.body = body
-	return l, err
+func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d hookpost.Data) (letter, error) {
+	l, err := hookpost.New(subject, kind, at, d)
+	return letter{l, position}, err
 }
 
 // letters writes what the endpoint is still owed of the notice. Kinds that it
@@ -75,7 +47,7 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 	letters := make([]letter, 0, len(positions))
 	for _, p := range positions {
 		c := page.Changes[p]
-		d := data{
+		d := hookpost.Data{
 			CampaignID: batch.CampaignID, Batch: batch.Name, MessageID: batch.Key.MessageID(c.Index), Sequence: page.First + p,
 		}
 		if d.UID, d.Phone, err = contact(frames, c.Index); err != nil {
@@ -115,7 +87,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 	if err := json.Unmarshal(content, &h); err != nil {
 		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
 	}
-	d := data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID}
+	d := hookpost.Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID}
 	if notice.Kind == campaign.KindReplied {
 		d.Text = h.Text
 	}
@@ -134,7 +106,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 }
 
 // trace completes what is known of the message that a happening names.
-func (n *Notifier) trace(ctx context.Context, tenant string, d *data) error {
+func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {
 		return nil

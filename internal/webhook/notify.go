@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/warm"
 )
 
@@ -37,6 +38,7 @@ type Endpoints interface {
 	EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
 	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
+	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
 }
 
 // Blobs reads payloads, from offset from up to, not including, to, and the
@@ -57,8 +59,7 @@ type Notifier struct {
 	Endpoints Endpoints
 	Blobs     Blobs
 	Queue     Queue
-	// HTTP posts. It must follow no redirect, refuse what is not public, and give
-	// up on an answer after Timeout.
+	// HTTP posts: see hookpost.Poster.
 	HTTP *http.Client
 	Now  func() time.Time
 	// Jitter returns a number from 0 up to 1, which spreads retries.
@@ -74,16 +75,16 @@ type Notifier struct {
 type endpointKey struct{ tenant, id string }
 
 const (
-	// Timeout is how long an endpoint has for its answer.
-	Timeout = 15 * time.Second
 	// reserve is what is kept of a call's time for the posts that were begun and
 	// for writing down what came of them.
-	reserve = Timeout + 5*time.Second
+	reserve = hookpost.Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
 	// maxWarm is the number of endpoints, batches and frames each that are kept.
 	maxWarm = 400
 )
+
+func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
 
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no

@@ -19,8 +19,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/netguard"
-	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -269,13 +269,25 @@ func TestRetriesOfALetterThatIsRefused(t *testing.T) {
 	if diff := cmp.Diff(schedule(), at); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
-	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != 1 {
 		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
 	}
 	notice, err := w.store.Notice(t.Context(), dead[0])
 	if err != nil || !slices.Equal(notice.Left, []int{3}) {
 		t.Errorf("left %v, %v; want the refused one", notice.Left, err)
+	}
+	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
+	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || failures[0].Position != 3 {
+		t.Errorf("failures %+v, %v; want one for each post, which names its notice", failures, err)
+	}
+	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
+	taken, failed := 0, 0
+	for _, h := range hours {
+		taken, failed = taken+h.Taken, failed+h.Failed
+	}
+	if taken != 4 || failed != len(schedule()) || hours[0].Taken != 4 || hours[0].Failed != 4 || err != nil {
+		t.Errorf("counted %+v, %v; want 4 taken, and %d failed, 4 of them in the first hour", hours, err, len(schedule()))
 	}
 }
 
@@ -420,7 +432,7 @@ func TestAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T) {
 
 func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
 	t.Parallel()
-	if client := (netguard.Guard{}).Client(1, webhook.Timeout); client.Timeout != 15*time.Second {
+	if client := (netguard.Guard{}).Client(1, hookpost.Timeout); client.Timeout != 15*time.Second {
 		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
 	}
 }

@@ -63,7 +63,7 @@ func (w *world) isWell() {
 
 func (w *world) dead(want int) []campaign.NotifyTask {
 	w.t.Helper()
-	dead, err := w.store.DeadNotices(w.t.Context(), w.tenant, w.endpoint.ID, 10)
+	dead, err := w.store.DeadNotices(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
 		w.t.Fatalf("%d notices are dead, %v; want %d", len(dead), err, want)
 	}

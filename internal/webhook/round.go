@@ -9,32 +9,34 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/hookpost"
 )
 
 // round is one post of each letter that a notice has left.
 type round struct {
-	mu     sync.Mutex
-	taken  int
-	left   []int // positions that were not taken, ascending
-	open   bool  // the endpoint's circuit is to open
-	gone   bool  // the endpoint wants nothing ever again
-	failed bool  // too many in a row were refused
-	cut    bool  // there was no time for some letters
-	hold   time.Duration
-	codes  map[string]int // why letters were refused, and how many
+	mu            sync.Mutex
+	taken, failed int   // posts
+	left          []int // positions that were not taken, ascending
+	open          bool  // the endpoint's circuit is to open
+	gone          bool  // the endpoint wants nothing ever again
+	fails         bool  // too many in a row were refused
+	cut           bool  // there was no time for some letters
+	hold          time.Duration
+	codes         map[string]int // why letters were refused, and how many
 }
 
 // note adds what came of a letter.
-func (r *round) note(l letter, v verdict, fails bool) {
+func (r *round) note(l letter, v hookpost.Verdict, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v.taken {
+	if v.Taken {
 		r.taken++
 		return
 	}
+	r.failed++
 	r.left = append(r.left, l.position)
-	r.codes[v.code]++
-	r.failed, r.gone, r.hold = r.failed || fails, r.gone || v.gone(), max(r.hold, v.hold)
+	r.codes[v.Code]++
+	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.Hold)
 }
 
 // refused tells whether a letter was posted and not taken.
@@ -44,7 +46,7 @@ func (r *round) refused() bool { return len(r.codes) > 0 }
 func (r *round) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.failed || r.gone
+	return r.fails || r.gone
 }
 
 // speaks tells whether the failures of a notice speak for its endpoint. Where
@@ -59,6 +61,7 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 	g := n.gates.of(endpointKey{e.Tenant, e.ID})
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
+	poster := n.poster()
 	var posts sync.WaitGroup
 	letters = n.shuffled(notice, letters)
 	for i, l := range letters {
@@ -72,14 +75,15 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 			break
 		}
 		posts.Go(func() {
-			v := n.post(ctx, e, l)
+			v := poster.Post(ctx, e, l.Letter)
 			r.note(l, v, g.leave(v, n.Now(), speaks(notice)))
-			if !v.taken {
+			if !v.Taken {
 				n.recordFailure(ctx, notice, e, l, v)
 			}
 		})
 	}
 	posts.Wait()
+	n.countPosts(ctx, e, r.taken, r.failed)
 	slices.Sort(r.left)
 	r.open = g.isShut()
 	if r.refused() {
@@ -117,12 +121,32 @@ func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of
 
 // recordFailure writes a failure down. That it cannot be is no failure of
 // notifying.
-func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, l letter, v verdict) {
+func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, l letter, v hookpost.Verdict) {
 	err := n.Endpoints.RecordFailure(ctx, campaign.WebhookFailure{
-		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.id, Kind: l.kind, MessageID: l.messageID,
-		Status: v.status, Code: v.code, Attempt: notice.Attempt, At: n.Now(),
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
+		Status: v.Status, Code: v.Code, Attempt: notice.Attempt, At: n.Now(),
+		Task: notice.Task(), Position: l.position,
 	})
 	if err != nil {
 		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
 	}
+}
+
+// countPosts adds to the counts of the hour. That it cannot is no failure of
+// notifying.
+func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, failed int) {
+	if taken+failed == 0 {
+		return
+	}
+	if err := n.Endpoints.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
+		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
+	}
+}
+
+func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v hookpost.Verdict) {
+	if v.Taken {
+		n.countPosts(ctx, e, 1, 0)
+		return
+	}
+	n.countPosts(ctx, e, 0, 1)
 }

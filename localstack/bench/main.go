@@ -39,6 +39,7 @@ func parts() []part {
 		{"send", sendFigures},
 		{"cost", costFigures},
 		{"throughput", throughputFigures},
+		{"pages", pageFigures},
 		{"start", startFigures},
 	}
 }

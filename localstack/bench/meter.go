@@ -143,11 +143,13 @@ func transactUnits(write types.TransactWriteItem, rowSize func(table *string, ke
 	}
 }
 
-// writeUnits are those of a new row, with one for its entry in the sparse index.
+// writeUnits are those of a new row, with one for its entry in each sparse index.
 func writeUnits(row item) float64 {
 	units := kilobytes(size(row))
-	if _, indexed := row["nextCheck"]; indexed {
-		units++
+	for _, key := range []string{"nextCheck", "listAs"} {
+		if _, indexed := row[key]; indexed {
+			units++
+		}
 	}
 	return units
 }

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
@@ -85,7 +86,7 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
 		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
-		HTTP: guard.Client(postsAtOnce, webhook.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
+		HTTP: guard.Client(postsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }

@@ -14,7 +14,7 @@ import (
 
 // startLimits are how many times longer than a bare aws-lambda-go binary a
 // function may take from the start of its process to its first poll. dispatch
-// loads libphonenumber's metadata.
+// loads libphonenumber's metadata, and dashboard reads its pages.
 var startLimits = []struct {
 	function string
 	limit    float64
@@ -29,6 +29,7 @@ var startLimits = []struct {
 	{"outcomes", 2.5},
 	{"notify", 2.5},
 	{"revoke", 2.5},
+	{"dashboard", 12},
 }
 
 // startRounds is how often every binary is started, in turn.

@@ -1,17 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"net/http"
 	"os"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -19,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // throughputMessages go through the running stack.
@@ -54,7 +46,8 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 		return nil, err
 	}
 	started := time.Now()
-	if err := dispatchAll(ctx, env, token, mobiles(random, throughputMessages)); err != nil {
+	all := dispatched{numbers: mobiles(random, throughputMessages), perBatch: campaign.MaxMessages}
+	if _, err := all.dispatch(ctx, env, token); err != nil {
 		return nil, err
 	}
 	for before, moved := int64(0), time.Now(); before < throughputMessages; time.Sleep(50 * time.Millisecond) {
@@ -68,61 +61,4 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 	rate := throughputMessages / time.Since(started).Seconds()
 	return []figure{measured("20,000 messages, accepted to last webhook", rate, "messages/s", 0,
 		"through the whole local stack, which waits more than it works")}, nil
-}
-
-func stackToken(ctx context.Context, env stackenv.Env) (string, error) {
-	var answer struct {
-		AccessToken string `json:"access_token"`
-	}
-	err := postJSON(ctx, env["BASE_URL"]+"/api/v1/oauth/token", "", map[string]string{
-		"grant_type": "client_credentials", "client_id": env["CLIENT_ID"], "client_secret": env["CLIENT_SECRET"],
-	}, &answer)
-	return answer.AccessToken, err
-}
-
-// dispatchAll dispatches a new campaign to the numbers.
-func dispatchAll(ctx context.Context, env stackenv.Env, token string, numbers []uint64) error {
-	id, name, batch := uuid.New(), "throughput "+rand.Text(), 0
-	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
-		batch++
-		messages := make([]map[string]string, len(part))
-		for i, n := range part {
-			messages[i] = map[string]string{"phone": fmt.Sprintf("+%d", n), "uid": strconv.Itoa(i)}
-		}
-		var answer struct{ Accepted int }
-		err := postJSON(ctx, env["BASE_URL"]+"/api/v1/external/campaigns/dispatch", token, map[string]any{
-			"campaignId": id, "name": name, "templateId": env["TEMPLATE_ID_PLAIN"], "batch": strconv.Itoa(batch), "messages": messages,
-		}, &answer)
-		if err != nil {
-			return err
-		}
-		if answer.Accepted != len(part) {
-			return errors.New("not every message was accepted")
-		}
-	}
-	return nil
-}
-
-func postJSON(ctx context.Context, address, token string, request, into any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body)) //nolint:gosec // the local stack
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := http.DefaultClient.Do(r) //nolint:gosec // the local stack
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("POST %s: %s", r.URL.Path, answer.Status)
-	}
-	return json.NewDecoder(answer.Body).Decode(into)
 }

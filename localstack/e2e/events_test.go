@@ -28,8 +28,8 @@ import (
 const samples = "../../events/"
 
 // Each document in events/ is an event of the function it is named after. They
-// are one story: a client gets a token, dispatches a campaign and reads the
-// API's description; the provider tells of a delivery; the campaign's tasks, which
+// are one story: a client gets a token, dispatches a campaign, reads the API's
+// description and, in the dashboard, the sample; the provider tells of a delivery; the campaign's tasks, which
 // the queues have carried already, arrive once more; and sweep finds nothing amiss.
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
@@ -69,6 +69,9 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	httpAnswer(t, invoke("campaigns"), http.StatusOK, &description)
 	if !strings.HasPrefix(description.OpenAPI, "3.1") {
 		t.Errorf("campaigns described the API by OpenAPI %q, want 3.1", description.OpenAPI)
+	}
+	if got := string(invoke("dashboard")); !strings.HasPrefix(compact(t, []byte(got)), `{"statusCode":200,`) || !strings.Contains(got, "first_call.py") {
+		t.Errorf("dashboard answered %.200s, want a page with the Python sample", got)
 	}
 
 	want := map[string]int{

@@ -222,7 +222,7 @@ func TestTheMetadataNamesWhatThereIs(t *testing.T) {
 // ownCredential returns a client with a credential of its own.
 func (c *client) ownCredential() *client {
 	c.t.Helper()
-	credential, err := c.desk().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e")
+	credential, err := c.desk().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
 	must(c.t, err)
 	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }

@@ -146,7 +146,7 @@ func (c *client) ownTenant() *client {
 	must(c.t, err)
 	template, err := desk.SaveTemplate(ctx, admin.TemplateForm{Tenant: id, Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."})
 	must(c.t, err)
-	credential, err := desk.CreateCredential(ctx, id, "e2e")
+	credential, err := desk.CreateCredential(ctx, id, "e2e", "")
 	must(c.t, err)
 	return c.with("TENANT", id, "TEMPLATE_ID", template.ID, "CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }

@@ -71,6 +71,7 @@ func (s Stack) parameters() []cfn.Parameter {
 		"Environment":  "local",
 		"BaseUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),
+		"SignInUrl":    url(s.Ports.AWS),
 	}
 	maps.Copy(values, s.Parameters)
 	parameters := make([]cfn.Parameter, 0, len(values))

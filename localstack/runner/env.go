@@ -17,10 +17,11 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	env["BASE_URL"] = url(s.Ports.Base)
 	env["RCS_URL"] = url(s.Ports.RCS)
 	env["WEBHOOK_SINK_URL"] = url(s.Ports.Sink)
+	env["LOCAL_WEBHOOKS"] = "1"  // endpoints may be on this machine
+	env["LOCAL_PASSWORDS"] = "1" // nobody reads mail here
 	if python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python")); err == nil {
 		env["PYTHON"] = python // has the packages of the requirements
 	}
-	env["LOCAL_WEBHOOKS"] = "1" // endpoints may be on this machine
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
 		"CAMPAIGNS_TABLE":          "CampaignsTableName",
@@ -36,7 +37,11 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
 		"SIGNING_KEY_ID":           "SigningKeyId",
+		"SESSION_KEY_ID":           "SessionKeyId",
 		"SCHEDULE_GROUP":           "ScheduleGroupName",
+		"USER_POOL_ID":             "UserPoolId",
+		"DASHBOARD_URL":            "DashboardUrl",
+		"DASHBOARD_FUNCTION":       "DashboardFunctionName",
 		"TOKEN_FUNCTION":           "TokenFunctionName",
 		"DISPATCH_FUNCTION":        "DispatchFunctionName",
 		"CAMPAIGNS_FUNCTION":       "CampaignsFunctionName",

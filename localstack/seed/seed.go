@@ -77,7 +77,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	if err := s.store().SaveEndpoint(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	for _, add := range []func(context.Context, stackenv.Env) error{s.credentials, s.oldTokens, s.Renew} {
+	for _, add := range []func(context.Context, stackenv.Env) error{s.credentials, s.oldTokens, s.people, s.Renew} {
 		if err := add(ctx, named); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func agentOf(tenant string) string { return tenant + "-agent" }
 
 func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	for prefix, owner := range map[string]string{"": tenant, "REVOKED_": tenant, "OTHER_": otherTenant} {
-		c, err := s.desk().CreateCredential(ctx, owner, "seeded")
+		c, err := s.desk().CreateCredential(ctx, owner, "seeded", "")
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ func commands() []command {
 		{name: "disable-endpoint", summary: "switch an endpoint off", prepare: disableEndpointCommand},
 		{name: "resend", summary: "try the webhooks again that were given up", prepare: resendCommand, endless: true},
 		{name: "failures", summary: "show an endpoint's last failures", prepare: failuresCommand},
+		{name: "user", summary: "let a person sign in to a tenant's dashboard, change their role or remove them", prepare: userCommand},
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
@@ -159,7 +160,7 @@ func credentialCommand(flags *flag.FlagSet) action {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"))
+		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
 		if err != nil {
 			return answer{}, err
 		}
@@ -199,11 +200,11 @@ func rotateCommand(flags *flag.FlagSet) action {
 		until := r.PreviousUntil.UTC().Format(time.RFC3339)
 		return answer{
 			Lines: []string{
-				"client_id:\t" + r.ClientID,
+				"client_id:\t" + r.ID,
 				"client_secret:\t" + r.Secret + "\t(shown this once: keep it now)",
 				"the previous secret is accepted until " + until,
 			},
-			Data: map[string]any{"clientId": r.ClientID, "clientSecret": r.Secret, "previousUntil": until},
+			Data: map[string]any{"clientId": r.ID, "clientSecret": r.Secret, "previousUntil": until},
 			Next: "give the client its new secret before " + until,
 		}, nil
 	}

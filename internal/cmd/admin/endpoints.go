@@ -5,7 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
@@ -124,13 +126,21 @@ func resendCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		n, err := s.desk.ResendDead(ctx, *tenant, *id)
+		n, err := s.desk.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
 		if err != nil {
 			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
 		}
+		failing, err := s.desk.ProbeSoon(ctx, *tenant, *id)
+		if err != nil {
+			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
+		}
+		then := "within a minute or two"
+		if failing {
+			then = "once the endpoint, which keeps failing, answers: it is probed within a minute or two"
+		}
 		return answer{
-			Lines: []string{fmt.Sprintf("%d notices of webhooks that were given up are tried again, within a minute or two", n)},
-			Data:  map[string]any{"id": *id, "notices": n},
+			Lines: []string{fmt.Sprintf("%d notices of webhooks that were given up are tried again, %s", n, then)},
+			Data:  map[string]any{"id": *id, "notices": n, "failing": failing},
 			Next:  s.next("failures --tenant "+*tenant+" --id "+*id) + " shows what fails",
 		}, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -29,6 +30,7 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/internal/userpool"
 )
 
 // localStack is the file that tells where the local stack is.
@@ -123,7 +125,9 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	return &stack{
 		desk: admin.Desk{
 			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
-			Stack: env("STACK_NAME"), DefaultAgent: env("DEMO_AGENT_ID"), LocalWebhooks: env("LOCAL_WEBHOOKS") == "1",
+			Stack: env("STACK_NAME"), DefaultAgent: env("DEMO_AGENT_ID"),
+			People:        &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
+			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
 		store: store, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
 	}
@@ -189,6 +193,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	names := map[string]string{
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
+		"USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",

@@ -1,4 +1,4 @@
-package webhook
+package hookpost
 
 import (
 	"crypto/hmac"

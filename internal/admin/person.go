@@ -1,0 +1,93 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// People keeps who may sign in to the dashboard.
+type People interface {
+	// Invite lets a person in: somebody new with a temporary password, by mail
+	// where it is empty. It tells whether the person was known already.
+	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
+	// Remove ends a person's account. The error wraps campaign.ErrNotFound where
+	// there is none.
+	Remove(ctx context.Context, who campaign.Person) error
+}
+
+// Invited is a person who may sign in.
+type Invited struct {
+	campaign.Person
+	Known bool // there was an account already; its password is as it was
+	// Password is temporary, for the first sign-in; "" where it went out by mail.
+	Password string
+}
+
+// roles of people, and their addresses as far as they can be told from nonsense.
+var (
+	personRoles = []string{"admin", "viewer"}
+	address     = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
+)
+
+const maxAddress = 254
+
+// InvitePerson lets a person sign in to the dashboard of a tenant, or gives one
+// who may already another role. A new person gets a temporary password by mail;
+// where LocalPasswords is set it is returned instead.
+func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
+	who, err := checkEmail(who)
+	if err != nil {
+		return Invited{}, err
+	}
+	if !slices.Contains(personRoles, who.Role) {
+		return Invited{}, input("role_unknown", "there is no role %q: it is admin or viewer, or none for somebody who leaves", shorten(who.Role))
+	}
+	if err := d.requireTenant(ctx, who.Tenant); err != nil {
+		return Invited{}, err
+	}
+	password := ""
+	if d.LocalPasswords {
+		drawn, err := d.secret()
+		if err != nil {
+			return Invited{}, err
+		}
+		password = "Aa1-" + drawn[:16] // of every kind that a pool may ask for
+	}
+	known, err := d.People.Invite(ctx, who, password)
+	if err != nil {
+		return Invited{}, fmt.Errorf("invite %s: %w", who.Email, err)
+	}
+	if known {
+		password = ""
+	}
+	return Invited{Person: who, Known: known, Password: password}, nil
+}
+
+// checkEmail returns the person with the address as the user pool has it.
+func checkEmail(who campaign.Person) (campaign.Person, error) {
+	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
+	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
+		return who, input("email_malformed", "%q is no e-mail address: give one like ana@empresa.com.br", shorten(who.Email))
+	}
+	return who, nil
+}
+
+// RemovePerson ends what a person may do in a tenant's dashboard: they cannot sign in
+// any more, and a session that they have ends within its hour.
+func (d *Desk) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
+	who, err := checkEmail(who)
+	if err != nil {
+		return who, err
+	}
+	err = d.People.Remove(ctx, who)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return who, missing(who.Email + " cannot sign in: there is nobody to remove")
+	}
+	return who, err
+}

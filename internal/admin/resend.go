@@ -1,0 +1,184 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// perResend is how many dead notices are looked up at once.
+	perResend = 100
+	// recentFailures is how many of the last failures are gone through for
+	// notices that wait.
+	recentFailures = 500
+)
+
+// ResendDead lets what was given up of an endpoint's webhooks, at since or later,
+// be tried again from the start, within a minute or two. It returns how many
+// notices it was, after an error too; where they are as many as most, there may be
+// more. A notice is some webhooks of one batch.
+func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
+		return 0, err
+	}
+	for total := 0; ; {
+		tasks, err := d.Store.DeadNotices(ctx, tenant, id, since, min(perResend, most-total))
+		if err != nil {
+			return total, err
+		}
+		found := 0
+		for _, t := range tasks {
+			ok, err := d.again(ctx, t)
+			if err != nil {
+				return total + found, err
+			}
+			if ok {
+				found++
+			}
+		}
+		if total += found; found == 0 || total >= most {
+			return total, nil
+		}
+	}
+}
+
+// ResendFailed is ResendDead also for webhooks that failed at since or later and
+// wait for their next attempt: it comes at once. An endpoint that keeps failing is
+// probed soon, and all that waits for it is counted, up to most and what was put
+// back.
+func (d *Desk) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
+	n, err := d.resendFailed(ctx, tenant, id, since, most)
+	if err != nil {
+		return campaign.Resent{Notices: n}, err
+	}
+	failing, err := d.ProbeSoon(ctx, tenant, id)
+	if err != nil || !failing {
+		return campaign.Resent{Notices: n}, err
+	}
+	parked, err := d.Store.ParkedNotices(ctx, tenant, id, most)
+	return campaign.Resent{Waiting: n + len(parked)}, err
+}
+
+func (d *Desk) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+	total, err := d.ResendDead(ctx, tenant, id, since, most)
+	if err != nil {
+		return total, err
+	}
+	failures, err := d.Store.Failures(ctx, tenant, id, recentFailures)
+	if err != nil {
+		return total, err
+	}
+	seen := map[campaign.NotifyTask]bool{}
+	for _, f := range failures {
+		if total >= most || f.At.Before(since) {
+			break
+		}
+		if seen[f.Task] {
+			continue
+		}
+		seen[f.Task] = true
+		ok, err := d.again(ctx, f.Task)
+		if err != nil {
+			return total, err
+		}
+		if ok {
+			total++
+		}
+	}
+	return total, nil
+}
+
+// ResendOne lets a webhook that failed at an instant be posted again, within a
+// minute or two, also where it was taken since. What failed of the same notice goes
+// with it. Where the endpoint keeps failing it is probed soon, and the webhook waits
+// until it answers.
+func (d *Desk) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
+	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
+		return false, err
+	}
+	return d.ProbeSoon(ctx, tenant, id)
+}
+
+// ProbeSoon lets an endpoint that keeps failing be probed within a minute or two,
+// and tells whether it is such a one. All that is owed to it waits until it answers.
+func (d *Desk) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
+	for range maxRaces {
+		c, err := d.Store.Circuit(ctx, tenant, id)
+		if err != nil || !c.Open() {
+			return false, err
+		}
+		if !c.Next.After(d.Now()) {
+			return true, nil
+		}
+		c.Next = d.Now()
+		if ok, err := d.Store.SaveCircuit(ctx, c); err != nil || ok {
+			return true, err
+		}
+	}
+	return false, fmt.Errorf("probe endpoint %s: %w", id, campaign.ErrLostRace)
+}
+
+func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
+	if err := d.requireOn(ctx, tenant, id); err != nil {
+		return err
+	}
+	f, err := d.Store.Failure(ctx, tenant, id, webhookID, at)
+	if err != nil {
+		return err
+	}
+	if _, err := d.Store.Notice(ctx, f.Task); !errors.Is(err, campaign.ErrNotFound) {
+		if err == nil {
+			_, err = d.again(ctx, f.Task)
+		}
+		return err
+	}
+	n := campaign.Notice{
+		Tenant: tenant, EndpointID: id, Ordinal: f.Task.Ordinal, Kind: f.Task.Kind, Blob: f.Task.Blob, Next: d.Now(),
+	}
+	if f.Task.Blob == "" {
+		n.Left = []int{f.Position}
+		if n.Key, err = campaign.ParseBatchKey(f.Task.BatchKey); err != nil {
+			return err
+		}
+	}
+	return d.Store.AddNotices(ctx, []campaign.Notice{n})
+}
+
+// requireOn returns an error where the tenant has no such endpoint, or it is
+// switched off.
+func (d *Desk) requireOn(ctx context.Context, tenant, id string) error {
+	e, err := d.Store.Endpoint(ctx, tenant, id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return noEndpoint(tenant, id)
+	}
+	if err == nil && e.Off() {
+		err = input("endpoint_off", "endpoint %s is switched off: enable it first", id)
+	}
+	return err
+}
+
+// again lets a notice be posted soon: from the start where it was dead, and one
+// that waits for its next attempt without that wait. It tells whether it was one
+// of these.
+func (d *Desk) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+	read, err := d.Store.Notice(ctx, t)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !read.Dead {
+		if !read.Next.After(d.Now()) {
+			return false, nil
+		}
+		return d.Store.MoveNotice(ctx, t, read.Next, d.Now())
+	}
+	alive := read
+	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
+	return d.Store.SaveNotice(ctx, read, alive)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func userCommand(flags *flag.FlagSet) action {
+	who := campaign.Person{}
+	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, for good (required)")
+	flags.StringVar(&who.Email, "email", "", "`ADDRESS` by which the person signs in (required)")
+	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer reads, admin changes too, none removes the person")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := required("--tenant", who.Tenant); err != nil {
+			return answer{}, err
+		}
+		if err := required("--email", who.Email); err != nil {
+			return answer{}, err
+		}
+		if who.Role == "none" {
+			return removePerson(ctx, s, who)
+		}
+		invited, err := s.desk.InvitePerson(ctx, who)
+		if err != nil {
+			return answer{}, err
+		}
+		lines := []string{fmt.Sprintf("%s of tenant %s may sign in as %s", invited.Email, invited.Tenant, invited.Role)}
+		switch {
+		case invited.Known:
+			lines = append(lines, "the password is as it was; the role counts from the next sign-in on")
+		case invited.Password != "":
+			lines = append(lines, "temporary password:\t"+invited.Password)
+		default:
+			lines = append(lines, "a temporary password is on its way by mail")
+		}
+		return answer{
+			Lines: lines,
+			Data:  map[string]any{"email": invited.Email, "tenant": invited.Tenant, "role": invited.Role, "known": invited.Known, "password": invited.Password},
+			Next:  "sign in at " + s.env("DASHBOARD_URL"),
+		}, nil
+	}
+}
+
+func removePerson(ctx context.Context, s *stack, who campaign.Person) (answer, error) {
+	gone, err := s.desk.RemovePerson(ctx, who)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{
+		Lines: []string{
+			gone.Email + " of tenant " + gone.Tenant + " is removed: no sign-in from now on",
+			"a session that is open ends within the hour",
+		},
+		Data: map[string]any{"email": gone.Email, "tenant": gone.Tenant, "removed": true},
+		Next: s.next("user", "tenant", gone.Tenant, "email", gone.Email) + " lets them in again, with another password",
+	}, nil
+}

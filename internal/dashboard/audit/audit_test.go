@@ -1,0 +1,138 @@
+package audit_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/audit"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return noon }
+
+// bench is the audit log's page on real tables.
+type bench struct {
+	*webuitest.Dashboard
+	store  *dynamo.Store
+	tenant string
+}
+
+func newBench(t *testing.T) bench {
+	t.Helper()
+	env := stackenv.Load(t)
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock}
+	return bench{webuitest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
+}
+
+func (b bench) write(t *testing.T, e campaign.AuditEntry) {
+	t.Helper()
+	if err := b.store.Audit(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheLogIsShownNewestFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 120 {
+		b.write(t, campaign.AuditEntry{
+			Tenant: b.tenant, At: noon.Add(time.Duration(i) * time.Minute), Who: "ana@acme.example", Action: "note.write",
+			Subject: fmt.Sprintf("note-%03d.", i),
+		})
+	}
+	ana := b.SignIn(b.tenant, webui.RoleAdmin)
+	var seen []string
+	path := audit.Path
+	for pages := 1; path != ""; pages++ {
+		got := ana.Get(path)
+		if got.Status != http.StatusOK || pages > 3 {
+			t.Fatalf("page %d answers %d", pages, got.Status)
+		}
+		for _, cell := range strings.Split(got.Body, `>note-`)[1:] {
+			seen = append(seen, cell[:3])
+		}
+		path = link(got.Body)
+	}
+	if len(seen) != 120 {
+		t.Fatalf("saw %d entries, want 120", len(seen))
+	}
+	for i, number := range seen {
+		if want := fmt.Sprintf("%03d", 119-i); number != want {
+			t.Fatalf("entry %d is %s, want %s", i, number, want)
+		}
+	}
+}
+
+// link returns where the page's link to older entries leads, "" for none.
+func link(page string) string {
+	before, _, ok := strings.Cut(page, `" rel="next"`)
+	if !ok {
+		return ""
+	}
+	return before[strings.LastIndex(before, `"`)+1:]
+}
+
+func TestEntriesOfOneInstantAreAllKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 5 {
+		b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: fmt.Sprint("n", i)})
+	}
+	got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path)
+	for i := range 5 {
+		if !strings.Contains(got.Body, fmt.Sprint(">n", i, "<")) {
+			t.Errorf("entry %d is lost", i)
+		}
+	}
+}
+
+func TestWhoSeesWhichLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: "<b>Black</b> Friday"})
+	got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path)
+	if !strings.Contains(got.Body, "&lt;b&gt;Black&lt;/b&gt; Friday") || !strings.Contains(got.Body, "4 May 2026, 09:00") {
+		t.Errorf("the entry is not shown as it is:\n%s", got.Body)
+	}
+	if got := b.SignIn(b.tenant, webui.RoleViewer).Get(audit.Path); got.Status != http.StatusForbidden {
+		t.Errorf("a viewer got %d", got.Status)
+	}
+	if got := b.SignIn(b.tenant+"x", webui.RoleAdmin).Get(audit.Path); strings.Contains(got.Body, "Black") || !strings.Contains(got.Body, "Nobody has changed anything yet") {
+		t.Errorf("another tenant's admin got:\n%s", got.Body)
+	}
+	if got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path + "?older=x"); got.Status != http.StatusNotFound {
+		t.Errorf("an odd place answers %d", got.Status)
+	}
+}
+
+// BenchmarkPage is the processor time of the page with all that it can show.
+func BenchmarkPage(b *testing.B) {
+	entries := make([]campaign.AuditEntry, 50)
+	for i := range entries {
+		entries[i] = campaign.AuditEntry{At: noon, Who: "ana@acme.example", Action: "credential.create", Subject: "rcs_0123456789"}
+	}
+	ana := webuitest.New(b, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", webui.RoleAdmin)
+	for b.Loop() {
+		ana.Get(audit.Path)
+	}
+}
+
+// fixed is a log that always holds the same.
+type fixed []campaign.AuditEntry
+
+func (f fixed) AuditLog(context.Context, string, string, int) ([]campaign.AuditEntry, string, error) {
+	return f, "1", nil
+}

@@ -1,0 +1,637 @@
+package campaigns_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/readback"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
+
+// desk is the pages of campaigns on the stack's table and bucket, a tenant of its
+// own, and what was handed off and queued.
+type desk struct {
+	tb     testing.TB
+	store  *dynamo.Store
+	blobs  *blob.Store
+	tenant string
+	*webuitest.Dashboard
+
+	mu     sync.Mutex
+	queued []string
+	handed []time.Time
+	later  time.Duration // than noon it is
+}
+
+func (d *desk) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.queued = append(d.queued, string(body))
+	return nil
+}
+
+func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.handed = append(d.handed, b.Due)
+	return nil
+}
+
+func newDesk(tb testing.TB) *desk {
+	tb.Helper()
+	env := stackenv.Load(tb)
+	cfg, d := env.AWS(), &desk{tb: tb, tenant: "t-" + rand.Text()}
+	now := func() time.Time { return noon.Add(d.later) }
+	d.store = &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now}
+	d.blobs = &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	d.Dashboard = webuitest.New(tb, campaigns.Area(), &campaigns.Pages{
+		Store: d.store, Now: now,
+		Messages: &readback.Service{Store: d.store, Blobs: d.blobs},
+		Controls: &control.Service{Store: d.store, Queue: d, Handoff: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
+	}, now)
+	return d
+}
+
+func (d *desk) admin() webuitest.Person { return d.SignIn(d.tenant, webui.RoleAdmin) }
+
+func (d *desk) must(err error) {
+	d.tb.Helper()
+	if err != nil {
+		d.tb.Fatal(err)
+	}
+}
+
+// uuid returns a campaign's id.
+func uuid() string {
+	var k campaign.BatchKey
+	_, _ = rand.Read(k[:])
+	return k.MessageID(1)
+}
+
+// accept writes a batch of n messages as dispatch does; its uids are u0, u1 and
+// so on.
+func (d *desk) accept(id, name string, ordinal, n int, change func(b *campaign.Batch)) campaign.Batch {
+	d.tb.Helper()
+	var w payload.Writer
+	numbers := make([]uint64, n)
+	for i := range numbers {
+		numbers[i] = uint64(5511_9_8000_0000 + 10_000*ordinal + i)
+		w.Add(numbers[i], fmt.Appendf(nil, "u%d", i), nil)
+	}
+	body, offsets := w.Finish()
+	batch := fmt.Sprintf("lote %d", ordinal)
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: d.tenant, CampaignID: id}, BatchID: campaign.BatchID(batch)},
+		Name:     batch, TemplateID: "7d3f5a10-3c1f-4b9f-8a10-0190b6a47a1c", TemplateVersion: 1,
+		Payload: "payloads/" + rand.Text(), Offsets: offsets, Accepted: n,
+		AcceptedAt: noon.Add(-2 * time.Hour), Due: noon.Add(-2 * time.Hour), State: campaign.BatchSending, NextCheck: noon.Add(time.Hour),
+	}
+	_, _ = rand.Read(b.Key[:])
+	if change != nil {
+		change(&b)
+	}
+	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
+	d.must(d.store.Accept(context.Background(), campaign.Acceptance{
+		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+	}, rand.Text()))
+	return b
+}
+
+// record enters the outcome of the messages from first to last, a second apart.
+func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int, at time.Time) {
+	d.tb.Helper()
+	var changes []campaign.Change
+	frames := make([]int, b.Frames())
+	for f := range frames {
+		frames[f] = f
+	}
+	for i := first; i <= last; i++ {
+		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: at.Add(time.Duration(i-first) * time.Second)})
+	}
+	books, err := d.store.Books(context.Background(), b.Key, frames)
+	d.must(err)
+	_, err = d.store.Enter(context.Background(), b, books, books.News(changes), nil, noon)
+	d.must(err)
+}
+
+// running is a campaign of which some messages were read, and some lost.
+func (d *desk) running(name string) campaign.Batch {
+	d.tb.Helper()
+	b := d.accept(uuid(), name, 1, 1000, func(b *campaign.Batch) { b.Rejected, b.ErrorFile = 7, strings.Repeat("e", 43)+".csv" })
+	sent := b.AcceptedAt.Add(time.Minute)
+	d.record(b, campaign.OutcomeSent, "", 0, 899, sent)
+	d.record(b, campaign.OutcomeFailed, "unreachable", 900, 939, sent)
+	d.record(b, campaign.OutcomeFailed, "opted_out", 940, 945, sent)
+	d.record(b, campaign.OutcomeDelivered, "", 0, 799, sent.Add(2*time.Minute))
+	d.record(b, campaign.OutcomeRead, "", 0, 399, sent.Add(20*time.Minute))
+	d.record(b, campaign.OutcomeExpired, "ttl_expired", 800, 809, sent.Add(80*time.Minute))
+	return b
+}
+
+func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignID }
+
+func TestACampaignTellsHowFarItCame(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.running(`<b>Natal</b> & "você"`)
+	a := d.admin().Get(pathOf(b))
+	for _, want := range []string{
+		`<b>Natal</b> & "você"`, "Sending", "Accepted 1,000 100% Sent 900 90% Delivered 800 80% Read 400 40%", "Still to be sent: 54.",
+		"40 Failed The number cannot be reached by RCS.", "6 Failed The recipient has opted out of messages.",
+		"10 Expired The message could not be delivered in time.", "not counted as accepted: 7.", "Sent: 900. Delivered: 800. Read: 400. Not delivered: 56.",
+		"lote 1 Accepted 21 Nov 2026, 10:00",
+	} {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("the page does not say %q:\n%s", want, a.Text())
+		}
+	}
+	for _, want := range []string{`hx-trigger="every 2s"`, `<noscript><meta http-equiv="refresh"`, webuitest.Base + "/api/v1/error-files/" + b.ErrorFile} {
+		if !strings.Contains(a.Body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if strings.Contains(a.Body, "<b>Natal") {
+		t.Error("a name is taken for HTML")
+	}
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	if text := reader.Get(pathOf(b) + "?chart=table").Text(); !strings.Contains(text, "21/11/2026 10:04 ") || !strings.Contains(text, "Aceitas 1.000 100% Enviadas 900 90%") {
+		t.Errorf("the page in Portuguese, its chart as a table:\n%s", text)
+	}
+}
+
+func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.running("Natal")
+	want, err := d.store.Campaign(t.Context(), b.ID)
+	d.must(err)
+	got, err := d.store.Overview(t.Context(), b.ID)
+	d.must(err)
+	without := cmp.Options{
+		cmpopts.IgnoreFields(campaign.Batch{}, "Payload", "Offsets", "NextCheck"), cmpopts.IgnoreFields(campaign.Head{}, "Ordinal", "Sequence"),
+	}
+	if diff := cmp.Diff(want, got, without); diff != "" {
+		t.Errorf("overview (-campaign +overview):\n%s", diff)
+	}
+	if got.Batches[0].Payload != "" || got.Batches[0].Offsets != nil {
+		t.Error("the overview reads the contents' places")
+	}
+}
+
+func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.running("Natal")
+	reader := d.admin()
+	reader.Header.Set("HX-Request", "true")
+	if a := reader.Get(pathOf(b)); strings.Contains(a.Body, "<html") || !strings.Contains(a.Body, `hx-get="`+pathOf(b)+`"`) {
+		t.Errorf("the part of the page that changes is:\n%s", a.Body)
+	}
+	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
+	a := reader.Get(pathOf(b))
+	if strings.Contains(a.Body, "hx-get") || !strings.Contains(a.Text(), "Completed") || !strings.Contains(a.Text(), "Read 1,000 100%") {
+		t.Errorf("the campaign is completed, and the page says:\n%s", a.Text())
+	}
+	if strings.Contains(a.Body, "/cancel") {
+		t.Error("a completed campaign can be cancelled")
+	}
+	if got := a.Text(); strings.Contains(got, "Expired") || !strings.Contains(got, "None so far.") {
+		t.Errorf("all was delivered after all, and the page says:\n%s", got)
+	}
+}
+
+func TestTheListIsSearchedAndFiltered(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for i, name := range []string{"Promoção de Natal", "Entregas", "natal 2", "Boas-vindas"} {
+		b := d.accept(uuid(), name, 1, 3, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Minute) })
+		if name == "Entregas" {
+			d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
+			_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
+			d.must(err)
+		}
+	}
+	for query, want := range map[string][]string{
+		"":                          {"Boas-vindas", "natal 2", "Entregas", "Promoção de Natal"},
+		"?q=NATAL":                  {"natal 2", "Promoção de Natal"},
+		"?q=promocao":               {"Promoção de Natal"},
+		"?status=completed":         {"Entregas"},
+		"?status=sending&q=entrega": nil,
+		"?q=nothing":                nil,
+	} {
+		if got := namesOf(d.admin().Get(campaigns.Path + query).Body); !cmp.Equal(want, got) {
+			t.Errorf("%q lists %q, want %q", query, got, want)
+		}
+	}
+	stranger := d.SignIn("t-"+rand.Text(), webui.RoleAdmin)
+	if got := namesOf(stranger.Get(campaigns.Path).Body); got != nil {
+		t.Errorf("another tenant sees %q", got)
+	}
+	if a := d.admin().Get(campaigns.Path + "?after=x"); a.Status != http.StatusNotFound {
+		t.Errorf("a cursor of somebody's own gets %d", a.Status)
+	}
+}
+
+func namesOf(body string) (names []string) {
+	for _, part := range strings.Split(body, `<a class="name"`)[1:] {
+		name, _, _ := strings.Cut(part[strings.Index(part, ">")+1:], "<")
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestAllCampaignsAreListedPageByPage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const all = 47
+	for i := range all {
+		d.accept(uuid(), fmt.Sprintf("Campanha %02d", i), 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
+	}
+	for _, search := range []string{"", "?q=campanha", "?status=sending"} {
+		seen, path := map[string]int{}, campaigns.Path+search
+		for pages := 0; path != ""; pages++ {
+			if pages == 5 {
+				t.Fatal("the list does not end")
+			}
+			body := d.admin().Get(path).Body
+			for _, name := range namesOf(body) {
+				seen[name]++
+			}
+			path = nextOf(body)
+		}
+		if len(seen) != all {
+			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), all)
+		}
+		for name, times := range seen {
+			if times != 1 {
+				t.Errorf("%q lists %s %d times", search, name, times)
+			}
+		}
+	}
+}
+
+// nextOf returns where a page's link to the next one leads.
+func nextOf(body string) string {
+	before, _, ok := strings.Cut(body, `" rel="next"`)
+	if !ok {
+		return ""
+	}
+	return strings.ReplaceAll(before[strings.LastIndex(before, `"`)+1:], "&amp;", "&")
+}
+
+func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.running("Natal")
+	two := d.running("Carnaval")
+	d.accept(two.CampaignID, "Carnaval", 2, 10, nil)
+	for path, want := range map[string]string{
+		pathOf(b) + "/messages?phone=11+98001-0003":                   "+5511980010003 u3 Read",
+		pathOf(b) + "/messages?phone=%2B55+11+98001+0905":             "+5511980010905 u905 Failed The number cannot be reached by RCS.",
+		pathOf(b) + "/messages?uid=u850":                              "+5511980010850 u850 Sent",
+		pathOf(b) + "/messages?uid=u850&status=read":                  "No message matches the search.",
+		pathOf(two) + "/messages?uid=u1":                              "+5511980010001 u1 Read",
+		pathOf(two) + "/messages?uid=u9&status=pending":               "+5511980020009 u9 Pending",
+		pathOf(two) + "/messages?phone=123":                           "This phone number is not valid.",
+		pathOf(two) + "/messages?phone=%2B":                           "This phone number is not valid.",
+		pathOf(two) + "/messages?batch=lote+2&uid=u1":                 "+5511980020001 u1 Pending",
+		pathOf(two) + "/messages?batch=%3Cb%3Elote&uid=u1":            "The campaign has no batch of that name.",
+		pathOf(two) + "/messages?status=pending&phone=5511980020009":  "+5511980020009 u9 Pending",
+		pathOf(two) + "/messages?phone=%3Cscript%3E":                  "This phone number is not valid.",
+		pathOf(two) + "/messages?status=delivered&batch=lote+1&uid=x": "No message matches",
+	} {
+		if got := d.admin().Get(path); !strings.Contains(got.Text(), want) || strings.Contains(got.Body, "<script>") {
+			t.Errorf("%s does not say %q:\n%s", path, want, got.Text())
+		}
+	}
+	seen, path := 0, pathOf(b)+"/messages?status=failed"
+	for path != "" {
+		body := d.admin().Get(path).Body
+		seen += strings.Count(body, ">&#43;5511")
+		path = nextOf(body)
+	}
+	if seen != 46 {
+		t.Errorf("%d failed messages are listed, want 46", seen)
+	}
+}
+
+// A uid that only the last of many batches has is found without naming that batch.
+func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const last = 27
+	first := d.accept(uuid(), "Natal", 1, 1, nil)
+	for ordinal := 2; ordinal <= last; ordinal++ {
+		d.accept(first.CampaignID, "Natal", ordinal, 1+2*(ordinal/last), nil)
+	}
+	path := pathOf(first) + "/messages?uid=u2"
+	page := d.admin().Get(path)
+	if next := nextOf(page.Body); next == "" || !strings.Contains(page.Text(), "Search on in the next ones.") {
+		t.Fatalf("the search ends at %q:\n%s", next, page.Text())
+	}
+	if text := d.admin().Get(nextOf(page.Body)).Text(); !strings.Contains(text, "u2 Pending lote 27") {
+		t.Errorf("the last page says:\n%s", text)
+	}
+}
+
+func TestAnAdminCancelsACampaign(t *testing.T) {
+	t.Parallel()
+	for revoke, action := range map[string]string{"false": "campaign.cancel", "true": "campaign.revoke"} {
+		d := newDesk(t)
+		b := d.running("Natal")
+		d.accept(b.CampaignID, "Natal", 2, 10, func(b *campaign.Batch) {
+			b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
+		})
+		asked := d.admin().Get(pathOf(b) + "/cancel").Text()
+		for _, want := range []string{"which will not be sent: 10.", "which will be stopped: 54.", "not delivered yet: 90.", "for which nothing changes: 856."} {
+			if !strings.Contains(asked, want) {
+				t.Errorf("the question does not say %q:\n%s", want, asked)
+			}
+		}
+		if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{"revoke": {revoke}}); a.Status != http.StatusSeeOther || a.Location != pathOf(b) {
+			t.Fatalf("cancelling gets %d to %q: %s", a.Status, a.Location, a.Text())
+		}
+		c, err := d.store.Campaign(t.Context(), b.ID)
+		d.must(err)
+		if c.CancelledAt.IsZero() || c.Revoke != (revoke == "true") || c.Batches[1].State != campaign.BatchCancelled || len(d.queued) != 1 {
+			t.Errorf("cancelled at %v, revoke %v, batch %s, %d tasks", c.CancelledAt, c.Revoke, c.Batches[1].State, len(d.queued))
+		}
+		if diff := cmp.Diff([]string{"admin@example.com " + action + " Natal"}, d.Audited()); diff != "" {
+			t.Errorf("audit log (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestACompletedCampaignIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 3, nil)
+	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
+	for _, a := range []webuitest.Answer{d.admin().Get(pathOf(b) + "/cancel"), d.admin().Post(pathOf(b)+"/cancel", url.Values{})} {
+		if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "there is nothing left to cancel") {
+			t.Errorf("got %d: %s", a.Status, a.Text())
+		}
+	}
+}
+
+// A campaign of many batches is read anew after some seconds, and at once where
+// the reader has changed it.
+func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Carnaval", 1, 10, nil)
+	for ordinal := 2; ordinal <= 60; ordinal++ {
+		d.accept(b.CampaignID, "Carnaval", ordinal, 1, nil)
+	}
+	shows := func(when, want string) {
+		t.Helper()
+		if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), want) {
+			t.Errorf("%s the page does not say %q:\n%s", when, want, a.Text())
+		}
+	}
+	shows("at first", "Accepted 69 100% Sent 0")
+	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
+	shows("at once", "Accepted 69 100% Sent 0")
+	d.later = 10 * time.Second
+	shows("after ten seconds", "Accepted 69 100% Sent 10")
+	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
+	}
+	shows("after its cancellation", "Cancelled")
+}
+
+func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due, b.NotAfter = campaign.BatchPending, true, noon.Add(time.Hour), noon.Add(4*time.Hour)
+	})
+	path := pathOf(b) + "/reschedule"
+	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Body, path+"?batch="+b.BatchID) {
+		t.Errorf("the campaign's page does not lead to %s", path)
+	}
+	if form := d.admin().Get(path + "?batch=" + b.BatchID); !strings.Contains(form.Body, `value="2026-11-21T13:00"`) {
+		t.Errorf("the form does not begin with the batch's time:\n%s", form.Body)
+	}
+	for schedule, want := range map[string]string{
+		"2026-11-21T12:04": "This time is too close or has passed.", "2028-01-01T10:00": "within the next 12 months",
+		"2026-11-21T16:00": "must be before", "": "Give a date and a time", "tomorrow": "Give a date and a time",
+	} {
+		a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {schedule}})
+		if a.Status != http.StatusBadRequest || !strings.Contains(a.Text(), want) || !strings.Contains(a.Body, `aria-invalid="true"`) {
+			t.Errorf("%q gets %d, want %q: %s", schedule, a.Status, want, a.Text())
+		}
+	}
+	if got := d.Audited(); got != nil {
+		t.Errorf("what was refused is in the audit log: %q", got)
+	}
+	a := d.admin().Post(path, url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
+	if a.Status != http.StatusSeeOther || a.Location != pathOf(b) {
+		t.Fatalf("rescheduling gets %d to %q: %s", a.Status, a.Location, a.Text())
+	}
+	now, err := d.store.Batch(t.Context(), b.BatchRef)
+	d.must(err)
+	want := time.Date(2026, 11, 21, 17, 30, 0, 0, time.UTC)
+	if !now.Due.Equal(want) || len(d.handed) != 1 || !d.handed[0].Equal(want) {
+		t.Errorf("the batch is due at %v, handed off for %v, want %v", now.Due, d.handed, want)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.reschedule Natal · lote 1: 2026-11-21 13:00 → 2026-11-21 14:30"}, d.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestABatchThatWasReleasedKeepsItsTime(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, nil)
+	a := d.admin().Post(pathOf(b)+"/reschedule", url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
+	if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "has begun") || len(d.handed)+len(d.Audited()) > 0 {
+		t.Errorf("got %d, hand-offs %v, audit log %q: %s", a.Status, d.handed, d.Audited(), a.Text())
+	}
+}
+
+// What was delivered after all is taken off the reasons, without a negative row.
+func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		codes []string // of the messages that fail
+		want  []string
+		hide  string
+	}{
+		"the only reason": {[]string{"unreachable", "unreachable", "unreachable"}, []string{"2 Failed The number cannot be reached"}, "Of these"},
+		"the only one":    {[]string{"unreachable"}, []string{"None so far."}, "Failed"},
+		"of two reasons": {
+			[]string{"unreachable", "unreachable", "opted_out"},
+			[]string{"2 Failed The number cannot", "1 Failed The recipient has opted out", "Of these, delivered later and no longer counted as not delivered: 1."},
+			"superseded",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			b := d.accept(uuid(), "Natal", 1, 10, nil)
+			for i, code := range test.codes {
+				d.record(b, campaign.OutcomeFailed, code, i, i, noon.Add(-time.Hour))
+			}
+			d.record(b, campaign.OutcomeDelivered, "", 0, 0, noon.Add(-time.Minute))
+			text := d.admin().Get(pathOf(b)).Text()
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the page does not say %q:\n%s", want, text)
+				}
+			}
+			if strings.Contains(text, test.hide) || strings.Contains(text, "-1") {
+				t.Errorf("the page says %q or a negative number:\n%s", test.hide, text)
+			}
+			found := d.admin().Get(pathOf(b) + "/messages?uid=u0").Text()
+			if !strings.Contains(found, "u0 Delivered") || strings.Contains(found, "cannot be reached") {
+				t.Errorf("the message is shown as:\n%s", found)
+			}
+		})
+	}
+}
+
+func TestACampaignTellsItsTemplates(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var ids []string
+	for _, name := range []string{"Boas-vindas", "Ofertas"} {
+		template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: name, Text: "Olá"})
+		d.must(err)
+		ids = append(ids, template.ID)
+	}
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) { b.TemplateID = ids[0] })
+	a := d.admin().Get(pathOf(b))
+	if strings.Count(a.Text(), "Template: Boas-vindas , version 1") != 1 || !strings.Contains(a.Body, `href="/dashboard/templates/`+ids[0]+`"`) {
+		t.Errorf("the page of one template:\n%s", a.Text())
+	}
+	d.accept(b.CampaignID, "Natal", 2, 10, func(b *campaign.Batch) { b.TemplateID, b.TemplateVersion = ids[1], 3 })
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Template: Boas-vindas , version 1") || !strings.Contains(text, "Template: Ofertas , version 3") {
+		t.Errorf("the page of two templates:\n%s", text)
+	}
+	foreign, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: "another", Name: "Segredo", Text: "Olá"})
+	d.must(err)
+	other := d.accept(uuid(), "Carnaval", 1, 10, func(b *campaign.Batch) { b.TemplateID = foreign.ID })
+	if text := d.admin().Get(pathOf(other)).Text(); strings.Contains(text, "Segredo") || !strings.Contains(text, foreign.ID) {
+		t.Errorf("the page of a template that is not the tenant's:\n%s", text)
+	}
+}
+
+func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
+	})
+	if a := d.admin().Get(pathOf(b) + "/cancel"); strings.Contains(a.Body, "fieldset") || !strings.Contains(a.Text(), "will not be sent: 10.") {
+		t.Errorf("the question about a campaign of which nothing was sent:\n%s", a.Text())
+	}
+	if a := d.admin().Post(pathOf(b)+"/cancel", url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("cancelling gets %d: %s", a.Status, a.Text())
+	}
+	if a := d.admin().Get(pathOf(b)); strings.Contains(a.Body, "/cancel") || !strings.Contains(a.Text(), "Cancelled on") {
+		t.Errorf("the page of the cancelled campaign:\n%s", a.Text())
+	}
+	if a := d.admin().Get(pathOf(b) + "/cancel"); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "no messages to take back") {
+		t.Errorf("asked again, it says %d: %s", a.Status, a.Text())
+	}
+}
+
+func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
+	d.admin().Post(pathOf(b)+"/cancel", url.Values{"revoke": {"false"}})
+	if a := d.admin().Get(pathOf(b)); !strings.Contains(a.Text(), "Take back the undelivered") {
+		t.Errorf("what was sent cannot be taken back:\n%s", a.Text())
+	}
+}
+
+// What expired may have been with the provider or not.
+func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 100, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 59, noon.Add(-time.Hour))
+	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
+	d.record(b, campaign.OutcomeExpired, "ttl_expired", 0, 4, noon.Add(-time.Minute))
+	a := d.admin().Get(pathOf(b))
+	for _, want := range []string{"Accepted 100 100% Sent 60 60%", "Sent: 60. Delivered: 0. Read: 0. Not delivered: 45."} {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("the page does not say %q:\n%s", want, a.Text())
+		}
+	}
+}
+
+func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 53, nil)
+	d.record(b, campaign.OutcomeSent, "", 0, 52, noon)
+	a := d.admin().Get(pathOf(b))
+	if !strings.Contains(a.Text(), "54 27 0") {
+		t.Errorf("the scale's half is not the middle:\n%s", a.Text())
+	}
+	if !strings.Contains(a.Text(), "12:00:00 21 Nov 2026, 12:00:") {
+		t.Errorf("both ends of the chart look the same:\n%s", a.Text())
+	}
+}
+
+func TestWhoMayNot(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
+	})
+	viewer, stranger := d.SignIn(d.tenant, webui.RoleViewer), d.SignIn("t-"+rand.Text(), webui.RoleAdmin)
+	moved := url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
+	forged := url.Values{"csrf": {"forged"}, "batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
+	for name, got := range map[string]struct{ status, want int }{
+		"a viewer reads":                  {viewer.Get(pathOf(b)).Status, 200},
+		"a viewer is asked to cancel":     {viewer.Get(pathOf(b) + "/cancel").Status, 403},
+		"a viewer cancels":                {viewer.Post(pathOf(b)+"/cancel", url.Values{}).Status, 403},
+		"a viewer reschedules":            {viewer.Post(pathOf(b)+"/reschedule", moved).Status, 403},
+		"a stranger reads":                {stranger.Get(pathOf(b)).Status, 404},
+		"a stranger searches":             {stranger.Get(pathOf(b) + "/messages").Status, 404},
+		"a stranger cancels":              {stranger.Post(pathOf(b)+"/cancel", url.Values{}).Status, 404},
+		"a stranger reschedules":          {stranger.Post(pathOf(b)+"/reschedule", moved).Status, 404},
+		"a forged form cancels":           {d.admin().Post(pathOf(b)+"/cancel", forged).Status, 403},
+		"a forged form reschedules":       {d.admin().Post(pathOf(b)+"/reschedule", forged).Status, 403},
+		"a campaign that is none":         {d.admin().Get(campaigns.Path + "/none").Status, 404},
+		"a batch that is none":            {d.admin().Get(pathOf(b) + "/reschedule?batch=none").Status, 404},
+		"batches after what is no number": {d.admin().Get(pathOf(b) + "?batches=x").Status, 404},
+		"nobody":                          {d.Nobody().Get(pathOf(b)).Status, 303},
+	} {
+		if got.status != got.want {
+			t.Errorf("%s: %d, want %d", name, got.status, got.want)
+		}
+	}
+	if strings.Contains(viewer.Get(pathOf(b)).Body, "/reschedule") || len(d.queued)+len(d.handed)+len(d.Audited()) > 0 {
+		t.Errorf("tasks %v, hand-offs %v, audit %v", d.queued, d.handed, d.Audited())
+	}
+}

@@ -1,0 +1,151 @@
+package campaigns
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui"
+)
+
+// cancelPage says what cancelling would do.
+type cancelPage struct {
+	campaign.Campaign
+	Scheduled int  // messages of batches that wait for their time
+	Pending   int  // messages of the others that the provider does not have
+	Sent      int  // messages that the provider has and that are not delivered
+	Over      int  // messages that have their last outcome
+	Choice    bool // the provider has something, or may have it soon, that can be taken back
+}
+
+func (s *Pages) askCancel(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	if err := s.Controls.MayCancel(c); err != nil {
+		return refused(p, err)
+	}
+	if !c.CancelledAt.IsZero() && !revocable(c) {
+		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.nothing_to_revoke"}
+	}
+	return p.Render("campaigns.cancel", "campaigns_cancel.html", newCancelPage(c))
+}
+
+func newCancelPage(c campaign.Campaign) cancelPage {
+	v := cancelPage{Campaign: c, Choice: revocable(c)}
+	for _, b := range c.Batches {
+		if b.State == campaign.BatchPending {
+			v.Scheduled += b.Pending()
+		} else {
+			v.Pending += b.Pending()
+		}
+		v.Sent += b.Head.Counts[campaign.OutcomeSent]
+		v.Over += b.Head.Settled()
+	}
+	return v
+}
+
+// revocable tells whether the provider has messages that are not delivered, or may
+// get some yet: those of released batches that are on their way to it.
+func revocable(c campaign.Campaign) bool {
+	for _, b := range c.Batches {
+		released := b.State != campaign.BatchPending && b.State != campaign.BatchCancelled
+		if b.Head.Counts[campaign.OutcomeSent] > 0 || released && b.Pending() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Pages) cancel(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	revoke, action := p.Field("revoke") == "true", "campaign.cancel"
+	if revoke {
+		action = "campaign.revoke"
+	}
+	if err := s.Controls.MayCancel(c); err != nil {
+		return refused(p, err)
+	}
+	if err := p.Audit(action, c.Name); err != nil {
+		return err
+	}
+	defer s.large.Drop(c.ID)
+	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {
+		return refused(p, err)
+	}
+	return p.Redirect(pathOf(c))
+}
+
+// reschedulePage asks for a batch's new time.
+type reschedulePage struct {
+	campaign.Campaign
+	Batch   campaign.Batch
+	Value   string // of the field: a date and time in São Paulo
+	Refusal *webui.Refusal
+}
+
+func (s *Pages) askReschedule(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	b, ok := c.Find(p.Query("batch"))
+	if !ok {
+		return campaign.ErrNotFound
+	}
+	if b.State != campaign.BatchPending {
+		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.batch_released"}
+	}
+	return p.Render("campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
+		Campaign: c, Batch: b.Batch, Value: p.Local(b.Due),
+	})
+}
+
+func (s *Pages) reschedule(p *webui.Page) error {
+	c, err := s.campaign(p)
+	if err != nil {
+		return err
+	}
+	b, ok := c.Find(p.Field("batch"))
+	if !ok {
+		return campaign.ErrNotFound
+	}
+	err = s.move(p, b.Batch, c)
+	if refusal, ok := refusalOf(p, err); ok && refusal.Status == http.StatusBadRequest {
+		return p.RenderStatus(refusal.Status, "campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
+			Campaign: c, Batch: b.Batch, Value: p.Field("schedule"), Refusal: refusal,
+		})
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	return p.Redirect(pathOf(c))
+}
+
+// move gives the batch the time that the form names.
+func (s *Pages) move(p *webui.Page, b campaign.Batch, c campaign.Campaign) error {
+	moved, err := s.Controls.MayReschedule(c, b.BatchID, p.Field("schedule"))
+	if err != nil {
+		return err
+	}
+	if err := p.Audit("campaign.reschedule", c.Name+" · "+batchName(p, b)+": "+minute(p, b.Due)+" → "+minute(p, moved.Due)); err != nil {
+		return err
+	}
+	defer s.large.Drop(c.ID)
+	_, err = s.Controls.Reschedule(p.R.Context(), c.ID, b.BatchID, p.Field("schedule"))
+	return err
+}
+
+func batchName(p *webui.Page, b campaign.Batch) string {
+	return cmp.Or(b.Name, p.T("campaigns.unnamed"))
+}
+
+// minute is an instant as all readers of the audit log read it, whatever their
+// language.
+func minute(p *webui.Page, at time.Time) string { return strings.Replace(p.Local(at), "T", " ", 1) }

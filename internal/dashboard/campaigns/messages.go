@@ -1,0 +1,128 @@
+package campaigns
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/webui"
+)
+
+// messagesShown is how many messages a page lists.
+const messagesShown = 25
+
+// messagesPage is a search for messages and what it found.
+type messagesPage struct {
+	campaign.Campaign
+	Phone, UID, Batch, Status string
+	Statuses                  []string
+	Found                     []foundView
+	Next                      string
+	Refusal                   *webui.Refusal // why nothing could be looked for
+}
+
+type foundView struct {
+	campaign.FoundMessage
+	ID     string
+	Status string
+	Code   string
+}
+
+var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped"}
+
+func (s *Pages) messages(p *webui.Page) error {
+	read := s.Store.Dispatched
+	if p.Query("status") != "" { // batches without such messages are passed over
+		read = s.Store.Campaign
+	}
+	c, err := of(p, read)
+	if err != nil {
+		return err
+	}
+	m := messagesPage{
+		Campaign: c, Phone: strings.TrimSpace(p.Query("phone")), UID: strings.TrimSpace(p.Query("uid")),
+		Batch: strings.TrimSpace(p.Query("batch")), Status: p.Query("status"), Statuses: messageStatuses,
+	}
+	found, err := s.find(p, m)
+	m.Next = found.Next
+	problem, _ := errors.AsType[*gateway.Problem](err)
+	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
+		m.Refusal, err = refusal, nil
+	}
+	if err != nil {
+		return refused(p, err)
+	}
+	for _, f := range found.Messages {
+		m.Found = append(m.Found, newFoundView(f))
+	}
+	status := http.StatusOK
+	if m.Refusal != nil {
+		status = m.Refusal.Status
+	}
+	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
+}
+
+func (s *Pages) find(p *webui.Page, m messagesPage) (campaign.Found, error) {
+	asked := m.asked(p.Query("cursor"))
+	if asked.Phone != nil && *asked.Phone == "" {
+		return campaign.Found{}, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "The text is no number."}
+	}
+	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
+}
+
+// asked is what is looked for. A number may be written as people do, and a batch
+// need not be named.
+func (m messagesPage) asked(cursor string) campaign.Search {
+	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
+	if m.Phone != "" {
+		phone := international(m.Phone)
+		asked.Phone = &phone
+	}
+	if m.UID != "" {
+		asked.UID = &m.UID
+	}
+	if m.Batch != "" {
+		asked.Batch = &m.Batch
+	}
+	return asked
+}
+
+// shortest is how few digits a number has with its country's code.
+const shortest = 8
+
+// international returns a number in the form that is searched for, of Brazil where
+// it names no country, and "" for what cannot be one.
+func international(phone string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, phone)
+	switch {
+	case strings.HasPrefix(phone, "+") && len(digits) >= shortest:
+		return "+" + digits
+	case len(digits) == 10 || len(digits) == 11:
+		return "+55" + digits
+	case (len(digits) == 12 || len(digits) == 13) && strings.HasPrefix(digits, "55"):
+		return "+" + digits
+	}
+	return ""
+}
+
+// batchesToChoose is how many batches a list to choose from has at most.
+const batchesToChoose = 100
+
+// Choose tells whether the batches can be chosen from a list.
+func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
+
+func newFoundView(f campaign.FoundMessage) foundView {
+	v := foundView{FoundMessage: f, ID: f.Batch.Key.MessageID(f.Index), Status: "pending"}
+	if f.Latest.Outcome != "" {
+		v.Status = string(f.Latest.Outcome)
+		v.Code, _ = f.Latest.Why()
+	}
+	return v
+}

@@ -1,0 +1,242 @@
+package campaigns
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui"
+)
+
+const (
+	// batchesShown is how many batches a page lists.
+	batchesShown = 20
+	// errorFileLife is how long a file of rejected numbers is kept.
+	errorFileLife = 30 * 24 * time.Hour
+)
+
+// view is a campaign as its page shows it.
+type view struct {
+	campaign.Campaign
+	Status   campaign.Status
+	Counts   map[campaign.Outcome]int
+	Accepted int
+	Rejected int
+	Pending  int
+	Funnel   []step
+	Lost     []lost
+	// Recovered is how many messages of those in Lost were delivered after all,
+	// where it is not known for which reason they had been counted.
+	Recovered int
+	CanRevoke bool      // its cancellation can still take messages back
+	Template  *sentWith // of all batches, nil where they differ
+	Chart     chart
+	Batches   []batchView // a page of them
+	Total     int         // of the batches
+	Next      int         // the ordinal after which the next page begins, or 0
+	Later     bool        // there are batches before these
+	Self      string      // the address by which the page updates itself
+	Every     string      // how often, "" for one of which nothing more comes
+	AsTable   bool        // the chart is shown as a table
+}
+
+// sentWith is the version of a template that a batch was sent with; its name is ""
+// where there is none any more.
+type sentWith struct {
+	ID      string
+	Version int
+	Name    string
+}
+
+// step is one of the funnel, of which every message of the next one is too.
+type step struct {
+	Key     string
+	N, Of   int
+	PerMill int // of the accepted ones
+}
+
+// Width is the width of the step's bar.
+func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
+
+// lost is why messages were not delivered.
+type lost struct {
+	campaign.Reason
+	N int
+}
+
+type batchView struct {
+	campaign.Progress
+	Status    campaign.Status
+	Delivered int
+	Read      int
+	Lost      int
+	Template  *sentWith
+	ErrorFile string // the path of the file, while it is kept
+	Movable   bool   // its time may be changed
+}
+
+func (s *Pages) show(p *webui.Page) error {
+	c, err := of(p, s.overview)
+	if err != nil {
+		return err
+	}
+	after, err := strconv.Atoi(cmp.Or(p.Query("batches"), "0"))
+	if err != nil || after < 0 {
+		return campaign.ErrNotFound
+	}
+	v := newView(c, after, s.Now())
+	if err := s.nameTemplates(p.R.Context(), &v); err != nil {
+		return err
+	}
+	v.Self, v.AsTable = p.R.URL.RequestURI(), p.Query("chart") == "table"
+	if p.Partial() {
+		return p.Fragment("campaigns_live.html", v)
+	}
+	p.Title, p.Refresh = c.Name, refreshOf(v)
+	return p.Render("", "campaigns_show.html", v)
+}
+
+// refreshOf is after how many seconds a browser without scripts asks again.
+func refreshOf(v view) int {
+	if v.Every == "" {
+		return 0
+	}
+	return 10
+}
+
+func newView(c campaign.Campaign, after int, now time.Time) view {
+	v := view{Campaign: c, Status: c.Status(), Counts: map[campaign.Outcome]int{}, Total: len(c.Batches), Later: after > 0}
+	reasons := map[campaign.Reason]int{}
+	for _, b := range c.Batches {
+		v.Accepted += b.Accepted
+		v.Rejected += b.Rejected
+		v.Pending += b.Pending()
+		for outcome, n := range b.Head.Counts {
+			v.Counts[outcome] += n
+		}
+		for reason, n := range b.Head.Reasons {
+			reasons[reason] += n
+		}
+	}
+	v.Every = map[campaign.Status]string{campaign.StatusSending: "2s", campaign.StatusScheduled: "10s"}[v.Status]
+	v.Funnel = funnel(v, reasons)
+	v.Lost, v.Recovered = losses(reasons)
+	v.CanRevoke = !c.Revoke && revocable(c)
+	v.Chart = newChart(c.Batches, neverSent(reasons), now)
+	v.page(after, now)
+	return v
+}
+
+// neverSent is how many of the expired messages the provider never had.
+func neverSent(reasons map[campaign.Reason]int) int {
+	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}]
+}
+
+// funnel returns the steps of a message's way, each with all that came further.
+func funnel(v view, reasons map[campaign.Reason]int) []step {
+	n := v.Counts
+	read := n[campaign.OutcomeRead]
+	delivered := read + n[campaign.OutcomeDelivered]
+	sent := delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeExpired] - neverSent(reasons)
+	steps := []step{{Key: "accepted", N: v.Accepted}, {Key: "sent", N: sent}, {Key: "delivered", N: delivered}, {Key: "read", N: read}}
+	for i := range steps {
+		steps[i].Of = v.Accepted
+		if v.Accepted > 0 {
+			steps[i].PerMill = 1000 * steps[i].N / v.Accepted
+		}
+	}
+	return steps
+}
+
+// losses returns why messages were not delivered, the most frequent reasons first,
+// and how many of them were delivered later. Those are taken off an outcome's only
+// reason; of several it is not known which they had.
+func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
+	totals, codes := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
+	for reason, n := range reasons {
+		totals[reason.Outcome] += n
+		if reason.Code != campaign.CodeSuperseded {
+			codes[reason.Outcome]++
+		}
+	}
+	for reason, n := range reasons {
+		total := totals[reason.Outcome]
+		switch {
+		case total <= 0:
+		case reason.Code == campaign.CodeSuperseded:
+			if codes[reason.Outcome] > 1 {
+				recovered -= n
+			}
+		case codes[reason.Outcome] == 1:
+			all = append(all, lost{reason, total})
+		default:
+			all = append(all, lost{reason, min(n, total)})
+		}
+	}
+	slices.SortFunc(all, func(a, b lost) int {
+		return cmp.Or(b.N-a.N, cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Code, b.Code))
+	})
+	return all, recovered
+}
+
+// page fills in the batches after an ordinal.
+func (v *view) page(after int, now time.Time) {
+	for _, b := range v.Campaign.Batches {
+		if b.Ordinal <= after {
+			continue
+		}
+		if len(v.Batches) == batchesShown {
+			v.Next = v.Batches[batchesShown-1].Ordinal
+			return
+		}
+		v.Batches = append(v.Batches, newBatchView(b, now))
+	}
+}
+
+// nameTemplates tells which templates the campaign was sent with: one for all its
+// batches, or one for each of those that the page shows.
+func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
+	named := map[string]string{}
+	for i := range v.Batches {
+		b := &v.Batches[i]
+		name, known := named[b.TemplateID]
+		if !known {
+			t, err := s.Store.Template(ctx, b.TemplateID)
+			if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+				return err
+			}
+			if t.Tenant == v.Tenant {
+				name = t.Name
+			}
+			named[b.TemplateID] = name
+		}
+		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, name}
+	}
+	if len(v.Batches) > 0 && sameTemplate(v.Campaign) {
+		v.Template = v.Batches[0].Template
+	}
+	return nil
+}
+
+func sameTemplate(c campaign.Campaign) bool {
+	return !slices.ContainsFunc(c.Batches, func(b campaign.Progress) bool {
+		return b.TemplateID != c.Batches[0].TemplateID || b.TemplateVersion != c.Batches[0].TemplateVersion
+	})
+}
+
+func newBatchView(b campaign.Progress, now time.Time) batchView {
+	n := b.Head.Counts
+	v := batchView{
+		Progress: b, Status: b.Status(), Read: n[campaign.OutcomeRead], Delivered: n[campaign.OutcomeRead] + n[campaign.OutcomeDelivered],
+		Lost:    n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped],
+		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
+	}
+	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(errorFileLife)) {
+		v.ErrorFile = "/api/v1/error-files/" + b.ErrorFile
+	}
+	return v
+}

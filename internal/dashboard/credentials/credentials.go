@@ -1,0 +1,280 @@
+// Package credentials shows the API credentials of a tenant to its people, and
+// lets admins generate, rotate and revoke them.
+package credentials
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/rotation"
+	"campaign-dispatch/internal/webui"
+)
+
+// Store reads credentials.
+type Store interface {
+	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
+	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
+	// LastUsed returns when clients asked for a token last.
+	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
+}
+
+// Desk changes credentials. Its errors of type *campaign.InputError say what is
+// wrong with what was entered.
+type Desk interface {
+	CheckCredential(name string) error
+	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
+	RotateCredential(ctx context.Context, clientID string, keep time.Duration) (campaign.RotatedSecret, error)
+	RevokeCredential(ctx context.Context, clientID string) error
+}
+
+// Pages are the pages of the credentials.
+type Pages struct {
+	Store Store
+	Desk  Desk
+	Once  webui.Once
+	Now   func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Path is where the credentials are.
+const Path = webui.Root + "/settings/credentials"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.list)
+	ui.AdminView(mux, Path+"/new", s.ask)
+	ui.Change(mux, Path, s.create)
+	ui.AdminView(mux, Path+"/{id}/rotate", s.askRotation)
+	ui.Change(mux, Path+"/{id}/rotate", s.rotate)
+	ui.AdminView(mux, Path+"/{id}/revoke", s.askRevocation)
+	ui.Change(mux, Path+"/{id}/revoke", s.revoke)
+}
+
+// view is a credential as it is shown: without the sums of its secrets.
+type view struct {
+	ClientID, Name, By string
+	Created, Used      time.Time
+	Revoked            time.Time
+	TwoUntil           time.Time // until then two secrets are live
+}
+
+func (s *Pages) view(c campaign.Credential) view {
+	v := view{ClientID: c.ClientID, Name: c.Name, By: c.CreatedBy, Created: c.CreatedAt, Revoked: c.RevokedAt}
+	if len(c.PreviousSecretHash) > 0 && c.PreviousUntil.After(s.Now()) {
+		v.TwoUntil = c.PreviousUntil
+	}
+	return v
+}
+
+// pageLength is how many credentials a page lists.
+const pageLength = 10
+
+// listing is what the list shows, newest first: the live ones, or those that were
+// revoked.
+type listing struct {
+	bounds.Part[view]
+	OfRevoked bool
+	Revoked   int    // how many were revoked
+	Done      string // what was just done, as the key of a text
+}
+
+func (s *Pages) list(p *webui.Page) error {
+	ctx := p.R.Context()
+	all, err := s.Store.Credentials(ctx, p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	l := listing{OfRevoked: p.Query("revoked") != ""}
+	shown := slices.DeleteFunc(slices.Clone(all), func(c campaign.Credential) bool { return c.Revoked() != l.OfRevoked })
+	if l.Revoked = len(shown); !l.OfRevoked {
+		l.Revoked = len(all) - len(shown)
+	}
+	slices.SortFunc(shown, func(a, b campaign.Credential) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
+	})
+	part, err := bounds.PartOf(p, shown, pageLength)
+	if err != nil {
+		return err
+	}
+	l.From, l.Next, l.Prior = part.From, part.Next, part.Prior
+	if l.Items, err = s.views(ctx, part.Items); err != nil {
+		return err
+	}
+	if p.Query("done") == "revoked" {
+		l.Done = "credentials.revoked_now"
+	}
+	return p.Render("credentials.title", "credentials.html", l)
+}
+
+// views are the credentials with when they were used last.
+func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, error) {
+	ids := make([]string, len(all))
+	for i, c := range all {
+		ids[i] = c.ClientID
+	}
+	used, err := s.Store.LastUsed(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]view, len(all))
+	for i, c := range all {
+		views[i] = s.view(c)
+		views[i].Used = used[c.ClientID]
+	}
+	return views, nil
+}
+
+// find returns the tenant's credential that the address names.
+func (s *Pages) find(p *webui.Page) (campaign.Credential, error) {
+	const maxID = 128
+	id := p.R.PathValue("id")
+	if len(id) > maxID {
+		return campaign.Credential{}, campaign.ErrNotFound
+	}
+	c, err := s.Store.Credential(p.R.Context(), id)
+	if err == nil && c.Tenant != p.Session.Tenant {
+		err = campaign.ErrNotFound
+	}
+	return c, err
+}
+
+// live is find for a credential that was not revoked.
+func (s *Pages) live(p *webui.Page) (campaign.Credential, error) {
+	c, err := s.find(p)
+	if err == nil && c.Revoked() {
+		err = &webui.Refusal{Status: http.StatusConflict, Key: "credentials.was_revoked"}
+	}
+	return c, err
+}
+
+// form is a form with what was entered, and what is wrong with it.
+type form struct {
+	Once  string
+	Name  string
+	Fault string // the key of a text
+}
+
+func (s *Pages) ask(p *webui.Page) error { return s.showForm(p, http.StatusOK, "", "") }
+
+func (s *Pages) showForm(p *webui.Page, status int, name, fault string) error {
+	token, err := s.Once.Token()
+	if err != nil {
+		return err
+	}
+	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: token, Name: name, Fault: fault})
+}
+
+// issued is a secret that is shown this once.
+type issued struct {
+	Name, ClientID, Secret string
+	PreviousUntil          time.Time // zero for a new credential
+}
+
+func (s *Pages) create(p *webui.Page) error {
+	name := p.Field("name")
+	if wrong, ok := errors.AsType[*campaign.InputError](s.Desk.CheckCredential(name)); ok {
+		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
+	}
+	if err := s.useForm(p); err != nil {
+		return err
+	}
+	if err := p.Audit("credential.create", name); err != nil {
+		return err
+	}
+	c, err := s.Desk.CreateCredential(p.R.Context(), p.Session.Tenant, name, p.Session.Email)
+	if err != nil {
+		return err
+	}
+	return p.Render("credentials.created_title", "credentials_secret.html", issued{Name: c.Name, ClientID: c.ClientID, Secret: c.Secret})
+}
+
+// question is what the form of a rotation shows.
+type question struct {
+	view
+	Once string
+}
+
+func (s *Pages) askRotation(p *webui.Page) error {
+	c, err := s.live(p)
+	if err != nil {
+		return err
+	}
+	token, err := s.Once.Token()
+	if err != nil {
+		return err
+	}
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), token})
+}
+
+func (s *Pages) rotate(p *webui.Page) error {
+	c, err := s.live(p)
+	if err != nil {
+		return err
+	}
+	keep, ok := rotation.Keep(p)
+	if !ok {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
+	}
+	if err := s.useForm(p); err != nil {
+		return err
+	}
+	if err := p.Audit("credential.rotate", subject(c)); err != nil {
+		return err
+	}
+	r, err := s.Desk.RotateCredential(p.R.Context(), c.ClientID, keep)
+	if err != nil {
+		return err
+	}
+	return p.Render("credentials.rotated_title", "credentials_secret.html",
+		issued{Name: c.Name, ClientID: c.ClientID, Secret: r.Secret, PreviousUntil: r.PreviousUntil})
+}
+
+func subject(c campaign.Credential) string { return c.Name + " (" + c.ClientID + ")" }
+
+func (s *Pages) askRevocation(p *webui.Page) error {
+	c, err := s.live(p)
+	if err != nil {
+		return err
+	}
+	used, err := s.Store.LastUsed(p.R.Context(), []string{c.ClientID})
+	if err != nil {
+		return err
+	}
+	v := s.view(c)
+	v.Used = used[c.ClientID]
+	return p.Render("credentials.revoke_title", "credentials_revoke.html", v)
+}
+
+func (s *Pages) revoke(p *webui.Page) error {
+	c, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	if !c.Revoked() {
+		if err := p.Audit("credential.revoke", subject(c)); err != nil {
+			return err
+		}
+		if err := s.Desk.RevokeCredential(p.R.Context(), c.ClientID); err != nil {
+			return err
+		}
+	}
+	return p.Redirect(Path + "?done=revoked")
+}
+
+// useForm uses up the form that was sent. Whoever sends it again, as a reload of the
+// page with the secret does, is led to the list.
+func (s *Pages) useForm(p *webui.Page) error {
+	return s.Once.Use(p, "credentials.form_used", Path, "credentials.all")
+}

@@ -1,0 +1,269 @@
+package credentials_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/credentials"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
+
+// office is a tenant of its own in the stack's tables, its people, and the pages.
+type office struct {
+	*webuitest.Dashboard
+	store         *dynamo.Store
+	tenant        string
+	admin, viewer webuitest.Person
+}
+
+func newOffice(tb testing.TB) office {
+	tb.Helper()
+	env, clock := stackenv.Load(tb), func() time.Time { return now }
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	}
+	pages := &credentials.Pages{
+		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock},
+		Once: webui.Once{Forms: store, Random: rand.Reader}, Now: clock,
+	}
+	o := office{
+		Dashboard: webuitest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+	}
+	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
+		tb.Fatal(err)
+	}
+	o.admin, o.viewer = o.SignIn(o.tenant, webui.RoleAdmin), o.SignIn(o.tenant, webui.RoleViewer)
+	return o
+}
+
+// generate makes a credential by the form, and returns it and its answer.
+func (o office) generate(tb testing.TB, name string) (campaign.Credential, webuitest.Answer) {
+	tb.Helper()
+	form := o.admin.Get(credentials.Path + "/new")
+	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}})
+	if answer.Status != http.StatusOK {
+		tb.Fatalf("generating answers %d: %s", answer.Status, answer.Text())
+	}
+	all, err := o.store.Credentials(tb.Context(), o.tenant)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Name == name {
+			return c, answer
+		}
+	}
+	tb.Fatalf("there is no credential %q", name)
+	return campaign.Credential{}, answer
+}
+
+// secret returns the secret that a page shows, "" where it shows none.
+func secret(a webuitest.Answer) string {
+	_, rest, _ := strings.Cut(a.Body, `<code id="client-secret">`)
+	s, _, _ := strings.Cut(rest, "<")
+	return s
+}
+
+func TestGenerate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c, answer := o.generate(t, "CRM produção")
+	shown := secret(answer)
+	if len(shown) != 43 || !strings.Contains(answer.Body, c.ClientID) || answer.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("the page shows the secret %q, and the client id: %s", shown, answer.Text())
+	}
+	if c.CreatedBy != "admin@example.com" || !c.CreatedAt.Equal(now) || c.Scope != campaign.ScopeDispatch {
+		t.Errorf("made %+v", c)
+	}
+	list := o.viewer.Get(credentials.Path)
+	for _, want := range []string{"CRM produção", c.ClientID, "admin@example.com", "4 May 2026, 12:00", "Never", "Live"} {
+		if !strings.Contains(list.Text(), want) {
+			t.Errorf("the list lacks %q: %s", want, list.Text())
+		}
+	}
+	if strings.Contains(list.Body, shown) {
+		t.Error("the list shows the secret again")
+	}
+	if diff := cmp.Diff([]string{"admin@example.com credential.create CRM produção"}, o.Audited()); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReloadMakesNoSecondCredential(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}}
+	first, again := o.admin.Post(credentials.Path, form), o.admin.Post(credentials.Path, form)
+	if !strings.Contains(again.Body, `<a class="button second" href="/dashboard/settings/credentials">Show the credentials</a>`) {
+		t.Errorf("a reload does not lead on: %s", again.Text())
+	}
+	if !strings.Contains(first.Body, "<span data-scripted hidden><button") {
+		t.Error("what copies is shown without a script too")
+	}
+	if secret(first) == "" || again.Status != http.StatusConflict || secret(again) != "" {
+		t.Errorf("answers %d and %d", first.Status, again.Status)
+	}
+	if !strings.Contains(again.Text(), "rotate the secret") {
+		t.Errorf("the second answer does not say what to do: %s", again.Text())
+	}
+	all, err := o.store.Credentials(t.Context(), o.tenant)
+	if len(all) != 1 || err != nil {
+		t.Errorf("%d credentials, %v; want 1", len(all), err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for name, says := range map[string]string{
+		"  ": "Give the credential a name", strings.Repeat("a", 201): "too long", "a\x01b": "no text",
+	} {
+		answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {"x"}})
+		if answer.Status != http.StatusUnprocessableEntity || !strings.Contains(answer.Text(), says) {
+			t.Errorf("%q answers %d: %s", name, answer.Status, answer.Text())
+		}
+		if answer.Value("once") == "" || answer.Value("once") == "x" {
+			t.Error("the form that comes back cannot be sent")
+		}
+	}
+	const attack = `<script>alert("x")</script>`
+	o.generate(t, attack)
+	if body := o.viewer.Get(credentials.Path).Body; strings.Contains(body, attack) || !strings.Contains(body, "&lt;script&gt;") {
+		t.Error("HTML in a name is not shown as text")
+	}
+	if len(o.Audited()) != 1 {
+		t.Errorf("what was refused is in the audit log: %q", o.Audited())
+	}
+}
+
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	before, _ := o.generate(t, "crm")
+	path := credentials.Path + "/" + before.ClientID + "/rotate"
+	form := o.admin.Get(path)
+	sent := url.Values{"keep": {"1h"}, "once": {form.Value("once")}}
+	answer := o.admin.Post(path, sent)
+	if secret(answer) == "" || !strings.Contains(answer.Text(), "valid until 4 May 2026, 13:00") {
+		t.Fatalf("rotating answers %d: %s", answer.Status, answer.Text())
+	}
+	after, err := o.store.Credential(t.Context(), before.ClientID)
+	if err != nil || !cmp.Equal(after.PreviousSecretHash, before.SecretHash) || !after.PreviousUntil.Equal(now.Add(time.Hour)) {
+		t.Errorf("rotated %+v, %v", after, err)
+	}
+	if again := o.admin.Post(path, sent); again.Status != http.StatusConflict {
+		t.Errorf("a reload answers %d, want 409", again.Status)
+	}
+	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "Two secrets") {
+		t.Errorf("the list does not tell of two secrets: %s", list)
+	}
+	if warned := o.admin.Get(path).Text(); !strings.Contains(warned, "the older one stops at once") {
+		t.Errorf("the second rotation does not warn: %s", warned)
+	}
+	if forever := o.admin.Post(path, url.Values{"keep": {"9000h"}, "once": {"x"}}); forever.Status != http.StatusUnprocessableEntity {
+		t.Errorf("another time answers %d, want 422", forever.Status)
+	}
+}
+
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c, _ := o.generate(t, "crm")
+	window := campaign.Window{{At: now.Add(-time.Hour), ID: 7}}
+	if _, ok, err := o.store.SwapWindow(t.Context(), campaign.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	path := credentials.Path + "/" + c.ClientID + "/revoke"
+	if asks := o.admin.Get(path).Text(); !strings.Contains(asks, "last requested a token 4 May 2026, 11:00") || !strings.Contains(asks, "401") {
+		t.Errorf("the question does not say what stops: %s", asks)
+	}
+	for range 2 { // a form that is sent twice revokes once
+		if answer := o.admin.Post(path, nil); answer.Status != http.StatusSeeOther || answer.Location != credentials.Path+"?done=revoked" {
+			t.Fatalf("revoking answers %d to %q", answer.Status, answer.Location)
+		}
+	}
+	if got, err := o.store.Credential(t.Context(), c.ClientID); !got.Revoked() || err != nil {
+		t.Errorf("the credential is %+v, %v", got, err)
+	}
+	list := o.viewer.Get(credentials.Path + "?done=revoked").Text()
+	for _, want := range []string{"Credential revoked", "No live credentials", "Revoked (1)"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list lacks %q: %s", want, list)
+		}
+	}
+	revoked := o.viewer.Get(credentials.Path + "?revoked=1").Text()
+	if !strings.Contains(revoked, c.ClientID) || !strings.Contains(revoked, "last used 4 May 2026, 11:00") {
+		t.Errorf("the list of those revoked: %s", revoked)
+	}
+	if answer := o.admin.Get(credentials.Path + "/" + c.ClientID + "/rotate"); answer.Status != http.StatusConflict {
+		t.Errorf("rotating what was revoked answers %d, want 409", answer.Status)
+	}
+	if len(o.Audited()) != 2 {
+		t.Errorf("audit %q", o.Audited())
+	}
+}
+
+func TestWhoMayNot(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c, _ := o.generate(t, "crm")
+	other := o.SignIn("another", webui.RoleAdmin)
+	one := credentials.Path + "/" + c.ClientID
+	for _, path := range []string{one + "/rotate", one + "/revoke"} {
+		if a := other.Get(path); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: GET %s answers %d, want 404", path, a.Status)
+		}
+		if a := other.Post(path, url.Values{"keep": {"1h"}, "once": {"x"}}); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: POST %s answers %d, want 404", path, a.Status)
+		}
+		if a := o.viewer.Get(path); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: GET %s answers %d, want 403", path, a.Status)
+		}
+	}
+	for _, path := range []string{credentials.Path, one + "/rotate", one + "/revoke"} {
+		if a := o.viewer.Post(path, url.Values{"name": {"x"}}); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: POST %s answers %d, want 403", path, a.Status)
+		}
+		if a := o.admin.Post(path, url.Values{"csrf": {""}}); a.Status != http.StatusForbidden {
+			t.Errorf("no CSRF token: POST %s answers %d, want 403", path, a.Status)
+		}
+	}
+	if strings.Contains(other.Get(credentials.Path).Body, c.ClientID) {
+		t.Error("another tenant sees the credential")
+	}
+	if a := o.admin.Get(credentials.Path + "/" + strings.Repeat("x", 3000) + "/revoke"); a.Status != http.StatusNotFound {
+		t.Errorf("an id that is none answers %d, want 404", a.Status)
+	}
+	if body := o.viewer.Get(credentials.Path).Body; strings.Contains(body, "/revoke") || strings.Contains(body, "/new") {
+		t.Error("a viewer is offered what is refused")
+	}
+	if after, err := o.store.Credential(t.Context(), c.ClientID); after.Revoked() || len(after.PreviousSecretHash) > 0 || err != nil {
+		t.Errorf("the credential was changed: %+v, %v", after, err)
+	}
+}
+
+func BenchmarkList(b *testing.B) {
+	o := newOffice(b)
+	for range 20 {
+		o.generate(b, rand.Text())
+	}
+	for b.Loop() {
+		if a := o.viewer.Get(credentials.Path); a.Status != http.StatusOK {
+			b.Fatal(a.Status)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package credentials_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"html"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/credentials"
+	"campaign-dispatch/internal/webui/webuitest"
+)
+
+// All credentials are reached, page by page, however many there are.
+func TestTheListIsShownPageByPage(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	const live, revoked = 23, 12
+	var ids []string
+	for i := range live + revoked {
+		c := campaign.Credential{
+			ClientID: strings.ToLower(rand.Text()), Tenant: o.tenant, Name: strings.Repeat("&", 195) + fmt.Sprintf("%05d", i),
+			CreatedBy: strings.Repeat("a", 64) + "@example.com", CreatedAt: now.Add(-time.Duration(i) * time.Hour), SecretHash: []byte("x"),
+			PreviousSecretHash: []byte("y"), PreviousUntil: now.Add(time.Hour),
+		}
+		if err := o.store.CreateCredential(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if i >= live {
+			if err := o.store.RevokeCredential(t.Context(), c.ClientID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids = append(ids, c.ClientID)
+	}
+	for path, want := range map[string][]string{credentials.Path: ids[:live], credentials.Path + "?revoked=1": ids[live:]} {
+		var seen []string
+		for path != "" {
+			page := light(t, o.admin, path)
+			for _, id := range ids {
+				if strings.Contains(page.Body, "<code>"+id+"</code>") {
+					seen = append(seen, id)
+				}
+			}
+			path = next(page)
+		}
+		if !slices.Equal(seen, want) {
+			t.Errorf("shows %d credentials, want %d, each once and the newest first", len(seen), len(want))
+		}
+	}
+	if a := o.admin.Get(credentials.Path + "?from=20"); !strings.Contains(a.Body, `?from=10" rel="prev"`) {
+		t.Error("no link leads back")
+	}
+	for path, want := range map[string]int{"?from=99999": http.StatusOK, "?from=x": http.StatusNotFound, "?from=-1": http.StatusNotFound} {
+		if a := o.admin.Get(credentials.Path + path); a.Status != want {
+			t.Errorf("%s answers %d, want %d", path, a.Status, want)
+		}
+	}
+}
+
+// light fails the test where a page's HTML is too heavy: with its scripts and styles
+// it would not stay below 100 kB.
+func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
+	t.Helper()
+	who.Language = "pt-BR"
+	page := who.Get(path)
+	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
+		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
+	}
+	return page
+}
+
+// next is where the page's link to what follows leads, "" for none.
+func next(page webuitest.Answer) string {
+	before, _, found := strings.Cut(page.Body, `" rel="next"`)
+	if !found {
+		return ""
+	}
+	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
+	return path
+}

@@ -1,0 +1,21 @@
+set -eu
+BASE={{base}}
+
+# A token, valid for an hour.
+TOKEN=$(curl -sS -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials \
+  "$BASE/api/v1/oauth/token" | sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')
+
+# A campaign has a UUID of your choice.
+ID=$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n' | sed -E 's/(.{8})(.{4})(.{4})(.{4})/\1-\2-\3-\4-/')
+
+curl -sS -w '\n%{http_code}\n' "$BASE/api/v1/external/campaigns/dispatch" \
+  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d @- <<JSON
+{
+  "campaignId": "$ID",
+  "name": "First call $ID",
+  "templateId": "$TEMPLATE_ID",
+  "messages": [
+    {"phone": "$PHONE", "uid": "customer-1", "vars": {"nome": "Ana", "pedido": 1001}}
+  ]
+}
+JSON

@@ -1,0 +1,17 @@
+// Package rotation knows for how long people may keep a secret that they rotate.
+package rotation
+
+import (
+	"time"
+
+	"campaign-dispatch/internal/webui"
+)
+
+var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+// Keep returns for how long the secret before the rotation stays good, which is the
+// field "keep" of its form; ok is false where that is none of the choices.
+func Keep(p *webui.Page) (keep time.Duration, ok bool) {
+	keep, ok = keeps[p.Field("keep")]
+	return keep, ok
+}

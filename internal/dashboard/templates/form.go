@@ -1,0 +1,176 @@
+package templates
+
+import (
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/preview"
+	"campaign-dispatch/internal/webui"
+)
+
+// form is a template as it is being written, and what is to be said about it.
+type form struct {
+	campaign.Template
+	Card        campaign.Card // also where the template is a text
+	Kind        string        // text or card
+	Suggestions [campaign.MaxSuggestions]suggestion
+	variables
+	Once    string
+	Cut     bool // the phone does not show all of the texts
+	Phone   preview.Phone
+	Counts  []count
+	Notes   []string // what is wrong
+	Refused bool
+}
+
+// suggestion is the field of a suggested reply.
+type suggestion struct {
+	N    int // from 1
+	Text string
+}
+
+// count is how long a text is, its variables left out.
+type count struct {
+	Label      string
+	Have, Most int
+}
+
+const (
+	kindText = "text"
+	kindCard = "card"
+)
+
+// formOf fills a form with a template.
+func formOf(p *webui.Page, t campaign.Template) form {
+	f := form{Template: t, Kind: kindText}
+	if t.Card != nil {
+		f.Kind, f.Card = kindCard, *t.Card
+	}
+	for i := range f.Suggestions {
+		f.Suggestions[i].N = i + 1
+		if i < len(f.Card.Suggestions) {
+			f.Suggestions[i].Text = f.Card.Suggestions[i]
+		}
+	}
+	f.variables = variablesOf(t)
+	f.Phone, f.Cut = bounds.Phone(t, p.T("templates.preview"), phoneWeight)
+	f.Counts = counts(p, t)
+	for _, flaw := range t.Flaws() {
+		f.Notes = append(f.Notes, describe(p, flaw))
+	}
+	return f
+}
+
+// read returns the template that was entered, of whichever kind was chosen.
+func read(p *webui.Page, id string) campaign.Template {
+	t := campaign.Template{ID: id, Tenant: p.Session.Tenant, Name: p.Field("name")}
+	if p.Field("kind") != kindCard {
+		t.Text = text(p, "text")
+		return t
+	}
+	t.Card = &campaign.Card{Title: text(p, "title"), Description: text(p, "description"), MediaURL: p.Field("media")}
+	for _, s := range p.R.PostForm["suggestion"] {
+		if s = strings.TrimSpace(s); s != "" && len(t.Card.Suggestions) < campaign.MaxSuggestions {
+			t.Card.Suggestions = append(t.Card.Suggestions, s)
+		}
+	}
+	return t
+}
+
+// text returns what was entered, with the line ends that a phone knows.
+func text(p *webui.Page, name string) string { return strings.ReplaceAll(p.Field(name), "\r\n", "\n") }
+
+func counts(p *webui.Page, t campaign.Template) []count {
+	bare := t.Render(make([]string, len(t.Variables())))
+	if t.Card == nil {
+		return []count{{p.T("templates.text"), utf8.RuneCountInString(bare.Text), campaign.MaxTemplateText}}
+	}
+	return []count{
+		{p.T("templates.card_title"), utf8.RuneCountInString(bare.Card.Title), campaign.MaxCardTitle},
+		{p.T("templates.description"), utf8.RuneCountInString(bare.Card.Description), campaign.MaxCardDescription},
+	}
+}
+
+// describe says what to do about a flaw.
+func describe(p *webui.Page, f campaign.Flaw) string {
+	what := p.T("templates.part." + string(f.Part))
+	if f.Index > 0 {
+		what += " " + p.Number(f.Index)
+	}
+	return p.T("templates.flaw."+string(f.Code), what, p.Number(f.Have), p.Number(f.Most))
+}
+
+func (s *Pages) blank(p *webui.Page) error {
+	f := formOf(p, campaign.Template{})
+	f.Notes = nil // nobody has written anything yet
+	return s.renderForm(p, http.StatusOK, f)
+}
+
+func (s *Pages) edit(p *webui.Page) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	return s.renderForm(p, http.StatusOK, formOf(p, t))
+}
+
+func (s *Pages) renderForm(p *webui.Page, status int, f form) (err error) {
+	if f.Once, err = s.Once.Token(); err != nil {
+		return err
+	}
+	title := "templates.new"
+	if f.ID != "" {
+		title = "templates.edit"
+	}
+	p.ShowMedia()
+	return p.RenderStatus(status, title, "template_form.html", f)
+}
+
+// preview shows the form's template as a phone would, while it is being written.
+func (s *Pages) preview(p *webui.Page) error {
+	f := formOf(p, read(p, p.Field("id")))
+	if p.Partial() {
+		return p.Fragment("template_preview.html", f)
+	}
+	return s.renderForm(p, http.StatusOK, f)
+}
+
+func (s *Pages) create(p *webui.Page) error {
+	return s.save(p, "template.create", read(p, ""))
+}
+
+// change saves a new version. Campaigns keep the one that they were sent with.
+func (s *Pages) change(p *webui.Page) error {
+	old, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	return s.save(p, "template.change", read(p, old.ID))
+}
+
+// save saves a template, once however often its form is sent.
+func (s *Pages) save(p *webui.Page, action string, t campaign.Template) error {
+	if len(t.Flaws()) > 0 {
+		f := formOf(p, t)
+		f.Refused = true
+		return s.renderForm(p, http.StatusUnprocessableEntity, f)
+	}
+	to, toKey := Path, "templates.all"
+	if t.ID != "" {
+		to, toKey = Path+"/"+t.ID, "templates.back"
+	}
+	if err := s.Once.Use(p, "templates.form_used", to, toKey); err != nil {
+		return err
+	}
+	if err := p.Audit(action, t.Name); err != nil {
+		return err
+	}
+	t, err := s.Keeper.KeepTemplate(p.R.Context(), t)
+	if err != nil {
+		return err
+	}
+	return p.Redirect(Path + "/" + t.ID)
+}

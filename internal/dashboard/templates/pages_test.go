@@ -1,0 +1,197 @@
+package templates_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webui/webuitest"
+)
+
+const list = "/dashboard/templates"
+
+// keep saves a template, or a version of one, which it returns.
+func (b *bench) keep(t campaign.Template) campaign.Template {
+	b.t.Helper()
+	t.Tenant = b.tenant
+	saved, err := b.store.PutTemplate(b.t.Context(), t)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return saved
+}
+
+func templateID(i int) string {
+	return fmt.Sprintf("5b0e6d3c-0000-4000-8000-%012x", uint64(time.Now().UnixNano())&0xffffffffff00+uint64(i))
+}
+
+func TestTheListIsShownPageByPage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const all = 60
+	for i := range all {
+		b.keep(campaign.Template{
+			ID: templateID(i), Name: fmt.Sprintf("%02d", i) + strings.Repeat("&", campaign.MaxTemplateName-2), Card: &campaign.Card{Title: "t"},
+		})
+	}
+	path := list
+	for shown := 0; path != ""; {
+		page := light(t, b.admin, path)
+		rows := strings.Count(page.Body, `<td class="wrap">`)
+		if !strings.Contains(page.Body, fmt.Sprintf(">%02d&amp;", shown)) {
+			t.Errorf("%s does not go on with template %d", path, shown)
+		}
+		if shown, path = shown+rows, next(page); path == "" && shown != all {
+			t.Errorf("shows %d templates, want %d", shown, all)
+		}
+	}
+}
+
+// What the provider takes at most, in characters of four bytes.
+func largest() map[string]campaign.Template {
+	name := strings.Repeat("&", campaign.MaxTemplateName)
+	var fields strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&fields, "{{nome_do_cliente_%02d}} ", i)
+	}
+	fill := func(n int) string { return strings.Repeat("😀", n) }
+	card := campaign.Card{
+		Title: fill(campaign.MaxCardTitle), Description: fields.String() + fill(campaign.MaxCardDescription-20),
+		MediaURL: "https://e.example/" + strings.Repeat("a", campaign.MaxTemplateText-18),
+	}
+	for range campaign.MaxSuggestions {
+		card.Suggestions = append(card.Suggestions, strings.Repeat("&", campaign.MaxSuggestion))
+	}
+	return map[string]campaign.Template{
+		"text":           {Name: name, Text: fields.String() + fill(campaign.MaxTemplateText-20)},
+		"card":           {Name: name, Card: &card},
+		"variables":      {Name: name, Text: fields.String() + strings.Repeat("{{a}}", (2*campaign.MaxTemplateText-fields.Len())/5)},
+		"many variables": {Name: name, Text: manyVariables(campaign.MaxTemplateVariables)},
+	}
+}
+
+func manyVariables(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "{{v%d}}", i)
+	}
+	return text.String()
+}
+
+func TestAPageIsLightHoweverLongTheTexts(t *testing.T) {
+	t.Parallel()
+	for name, largest := range largest() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			largest.ID = templateID(0)
+			if flaws := largest.Flaws(); len(flaws) > 0 {
+				t.Fatalf("the form does not admit it: %v", flaws)
+			}
+			for range 12 {
+				b.keep(largest)
+				largest.Name = strings.Repeat("<", campaign.MaxTemplateName)
+			}
+			one := list + "/" + largest.ID
+			for n := 1; n <= 12; n++ {
+				light(t, b.admin, fmt.Sprint(one, "/versions/", n))
+			}
+			var versions, pages int
+			for path := one; path != ""; pages++ {
+				page := light(t, b.admin, path)
+				versions += strings.Count(page.Body, `<li><a href="`+one+`/versions/`)
+				path = next(page)
+			}
+			if versions != 12 || pages != 3 {
+				t.Errorf("%d versions on %d pages, want 12 on 3", versions, pages)
+			}
+			light(t, b.admin, one+"/edit")
+		})
+	}
+}
+
+func TestAVersionIsShownWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := strings.Repeat("Olá, você já viu? ", 160) + "{{nome}} até o fim"
+	path := b.create(textForm("Pedido", text))
+	form := textForm("Outro", "Novo texto")
+	form.Set("once", b.admin.Get(path+"/edit").Value("once"))
+	b.admin.Post(path, form)
+	viewer := b.SignIn(b.tenant, "viewer")
+	contains(t, viewer.Get(path+"/versions/1"), http.StatusOK, "Version 1", "Pedido", "até o fim", `<span class="var">nome</span>`)
+	contains(t, viewer.Get(path+"/versions/2"), http.StatusOK, "Novo texto", "current")
+	for _, none := range []string{"3", "0", "-1", "x"} {
+		contains(t, viewer.Get(path+"/versions/"+none), http.StatusNotFound)
+	}
+	contains(t, b.SignIn("another", "admin").Get(path+"/versions/1"), http.StatusNotFound)
+}
+
+// What shows a template loads its picture, from wherever that is.
+func TestPicturesAreShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, "media": {"https://e.example/a.png"}})
+	for _, page := range []string{path, path + "/versions/1", path + "/edit"} {
+		answer := b.admin.Get(page)
+		contains(t, answer, http.StatusOK, `src="https://e.example/a.png"`)
+		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "img-src 'self' https:") {
+			t.Errorf("%s may not load it: %s", page, policy)
+		}
+	}
+}
+
+func TestATestWithTooManyVariablesIsSentAsACampaign(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	few := b.create(textForm("n", manyVariables(20)))
+	contains(t, b.admin.Get(few), http.StatusOK, `name="var.v19"`)
+	long := strings.ReplaceAll(manyVariables(campaign.MaxTemplateVariables), "{{v", "{{"+strings.Repeat("v", 100))
+	many := b.create(textForm("n", long))
+	page := b.admin.Get(many)
+	contains(t, page, http.StatusOK, "too many variables to fill in here", "more</span>")
+	if strings.Contains(page.Body, `name="var.v`) {
+		t.Error("there are fields for some of the variables")
+	}
+}
+
+func TestARefusedTestIsLight(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.calls.answer = `{"errors":[{"code":"new_code","detail":"no"}]}`
+	path := b.create(textForm("n", manyVariables(20)))
+	form := url.Values{"phone": {strings.Repeat("1", 100_000)}, "once": {"x"}}
+	for i := range 20 {
+		form.Set(fmt.Sprintf("var.v%d", i), strings.Repeat("&", 1000))
+	}
+	if page := b.admin.Post(path+"/test", form); page.Status != http.StatusUnprocessableEntity || len(page.Body) > 28_000 {
+		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
+	}
+}
+
+// light fails the test where a page's HTML is too heavy: with its scripts and styles
+// it would not stay below 100 kB.
+func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
+	t.Helper()
+	who.Language = "pt-BR"
+	page := who.Get(path)
+	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
+		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
+	}
+	return page
+}
+
+// next is where the page's link to what follows leads, "" for none.
+func next(page webuitest.Answer) string {
+	before, _, found := strings.Cut(page.Body, `" rel="next"`)
+	if !found {
+		return ""
+	}
+	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
+	return path
+}

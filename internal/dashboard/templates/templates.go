@@ -1,0 +1,143 @@
+// Package templates is where a tenant's people write the templates of their
+// messages, see how they look, and send one to themselves.
+package templates
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/calling"
+	"campaign-dispatch/internal/preview"
+	"campaign-dispatch/internal/webui"
+)
+
+// Store reads templates. The error of one that does not exist wraps
+// campaign.ErrNotFound.
+type Store interface {
+	// Templates returns a tenant's templates without their contents.
+	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	Template(ctx context.Context, id string) (campaign.Template, error)
+	// TemplateVersions returns all versions, the newest first.
+	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Keeper saves templates.
+type Keeper interface {
+	// KeepTemplate saves a new template where t has no ID, else a new version.
+	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
+}
+
+// Pages are the pages of templates.
+type Pages struct {
+	Store    Store
+	Keeper   Keeper
+	Dispatch calling.Dispatcher
+	Once     webui.Once
+	Random   io.Reader
+	Now      func() time.Time
+}
+
+//go:embed *.html texts.json
+var files embed.FS
+
+// Area is this part of the dashboard.
+func Area() webui.Area { return webui.Area{Files: files} }
+
+// Path is where the templates are.
+const Path = webui.Root + "/templates"
+
+// Register serves the pages.
+func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+	ui.View(mux, Path, s.list)
+	ui.AdminView(mux, Path+"/new", s.blank)
+	ui.Change(mux, Path, s.create)
+	ui.Change(mux, Path+"/preview", s.preview)
+	ui.View(mux, Path+"/{id}", s.show)
+	ui.View(mux, Path+"/{id}/versions/{version}", s.showVersion)
+	ui.AdminView(mux, Path+"/{id}/edit", s.edit)
+	ui.Change(mux, Path+"/{id}", s.change)
+	ui.Change(mux, Path+"/{id}/test", s.test)
+}
+
+// pageLength is how many templates a page lists, and nameWeight what a name in a
+// list weighs at most.
+const (
+	pageLength = 25
+	nameWeight = 250
+)
+
+func (s *Pages) list(p *webui.Page) error {
+	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b campaign.Template) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	part, err := bounds.PartOf(p, all, pageLength)
+	if err != nil {
+		return err
+	}
+	for i := range part.Items {
+		part.Items[i].Name = bounds.Short(part.Items[i].Name, nameWeight)
+	}
+	return p.Render("templates.title", "templates.html", part)
+}
+
+// page is one template: as it is now, and how it was.
+type page struct {
+	Now   campaign.Template
+	Phone preview.Phone
+	Cut   bool // the phone does not show all of the texts
+	variables
+	Versions bounds.Part[version]
+	Test     testForm
+}
+
+func (s *Pages) show(p *webui.Page) error {
+	return s.render(p, http.StatusOK, testForm{})
+}
+
+func (s *Pages) render(p *webui.Page, status int, test testForm) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	all, err := s.Store.TemplateVersions(p.R.Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	view := page{Now: t, variables: variablesOf(t), Test: test}
+	if view.Versions, err = versionsOf(p, t, all); err != nil {
+		return err
+	}
+	view.Phone, view.Cut = bounds.Phone(t, p.T("templates.preview_of", bounds.Short(t.Name, nameWeight)), phoneWeight)
+	view.Test.fill(t.Variables())
+	if view.Test.Once, err = s.Once.Token(); err != nil {
+		return err
+	}
+	p.ShowMedia()
+	return p.RenderStatus(status, "templates.one", "template.html", view)
+}
+
+// own returns the template that the page's path names, where it is the tenant's.
+func (s *Pages) own(p *webui.Page) (campaign.Template, error) {
+	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
+	if !ok {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	t, err := s.Store.Template(p.R.Context(), id)
+	if err == nil && t.Tenant != p.Session.Tenant {
+		return campaign.Template{}, campaign.ErrNotFound
+	}
+	return t, err
+}

@@ -1,0 +1,286 @@
+package templates_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/templates"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// bench is a dashboard with the pages of templates, for a tenant of its own on
+// the stack's tables.
+type bench struct {
+	*webuitest.Dashboard
+	t      *testing.T
+	store  *dynamo.Store
+	tenant string
+	calls  *calls
+	admin  webuitest.Person
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	env := stackenv.Load(t)
+	now := time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
+	clock := func() time.Time { return now }
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	}
+	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}
+	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}); err != nil {
+		t.Fatal(err)
+	}
+	pages := &templates.Pages{
+		Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls,
+		Once: webui.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
+	}
+	b.Dashboard = webuitest.New(t, templates.Area(), pages, clock)
+	b.admin = b.SignIn(b.tenant, webui.RoleAdmin)
+	return b
+}
+
+// calls answers dispatch calls, which internal/dispatch's own tests judge.
+type calls struct {
+	bodies []string // of those that were no dry runs
+	answer string   // of a dry run
+	err    error
+}
+
+func (c *calls) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, dryRun bool) ([]byte, error) {
+	if dryRun {
+		return []byte(c.answer), nil
+	}
+	c.bodies = append(c.bodies, string(body))
+	return []byte(`{}`), c.err
+}
+
+func textForm(name, text string) url.Values {
+	return url.Values{"name": {name}, "kind": {"text"}, "text": {text}}
+}
+
+// create makes a template through the page and returns its path.
+func (b *bench) create(form url.Values) string {
+	b.t.Helper()
+	form.Set("once", b.admin.Get("/dashboard/templates/new").Value("once"))
+	got := b.admin.Post("/dashboard/templates", form)
+	path := got.Location
+	if got.Status != http.StatusSeeOther || !strings.HasPrefix(path, "/dashboard/templates/") {
+		b.t.Fatalf("answered %d to %q\n%s", got.Status, path, got.Body)
+	}
+	return path
+}
+
+func contains(t *testing.T, page webuitest.Answer, status int, texts ...string) {
+	t.Helper()
+	if page.Status != status {
+		t.Fatalf("answered %d, want %d\n%s", page.Status, status, page.Body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(page.Body, text) {
+			t.Errorf("the page lacks %q:\n%s", text, page.Body)
+		}
+	}
+}
+
+func TestATemplateIsWrittenAndChanged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Olá {{nome}},\r\nseu pedido {{pedido}}"))
+	contains(t, b.admin.Get(path), http.StatusOK, "Pedido", `<span class="var">nome</span>`, "Version 1")
+	contains(t, b.admin.Get(path+"/edit"), http.StatusOK, "Olá {{nome}},\nseu pedido {{pedido}}</textarea>")
+
+	got := b.admin.Post(path, url.Values{
+		"once": {b.admin.Get(path + "/edit").Value("once")}, "name": {"Pedido em cartão"}, "kind": {"card"}, "title": {"A caminho"}, "description": {"Olá {{nome}}"},
+		"media": {"https://e.example/a.png"}, "suggestion": {"Sim", "", "Não", ""}, "text": {"left over"},
+	})
+	if got.Status != http.StatusSeeOther || got.Location != path {
+		t.Fatalf("answered %d\n%s", got.Status, got.Body)
+	}
+	id := strings.TrimPrefix(path, "/dashboard/templates/")
+	current, err := b.store.Template(t.Context(), id)
+	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Card: &campaign.Card{
+		Title: "A caminho", Description: "Olá {{nome}}", MediaURL: "https://e.example/a.png", Suggestions: []string{"Sim", "Não"},
+	}}
+	if diff := cmp.Diff(want, current); diff != "" || err != nil {
+		t.Errorf("second version %v (-want +got):\n%s", err, diff)
+	}
+	contains(t, b.admin.Get(path), http.StatusOK, "Version 2", "Version 1", "seu pedido", "A caminho", `src="https://e.example/a.png"`)
+	contains(t, b.admin.Get("/dashboard/templates"), http.StatusOK, "Pedido em cartão", "Rich card")
+
+	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.change Pedido em cartão"}
+	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFormThatIsSentTwiceSavesOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	form := textForm("Pedido", "Olá")
+	path := b.create(form)
+	contains(t, b.admin.Post("/dashboard/templates", form), http.StatusConflict, "was sent already", `href="/dashboard/templates"`)
+	form.Set("once", b.admin.Get(path+"/edit").Value("once"))
+	for _, status := range []int{http.StatusSeeOther, http.StatusConflict} {
+		contains(t, b.admin.Post(path, form), status)
+	}
+	all, err := b.store.Templates(t.Context(), b.tenant)
+	if err != nil || len(all) != 1 || all[0].Version != 2 {
+		t.Errorf("saved %v, %v; want one template of two versions", all, err)
+	}
+	if n := len(b.Audited()); n != 2 {
+		t.Errorf("%d entries in the audit log, want 2", n)
+	}
+}
+
+func TestWrongInputSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	card := func(name, value string) url.Values {
+		return url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, name: {value}}
+	}
+	for name, test := range map[string]struct {
+		form url.Values
+		says string
+	}{
+		"no name":          {textForm(" ", "a"), "Name: it is blank"},
+		"a long name":      {textForm(strings.Repeat("n", 201), "a"), "Name: 201 characters"},
+		"no text":          {textForm("n", " "), "Text: it is blank"},
+		"a long text":      {textForm("n", strings.Repeat("é", 3073)), "Text: 3,073 characters without the variables, at most 3,072"},
+		"a wordy text":     {textForm("n", strings.Repeat("{{a}}", 1229)), "Text: 6,145 characters with the variables, at most 6,144"},
+		"many variables":   {textForm("n", manyVariables(51)), "Variables: 51, at most 50"},
+		"broken variable":  {textForm("n", "Olá {{nome completo}}"), "that is no variable"},
+		"an empty card":    {url.Values{"name": {"n"}, "kind": {"card"}}, "Card: it is blank"},
+		"a long title":     {card("title", strings.Repeat("t", 201)), "Title: 201 characters"},
+		"a long text card": {card("description", strings.Repeat("t", 2001)), "Description: 2,001 characters"},
+		"plain http":       {card("media", "http://e.example/a.png"), "must begin with https://"},
+		"a long reply":     {card("suggestion", strings.Repeat("t", 26)), "Suggested reply 1: 26 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			contains(t, b.admin.Post("/dashboard/templates", test.form), http.StatusUnprocessableEntity, "The template was not saved", test.says)
+		})
+	}
+	t.Cleanup(func() {
+		if all, err := b.store.Templates(context.Background(), b.tenant); err != nil || len(all) > 0 {
+			t.Errorf("saved: %v %v", all, err)
+		}
+	})
+}
+
+func TestThePreviewFollowsWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	form := textForm("n", "<b>Olá</b> {{nome}}")
+	whole := b.admin.Post("/dashboard/templates/preview", form)
+	contains(t, whole, http.StatusOK, "<!doctype html>", "&lt;b&gt;Olá&lt;/b&gt; ", `<span class="var">nome</span>`)
+
+	b.admin.Header.Set("Hx-Request", "true")
+	part := b.admin.Post("/dashboard/templates/preview", form)
+	contains(t, part, http.StatusOK, "&lt;b&gt;Olá&lt;/b&gt; ", `<span class="var">nome</span>`, "11 / 3,072")
+	if strings.Contains(part.Body, "<!doctype") || strings.Contains(part.Body, "<b>") {
+		t.Errorf("the fragment is\n%s", part.Body)
+	}
+	contains(t, b.admin.Post("/dashboard/templates/preview", textForm("n", "{{x")), http.StatusOK, "that is no variable")
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("<script>alert(1)</script>", "Olá"))
+	viewer, other := b.SignIn(b.tenant, webui.RoleViewer), b.SignIn("t-other", webui.RoleAdmin)
+
+	page := viewer.Get(path)
+	contains(t, page, http.StatusOK, "&lt;script&gt;alert(1)&lt;/script&gt;")
+	if strings.Contains(page.Body, "<script>alert") || strings.Contains(page.Body, "/test") {
+		t.Errorf("a viewer sees\n%s", page.Body)
+	}
+	for _, to := range []string{"/dashboard/templates/new", path + "/edit"} {
+		contains(t, viewer.Get(to), http.StatusForbidden)
+	}
+	form := textForm("n", "a")
+	for _, to := range []string{"/dashboard/templates", "/dashboard/templates/preview", path, path + "/test"} {
+		contains(t, viewer.Post(to, form), http.StatusForbidden)
+		without := url.Values{"csrf": {""}, "name": {"n"}, "text": {"a"}}
+		contains(t, b.admin.Post(to, without), http.StatusForbidden, "did not come from a page of yours")
+	}
+	for _, to := range []string{path, path + "/edit", "/dashboard/templates/nothing", "/dashboard/templates/" + strings.Repeat("x", 3000)} {
+		contains(t, other.Get(to), http.StatusNotFound)
+	}
+	contains(t, other.Post(path, form), http.StatusNotFound)
+	contains(t, other.Post(path+"/test", form), http.StatusNotFound)
+	if all, err := b.store.TemplateVersions(t.Context(), strings.TrimPrefix(path, "/dashboard/templates/")); err != nil || len(all) != 1 {
+		t.Errorf("%d versions, want the one (%v)", len(all), err)
+	}
+	if len(b.calls.bodies) > 0 {
+		t.Error("a test was sent")
+	}
+}
+
+func TestATestIsACampaignOfOneMessage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
+	path := b.create(textForm("Pedido", "Olá {{nome}}, {{pedido}}"))
+	form := url.Values{
+		"once": {b.admin.Get(path).Value("once")}, "phone": {" (11) 98765-4321"}, "var.nome": {"Ana"}, "var.pedido": {"7"},
+	}
+	got := b.admin.Post(path+"/test", form)
+
+	var call map[string]any
+	if len(b.calls.bodies) != 1 || json.Unmarshal([]byte(b.calls.bodies[0]), &call) != nil {
+		t.Fatalf("calls: %q\n%s", b.calls.bodies, got.Body)
+	}
+	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/campaigns/"+call["campaignId"].(string) {
+		t.Errorf("answered %d %s", got.Status, got.Location)
+	}
+	delete(call, "campaignId")
+	want := map[string]any{
+		"batch": "Test", "name": "Test: Pedido 21 Nov 2026, 12:04:05", "templateId": strings.TrimPrefix(path, "/dashboard/templates/"),
+		"messages": []any{map[string]any{"phone": "11987654321", "uid": "teste", "vars": map[string]any{"nome": "Ana", "pedido": "7"}}},
+	}
+	if diff := cmp.Diff(want, call); diff != "" {
+		t.Errorf("call (-want +got):\n%s", diff)
+	}
+	again := b.admin.Post(path+"/test", form)
+	contains(t, again, http.StatusConflict, "asked for already", `href="`+path+`"`)
+	if len(b.calls.bodies) != 1 {
+		t.Errorf("sent %d times", len(b.calls.bodies))
+	}
+	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.test Pedido"}
+	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedTestSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Olá {{nome}}"))
+	contains(t, b.admin.Post(path+"/test", url.Values{"phone": {"11987654321"}, "var.nome": {" "}}), http.StatusUnprocessableEntity, "Fill in: nome.")
+	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}, "once": {b.admin.Get(path).Value("once")}}
+	b.calls.answer = `{"feedback":{"invalidPhones":[{"code":"wrong_length","reason":"r"}]}}`
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
+	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
+	if len(b.calls.bodies) > 0 {
+		t.Error("it was sent all the same")
+	}
+	b.calls.answer, b.calls.err = `{}`, &gateway.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")
+}

@@ -1,0 +1,136 @@
+package templates
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/bounds"
+	"campaign-dispatch/internal/dashboard/calling"
+	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/webui"
+)
+
+// testForm is a message that somebody sends to themselves.
+type testForm struct {
+	Once    string
+	Phone   string
+	Values  map[string]string
+	Fields  []field
+	TooMany bool   // variables: a page does not hold fields for them all
+	Note    string // why it was refused
+}
+
+type field struct{ Name, Value string }
+
+const (
+	// fieldWeight is what a field weighs beside the name of its variable, which is in
+	// it twice, and fieldsWeight what all may.
+	fieldWeight  = 130
+	fieldsWeight = 6000
+	// valuesWeight is what all that was entered may weigh to be shown again.
+	valuesWeight = 3000
+	// phoneNumberWeight is more than any number weighs.
+	phoneNumberWeight = 60
+)
+
+// fill gives the form its fields.
+func (f *testForm) fill(variables []string) {
+	f.Phone = bounds.Short(f.Phone, phoneNumberWeight)
+	room, left := fieldsWeight, valuesWeight
+	for _, name := range variables {
+		value := f.Values[name]
+		room -= fieldWeight + 2*bounds.Weight(name)
+		if left -= bounds.Weight(value); left < 0 {
+			value = ""
+		}
+		f.Fields = append(f.Fields, field{name, value})
+	}
+	if room < 0 {
+		f.Fields, f.TooMany = nil, true
+	}
+}
+
+// empty are the variables without a value: as in a file, nobody is greeted without
+// a name.
+func (f testForm) empty(variables []string) []string {
+	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
+}
+
+// test sends the template to one number.
+func (s *Pages) test(p *webui.Page) error {
+	t, err := s.own(p)
+	if err != nil {
+		return err
+	}
+	f := readTest(p, t)
+	if empty := f.empty(t.Variables()); len(empty) > 0 {
+		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
+		return s.answerTest(p, f, nil)
+	}
+	c, err := s.callOf(p, t, f)
+	if err != nil {
+		return err
+	}
+	// A dry run finds a number that would be rejected: nothing is kept of it then.
+	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
+		return s.answerTest(p, f, err)
+	}
+	if err := s.Once.Use(p, "templates.test_used", Path+"/"+t.ID, "templates.back"); err != nil {
+		return err
+	}
+	if err := p.Audit("template.test", t.Name); err != nil {
+		return err
+	}
+	refused, err := calling.Make(p.R.Context(), s.Dispatch, p, c)
+	if refused != nil {
+		f.Note = p.Known("refusal."+refused.Code, refused.Detail)
+	}
+	if err != nil || refused != nil {
+		return s.answerTest(p, f, err)
+	}
+	return p.Redirect(webui.Root + "/campaigns/" + c.CampaignID)
+}
+
+// try asks what would become of a test, and returns why it would be refused, "" where
+// it would not.
+func (s *Pages) try(p *webui.Page, c calling.Call) (note string, err error) {
+	v, err := calling.Try(p.R.Context(), s.Dispatch, p, c)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range v.Errors {
+		return p.Known("refusal."+e.Code, e.Detail), nil
+	}
+	for _, r := range v.Feedback.InvalidPhones {
+		return p.Known("rejection."+r.Code, r.Reason), nil
+	}
+	return "", nil
+}
+
+func (s *Pages) answerTest(p *webui.Page, f testForm, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.render(p, http.StatusUnprocessableEntity, f)
+}
+
+func readTest(p *webui.Page, t campaign.Template) testForm {
+	f := testForm{Phone: p.Field("phone"), Values: map[string]string{}}
+	for _, name := range t.Variables() {
+		f.Values[name] = p.Field("var." + name)
+	}
+	return f
+}
+
+// callOf is the dispatch call of a test: a campaign of one message.
+func (s *Pages) callOf(p *webui.Page, t campaign.Template, f testForm) (calling.Call, error) {
+	id, err := calling.NewCampaignID(s.Random)
+	now := s.Now()
+	return calling.Call{
+		CampaignID: id, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
+		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
+		Messages: []calling.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
+	}, err
+}

@@ -1,0 +1,211 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/rotation"
+	"campaign-dispatch/internal/webui"
+)
+
+// Kinds are the kinds of webhooks in the order in which they are offered; the last
+// one is told only to endpoints that name it.
+func kinds() []campaign.Kind {
+	return []campaign.Kind{
+		campaign.KindSent, campaign.KindDelivered, campaign.KindRead, campaign.KindFailed, campaign.KindExpired,
+		campaign.KindReplied, campaign.KindOptedOut, campaign.KindCompleted,
+	}
+}
+
+// allOfMessages tells whether the kinds are those that an endpoint gets which names
+// none.
+func allOfMessages(named []string) bool {
+	for _, k := range kinds() {
+		if slices.Contains(named, string(k)) != (k != campaign.KindCompleted) {
+			return false
+		}
+	}
+	return true
+}
+
+// choice is a kind in a form.
+type choice struct {
+	Kind   campaign.Kind
+	Chosen bool
+}
+
+func choices(chosen []string) []choice {
+	var all []choice
+	for _, k := range kinds() {
+		none := len(chosen) == 0 && k != campaign.KindCompleted
+		all = append(all, choice{k, none || slices.Contains(chosen, string(k))})
+	}
+	return all
+}
+
+// form is the form of an endpoint with what was entered, and what is wrong with it.
+type form struct {
+	Once, ID, URL string
+	Kinds         []choice
+	Fault         string // the key of a text
+}
+
+func (s *Pages) ask(p *webui.Page) error {
+	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
+}
+
+func (s *Pages) showForm(p *webui.Page, status int, f form) (err error) {
+	if f.Once, err = s.Once.Token(); err != nil {
+		return err
+	}
+	return p.RenderStatus(status, "webhooks.new", "webhooks_new.html", f)
+}
+
+// chosen returns the kinds that a form names; ok is false where it names none.
+func chosen(p *webui.Page) (names []string, ok bool) {
+	names = p.R.PostForm["kind"]
+	return names, len(names) > 0
+}
+
+// issued is a signing secret that is shown this once.
+type issued struct {
+	ID, URL, Secret string
+	PreviousUntil   time.Time // zero for a new endpoint
+}
+
+func (s *Pages) create(p *webui.Page) error {
+	ctx, address := p.R.Context(), p.Field("url")
+	names, ok := chosen(p)
+	fault := ""
+	if wrong, isInput := errors.AsType[*campaign.InputError](s.Desk.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
+		fault = "webhooks.fault." + wrong.Code
+	} else if !ok {
+		fault = "webhooks.fault.kinds_none"
+	}
+	if fault != "" {
+		f := form{URL: address, Kinds: choices(append(names, "-")), Fault: fault}
+		return s.showForm(p, http.StatusUnprocessableEntity, f)
+	}
+	if err := s.useForm(p); err != nil {
+		return err
+	}
+	_, visible := shown(address)
+	if err := p.Audit("endpoint.create", host(address)); err != nil {
+		return err
+	}
+	e, err := s.Desk.CreateEndpoint(ctx, p.Session.Tenant, address, names)
+	if err != nil {
+		return refusal(err)
+	}
+	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
+}
+
+func (s *Pages) askKinds(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	return s.showKinds(p, http.StatusOK, e, choices(e.Kinds), "")
+}
+
+func (s *Pages) showKinds(p *webui.Page, status int, e campaign.Endpoint, all []choice, fault string) error {
+	_, visible := shown(e.URL)
+	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault})
+}
+
+func (s *Pages) changeKinds(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	names, ok := chosen(p)
+	if !ok {
+		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
+	}
+	if err := s.Desk.CheckKinds(names); err != nil {
+		return refusal(err)
+	}
+	return s.change(p, e, "endpoint.kinds", "kinds", func(ctx context.Context) error {
+		return s.Desk.ChangeKinds(ctx, e.Tenant, e.ID, names)
+	})
+}
+
+// change does something to an endpoint, and shows its page with what was done.
+func (s *Pages) change(p *webui.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error) error {
+	if err := p.Audit(action, subject(e)); err != nil {
+		return err
+	}
+	if err := do(p.R.Context()); err != nil {
+		return refusal(err)
+	}
+	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
+}
+
+// question is what a page asks before something is done to an endpoint.
+type question struct {
+	view
+	Once string
+}
+
+func (s *Pages) askRotation(p *webui.Page) error {
+	return s.question(p, "webhooks.rotate_title", "webhooks_rotate.html")
+}
+
+func (s *Pages) askOff(p *webui.Page) error {
+	return s.question(p, "webhooks.off_title", "webhooks_off.html")
+}
+
+func (s *Pages) question(p *webui.Page, title, page string) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	token, err := s.Once.Token()
+	if err != nil {
+		return err
+	}
+	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), token})
+}
+
+func (s *Pages) rotate(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	keep, ok := rotation.Keep(p)
+	if !ok {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
+	}
+	if err := s.useForm(p); err != nil {
+		return err
+	}
+	if err := p.Audit("endpoint.rotate", subject(e)); err != nil {
+		return err
+	}
+	r, err := s.Desk.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)
+	if err != nil {
+		return err
+	}
+	_, visible := shown(e.URL)
+	return p.Render("webhooks.rotated", "webhooks_secret.html", issued{e.ID, visible, r.Secret, r.PreviousUntil})
+}
+
+func (s *Pages) switchOff(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Desk.DisableEndpoint(ctx, e.Tenant, e.ID) })
+}
+
+func (s *Pages) switchOn(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	return s.change(p, e, "endpoint.on", "on", func(ctx context.Context) error { return s.Desk.EnableEndpoint(ctx, e.Tenant, e.ID) })
+}

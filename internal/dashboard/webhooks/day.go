@@ -1,0 +1,80 @@
+package webhooks
+
+import (
+	"context"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// day is the posts to an endpoint in the last 24 hours, as a chart of bars.
+type day struct {
+	Hours         []bar
+	Taken, Failed int
+	Most          int // posts of the fullest hour
+}
+
+// bar is one hour of the chart, in the units of its drawing.
+type bar struct {
+	campaign.HourlyPosts
+	X                     int
+	TakenY, TakenHeight   int
+	FailedY, FailedHeight int
+	Labelled              bool
+}
+
+// The chart's drawing: 24 bars of barWidth, and the height of the fullest.
+const (
+	hours     = 24
+	barStep   = 30
+	barHeight = 120
+	labelEach = 6
+)
+
+// Any tells whether there was a post at all.
+func (d day) Any() bool { return d.Taken+d.Failed > 0 }
+
+// day reads the last 24 hours, this one included.
+func (s *Pages) day(ctx context.Context, e campaign.Endpoint) (day, error) {
+	first := s.Now().Truncate(time.Hour).Add(-(hours - 1) * time.Hour)
+	posts, err := s.Store.HourlyPosts(ctx, e.Tenant, e.ID, first)
+	if err != nil {
+		return day{}, err
+	}
+	return chart(first, posts), nil
+}
+
+// chart draws the hours from first on.
+func chart(first time.Time, posts []campaign.HourlyPosts) day {
+	d := day{Hours: make([]bar, hours)}
+	for i := range d.Hours {
+		d.Hours[i].Hour = first.Add(time.Duration(i) * time.Hour)
+	}
+	for _, p := range posts {
+		i := int(p.Hour.Sub(first) / time.Hour)
+		if i < 0 || i >= hours {
+			continue
+		}
+		d.Hours[i].HourlyPosts = p
+		d.Taken, d.Failed, d.Most = d.Taken+p.Taken, d.Failed+p.Failed, max(d.Most, p.Taken+p.Failed)
+	}
+	for i := range d.Hours {
+		d.Hours[i].draw(i, d.Most)
+	}
+	return d
+}
+
+// draw places the hour's bar: what was taken below, what failed on top of it. What
+// is not nothing is seen.
+func (b *bar) draw(i, most int) {
+	b.X, b.Labelled = i*barStep, i%labelEach == 0
+	height := func(n int) int {
+		if n == 0 {
+			return 0
+		}
+		return max(2, n*barHeight/most)
+	}
+	b.TakenHeight, b.FailedHeight = height(b.Taken), height(b.Failed)
+	b.TakenY = barHeight - b.TakenHeight
+	b.FailedY = b.TakenY - b.FailedHeight
+}

@@ -1,0 +1,119 @@
+package webhooks_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/webui/webuitest"
+)
+
+func TestFailuresAreShownPageByPage(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	address := "https://crm.example.com/"
+	e, _ := o.add(t, address+strings.Repeat("a&", (2000-len(address))/2), "message.read", "message.failed", "campaign.completed")
+	for h := range 24 {
+		if err := o.store.CountPosts(t.Context(), o.tenant, e.ID, now.Add(-time.Duration(h)*time.Hour), 123456+h, 23456); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const all = 50
+	want := map[string]bool{}
+	for i := range all {
+		f := campaign.WebhookFailure{
+			Tenant: o.tenant, EndpointID: e.ID, WebhookID: fmt.Sprintf("msg_%039d%02d", 7, i), Kind: campaign.KindCompleted,
+			Status: http.StatusNetworkAuthenticationRequired, At: now.Add(-time.Duration(i) * time.Minute),
+			Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, BatchKey: randomKey(), Ordinal: 3},
+		}
+		if err := o.store.RecordFailure(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+		want[f.WebhookID] = true
+	}
+	pages := 0
+	for path := webhooks.Path + "/" + e.ID; path != ""; pages++ {
+		page := light(t, o.admin, path)
+		for id := range want {
+			if strings.Contains(page.Body, `value="`+id+`"`) {
+				delete(want, id)
+			}
+		}
+		path = next(page)
+	}
+	if len(want) > 0 || pages != 4 {
+		t.Errorf("%d failures are not on the %d pages, want all on 4", len(want), pages)
+	}
+}
+
+func TestTheListOfAllEndpointsIsLight(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	for i := range 20 {
+		e := campaign.Endpoint{
+			ID: strings.ToLower(rand.Text()), Tenant: o.tenant, Secret: "s",
+			URL: fmt.Sprintf("https://crm.example.com/%02d/%s", i, strings.Repeat("&", 1900)),
+		}
+		if err := o.store.SaveEndpoint(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := light(t, o.admin, webhooks.Path)
+	if n := strings.Count(page.Body, "https://crm.example.com/"); n != 20 {
+		t.Errorf("lists %d endpoints, want 20", n)
+	}
+}
+
+// The audit log tells of no deed that was refused.
+func TestWhatIsNotResentIsNotInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	f := o.fail(t, e, 500)
+	path := webhooks.Path + "/" + e.ID
+	at := f.At.Format(time.RFC3339Nano)
+	before := len(o.Audited())
+	unknown := o.admin.Post(path+"/resend", url.Values{"webhook": {"msg_unknown"}, "at": {at}})
+	if unknown.Status != http.StatusNotFound || len(o.Audited()) != before {
+		t.Errorf("one that did not fail answers %d; audit log %q", unknown.Status, o.Audited())
+	}
+	o.admin.Post(path+"/off", nil)
+	before = len(o.Audited())
+	one := o.admin.Post(path+"/resend", url.Values{"webhook": {f.WebhookID}, "at": {at}})
+	all := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	if one.Status != http.StatusUnprocessableEntity || all.Status != http.StatusUnprocessableEntity {
+		t.Errorf("to an endpoint that is off they answer %d and %d, want 422", one.Status, all.Status)
+	}
+	if after := o.Audited(); len(after) != before {
+		t.Errorf("audit log %q", after)
+	}
+}
+
+// light fails the test where a page's HTML is too heavy: with its scripts and styles
+// it would not stay below 100 kB.
+func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
+	t.Helper()
+	who.Language = "pt-BR"
+	page := who.Get(path)
+	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
+		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
+	}
+	return page
+}
+
+// next is where the page's link to what follows leads, "" for none.
+func next(page webuitest.Answer) string {
+	before, _, found := strings.Cut(page.Body, `" rel="next"`)
+	if !found {
+		return ""
+	}
+	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
+	return path
+}

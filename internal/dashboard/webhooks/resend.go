@@ -1,0 +1,90 @@
+package webhooks
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/localtime"
+	"campaign-dispatch/internal/webui"
+)
+
+// mostAtOnce is how many notices are put back by one request; each may hold some
+// hundreds of webhooks.
+const mostAtOnce = 300
+
+// resendOne puts back the webhook that the form names by its id and the instant of
+// its failure.
+func (s *Pages) resendOne(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	id := p.Field("webhook")
+	at, err := time.Parse(time.RFC3339, p.Field("at"))
+	if err != nil || !strings.HasPrefix(id, "msg_") || len(id) > len("msg_")+64 {
+		return campaign.ErrNotFound
+	}
+	if err := resendable(e); err != nil {
+		return err
+	}
+	if _, err := s.Store.Failure(p.R.Context(), e.Tenant, e.ID, id, at); err != nil {
+		return err
+	}
+	if err := p.Audit("endpoint.resend", subject(e)); err != nil {
+		return err
+	}
+	waiting, err := s.Desk.ResendOne(p.R.Context(), e.Tenant, e.ID, id, at)
+	if err != nil {
+		return refusal(err)
+	}
+	done := "resent"
+	if waiting {
+		done = "resent_waits"
+	}
+	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
+}
+
+// resendable refuses to resend to an endpoint that is switched off, before anything
+// is said of it in the audit log.
+func resendable(e campaign.Endpoint) error {
+	if e.Off() {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
+	}
+	return nil
+}
+
+// resendFailed puts back all that failed since the time in the form, which is one
+// of São Paulo.
+func (s *Pages) resendFailed(p *webui.Page) error {
+	e, err := s.find(p)
+	if err != nil {
+		return err
+	}
+	since, err := localtime.Parse(p.Field("since"))
+	if err != nil {
+		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
+	}
+	if err := resendable(e); err != nil {
+		return err
+	}
+	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
+		return err
+	}
+	sent, err := s.Desk.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
+	if err != nil {
+		return refusal(err)
+	}
+	done, n := "resent_all", sent.Notices
+	switch {
+	case sent.Waiting > 0:
+		done, n = "resent_waiting", sent.Waiting
+	case n == 0:
+		done = "resent_none"
+	case n >= mostAtOnce:
+		done = "resent_part"
+	}
+	return p.Redirect(Path + "/" + e.ID + "?done=" + done + "&n=" + strconv.Itoa(n))
+}

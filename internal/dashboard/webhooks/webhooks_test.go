@@ -1,0 +1,499 @@
+package webhooks_test
+
+import (
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// now lies far from now, so that nothing of a test is due to a sweep that runs in
+// the stack beside it.
+var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
+
+// office is a tenant of its own in the stack's tables, its people, and the pages.
+type office struct {
+	*webuitest.Dashboard
+	store         *dynamo.Store
+	tenant        string
+	admin, viewer webuitest.Person
+}
+
+// newOffice lets endpoints be on this machine only where local is true.
+func newOffice(tb testing.TB, local bool) office {
+	tb.Helper()
+	env, clock := stackenv.Load(tb), func() time.Time { return now }
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	}
+	pages := &webhooks.Pages{
+		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
+		Poster: hookpost.Poster{HTTP: netguard.Guard{Local: local}.Client(1, 2*time.Second), Now: time.Now},
+		Once:   webui.Once{Forms: store, Random: rand.Reader}, Now: clock,
+	}
+	o := office{
+		Dashboard: webuitest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+	}
+	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
+		tb.Fatal(err)
+	}
+	o.admin, o.viewer = o.SignIn(o.tenant, webui.RoleAdmin), o.SignIn(o.tenant, webui.RoleViewer)
+	return o
+}
+
+// add makes an endpoint by the form, and returns it and its answer.
+func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webuitest.Answer) {
+	tb.Helper()
+	form := o.admin.Get(webhooks.Path + "/new")
+	answer := o.admin.Post(webhooks.Path, url.Values{"url": {address}, "kind": kinds, "once": {form.Value("once")}})
+	if answer.Status != http.StatusOK {
+		tb.Fatalf("adding answers %d: %s", answer.Status, answer.Text())
+	}
+	all, err := o.store.Endpoints(tb.Context(), o.tenant)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.URL == address })
+	if i < 0 {
+		tb.Fatal("there is no such endpoint")
+	}
+	return all[i], answer
+}
+
+func (o office) endpoint(t *testing.T, id string) campaign.Endpoint {
+	t.Helper()
+	e, err := o.store.Endpoint(t.Context(), o.tenant, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// lacks fails the test where a page lacks one of the texts.
+func lacks(t *testing.T, a webuitest.Answer, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("the page (%d) lacks %q: %s", a.Status, want, a.Text())
+		}
+	}
+}
+
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, answer := o.add(t, "https://crm.example.com/hook?key=private-key", "message.read", "message.failed")
+	if !strings.Contains(answer.Text(), e.Secret) || strings.Contains(answer.Body, "private-key") {
+		t.Errorf("the page does not show the secret alone: %s", answer.Text())
+	}
+	if diff := cmp.Diff([]string{"message.failed", "message.read"}, e.Kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	lacks(t, o.viewer.Get(webhooks.Path), "crm.example.com", "https://crm.example.com/hook?…", "Kinds of event: 2", "On")
+	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
+	lacks(t, page, "Message failed, Message read", "Nothing was posted", "No failures")
+	if strings.Contains(page.Text(), e.Secret) || strings.Contains(page.Body, "private-key") {
+		t.Error("the page shows a secret again")
+	}
+	if diff := cmp.Diff([]string{"admin@example.com endpoint.create crm.example.com"}, o.Audited()); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReloadAddsNoSecondEndpoint(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	form := url.Values{
+		"url": {"https://crm.example.com/"}, "kind": {"message.read"}, "once": {o.admin.Get(webhooks.Path + "/new").Value("once")},
+	}
+	o.admin.Post(webhooks.Path, form)
+	again := o.admin.Post(webhooks.Path, form)
+	if again.Status != http.StatusConflict || strings.Contains(again.Body, "whsec_") {
+		t.Errorf("a reload answers %d, want 409", again.Status)
+	}
+	if all, err := o.store.Endpoints(t.Context(), o.tenant); len(all) != 1 || err != nil {
+		t.Errorf("%d endpoints, %v; want 1", len(all), err)
+	}
+}
+
+func TestWrongInput(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	for _, test := range []struct {
+		url, kind, says string
+	}{
+		{"http://example.com", "message.read", "begin with https://"},
+		{"crm", "message.read", "write it like"},
+		{"https://127.0.0.1/", "message.read", "not on the public internet"},
+		{"https://2130706433/", "message.read", "not on the public internet"},
+		{"https://u:p@example.com/", "message.read", "Leave user name and password out"},
+		{"https://example.com/#x", "message.read", "never sent"},
+		{"https://example.com/" + strings.Repeat("a", 2000), "message.read", "too long"},
+		{"https://example.com/", "message.none", "choose from the list"},
+		{"https://example.com/", "", "at least one event"},
+	} {
+		form := url.Values{"url": {test.url}, "once": {"x"}}
+		if test.kind != "" {
+			form.Set("kind", test.kind)
+		}
+		answer := o.admin.Post(webhooks.Path, form)
+		if answer.Status != http.StatusUnprocessableEntity || answer.Value("once") == "" {
+			t.Errorf("%q %q answers %d", test.url, test.kind, answer.Status)
+		}
+		lacks(t, answer, test.says)
+	}
+	if len(o.Audited()) > 0 {
+		t.Errorf("what was refused is in the audit log: %q", o.Audited())
+	}
+	const attack = `https://example.com/"><script>alert(1)</script>`
+	e, answer := o.add(t, attack, "message.read")
+	for _, a := range []webuitest.Answer{answer, o.viewer.Get(webhooks.Path), o.viewer.Get(webhooks.Path + "/" + e.ID)} {
+		if strings.Contains(a.Body, "<script>alert") {
+			t.Error("HTML in an address is not shown as text")
+		}
+	}
+}
+
+func TestChangeAnEndpoint(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	path := webhooks.Path + "/" + e.ID
+	o.admin.Post(path+"/kinds", url.Values{"kind": {"campaign.completed", "message.sent"}})
+	if got := o.endpoint(t, e.ID); !slices.Equal(got.Kinds, []string{"campaign.completed", "message.sent"}) {
+		t.Errorf("kinds %q", got.Kinds)
+	}
+	lacks(t, o.admin.Post(path+"/kinds", nil), "at least one event")
+
+	once := o.admin.Get(path + "/rotate").Value("once")
+	rotated := o.admin.Post(path+"/rotate", url.Values{"keep": {"7d"}, "once": {once}})
+	after := o.endpoint(t, e.ID)
+	if after.PreviousSecret != e.Secret || !after.PreviousUntil.Equal(now.Add(7*24*time.Hour)) || !strings.Contains(rotated.Text(), after.Secret) {
+		t.Errorf("rotated to %v, answer %s", after.PreviousUntil, rotated.Text())
+	}
+	if again := o.admin.Post(path+"/rotate", url.Values{"keep": {"7d"}, "once": {once}}); again.Status != http.StatusConflict {
+		t.Errorf("a reload answers %d, want 409", again.Status)
+	}
+	lacks(t, o.viewer.Get(path), "Two secrets sign until 11 May 2100, 12:30")
+
+	lacks(t, o.admin.Get(path+"/off"), "keeps waiting")
+	o.admin.Post(path+"/off", nil)
+	lacks(t, o.viewer.Get(path), "Switched off 4 May 2100, 12:30 by an admin")
+	if on := o.admin.Post(path+"/on", nil); on.Location != path+"?done=on" || o.endpoint(t, e.ID).Off() {
+		t.Errorf("switching on answers %d to %q", on.Status, on.Location)
+	}
+	var actions []string
+	for _, line := range o.Audited() {
+		actions = append(actions, strings.Fields(line)[1])
+	}
+	want := []string{"endpoint.create", "endpoint.kinds", "endpoint.rotate", "endpoint.off", "endpoint.on"}
+	if diff := cmp.Diff(want, actions); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestATestIsSignedAndShowsTheAnswer(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, true)
+	status, verified := http.StatusNoContent, make(chan error, 10)
+	var e campaign.Endpoint
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		hook, err := standardwebhooks.NewWebhook(e.Secret)
+		if err == nil {
+			err = hook.Verify(body, r.Header)
+		}
+		if err == nil && !strings.Contains(string(body), `"type":"endpoint.test"`) {
+			err = io.ErrUnexpectedEOF
+		}
+		verified <- err
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(receiver.Close)
+	e, _ = o.add(t, receiver.URL, "message.read")
+	path := webhooks.Path + "/" + e.ID + "/test"
+	lacks(t, o.admin.Post(path, nil), "Taken. Answered 204 No Content")
+	if err := <-verified; err != nil {
+		t.Errorf("the test is not as it should be: %v", err)
+	}
+	status = http.StatusTeapot
+	lacks(t, o.admin.Post(path, nil), "Not taken. Answered 418 I'm a teapot", "No failures")
+	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webuitest.Base+path, http.NoBody)
+	part.Header.Set("HX-Request", "true")
+	part.Header.Set("X-CSRF-Token", o.admin.Session.CSRF)
+	if a := o.admin.Do(part); strings.Contains(a.Body, "<html") || !strings.Contains(a.Text(), "418") {
+		t.Errorf("htmx gets %s", a.Body)
+	}
+	receiver.Close()
+	lacks(t, o.admin.Post(path, nil), "Not taken. No connection")
+}
+
+func TestATestIsNotPostedToPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))
+	t.Cleanup(receiver.Close)
+	e := campaign.Endpoint{ID: rand.Text(), Tenant: o.tenant, URL: receiver.URL, Secret: "whsec_c2VjcmV0"}
+	if err := o.store.SaveEndpoint(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	lacks(t, o.admin.Post(webhooks.Path+"/"+e.ID+"/test", nil), "not on the public internet")
+}
+
+// fail records that a webhook of a notice failed an hour ago, and returns it.
+func (o office) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
+	t.Helper()
+	f := campaign.WebhookFailure{
+		Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: status,
+		Code: "timeout", Attempt: 2, At: now.Add(-time.Hour), Position: 17,
+		Task: campaign.NotifyTask{Tenant: o.tenant, EndpointID: e.ID, BatchKey: randomKey(), Ordinal: 3},
+	}
+	if err := o.store.RecordFailure(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func randomKey() string {
+	var key campaign.BatchKey
+	_, _ = rand.Read(key[:])
+	return key.String()
+}
+
+func TestFailuresAndResendOne(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	f := o.fail(t, e, 0)
+	path := webhooks.Path + "/" + e.ID
+	page := o.admin.Get(path)
+	lacks(t, page, "No answer within 15 seconds", "Message read", "attempt 3", "4 May 2100, 11:30", f.WebhookID)
+	form := url.Values{"webhook": {page.Value("webhook")}, "at": {page.Value("at")}}
+	if a := o.admin.Post(path+"/resend", form); a.Location != path+"?done=resent" {
+		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
+	}
+	n, err := o.store.Notice(t.Context(), f.Task)
+	if err != nil || !slices.Equal(n.Left, []int{17}) || n.Next.After(now) || n.Dead {
+		t.Errorf("the notice is %+v, %v", n, err)
+	}
+	for _, wrong := range []url.Values{
+		{"webhook": {"msg_x"}, "at": {page.Value("at")}}, {"webhook": {f.WebhookID}, "at": {"yesterday"}}, nil,
+	} {
+		if a := o.admin.Post(path+"/resend", wrong); a.Status != http.StatusNotFound {
+			t.Errorf("%v answers %d, want 404", wrong, a.Status)
+		}
+	}
+}
+
+func TestResendAllFailed(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	path := webhooks.Path + "/" + e.ID
+	put := func(n campaign.Notice) campaign.Notice {
+		t.Helper()
+		key, err := campaign.ParseBatchKey(randomKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Tenant, n.EndpointID, n.Ordinal, n.Key = o.tenant, e.ID, 1, key
+		if err := o.store.AddNotices(t.Context(), []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	dead := put(campaign.Notice{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
+	old := put(campaign.Notice{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
+	waiting := put(campaign.Notice{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
+	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
+	if err := o.store.RecordFailure(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	answer := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	if answer.Location != path+"?done=resent_all&n=2" {
+		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
+	}
+	lacks(t, o.admin.Get(answer.Location), "Groups of webhooks resent: 2. They")
+	for name, want := range map[string]campaign.Notice{
+		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
+	} {
+		n := map[string]campaign.Notice{"dead": dead, "old": old, "waiting": waiting}[name]
+		got, err := o.store.Notice(t.Context(), n.Task())
+		if err != nil || got.Attempt != want.Attempt || !got.Next.Equal(want.Next) || got.Dead != want.Dead {
+			t.Errorf("the %s notice is %+v, %v", name, got, err)
+		}
+	}
+	if again := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}); again.Location != path+"?done=resent_none&n=0" {
+		t.Errorf("the second time leads to %q", again.Location)
+	}
+	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"soon"}}), "Give a date and time")
+	o.admin.Post(path+"/off", nil)
+	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}), "switch it on before")
+}
+
+func TestDeliveriesPerHour(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	for hoursAgo, posts := range map[int][2]int{0: {1000, 0}, 1: {7, 3}, 23: {500, 0}, 24: {9999, 9999}} {
+		at := now.Add(-time.Duration(hoursAgo) * time.Hour)
+		if err := o.store.CountPosts(t.Context(), o.tenant, e.ID, at, posts[0], posts[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := o.viewer.Get(webhooks.Path + "/" + e.ID)
+	lacks(t, page, "1,507 taken", "3 failed", "4 May 2100, 12:00 1,000 0", "4 May 2100, 11:00 7 3")
+	if !strings.Contains(page.Body, "at most 1,000 in one hour") || strings.Count(page.Body, "<rect") != 4 {
+		t.Errorf("the chart has %d bars", strings.Count(page.Body, "<rect"))
+	}
+	lacks(t, o.viewer.Get(webhooks.Path), "1,507 taken 3 failed")
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(time.Minute)}
+	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	lacks(t, o.viewer.Get(webhooks.Path), "Failing")
+	lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), "taken nothing since 4 May 2100, 11:30", "next probe: 4 May 2100, 12:31")
+	for _, off := range []struct{ why, says string }{{"gone", "answered 410"}, {"failing", "5 days on end"}} {
+		if _, err := o.store.SwitchEndpoint(t.Context(), o.tenant, e.ID, off.why); err != nil {
+			t.Fatal(err)
+		}
+		lacks(t, o.viewer.Get(webhooks.Path+"/"+e.ID), off.says)
+	}
+	portuguese := o.viewer
+	portuguese.Language = "pt-BR"
+	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desligado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
+}
+
+func TestWhoMayNot(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	other := o.SignIn("another", webui.RoleAdmin)
+	one := webhooks.Path + "/" + e.ID
+	for _, path := range []string{one, one + "/kinds", one + "/rotate", one + "/off"} {
+		if a := other.Get(path); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: GET %s answers %d, want 404", path, a.Status)
+		}
+	}
+	for _, path := range []string{one + "/kinds", one + "/rotate", one + "/off"} {
+		if a := o.viewer.Get(path); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: GET %s answers %d, want 403", path, a.Status)
+		}
+	}
+	for _, deed := range []string{"/kinds", "/rotate", "/off", "/on", "/test", "/resend", "/resend-failed"} {
+		form := url.Values{"kind": {"message.sent"}, "keep": {"1h"}, "once": {"x"}, "since": {"2100-05-03T12:30"}}
+		if a := other.Post(one+deed, form); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: POST %s answers %d, want 404", deed, a.Status)
+		}
+		if a := o.viewer.Post(one+deed, form); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: POST %s answers %d, want 403", deed, a.Status)
+		}
+		if a := o.admin.Post(one+deed, url.Values{"csrf": {"stolen"}}); a.Status != http.StatusForbidden {
+			t.Errorf("no CSRF token: POST %s answers %d, want 403", deed, a.Status)
+		}
+	}
+	if a := o.viewer.Post(webhooks.Path, url.Values{"url": {"https://example.com"}}); a.Status != http.StatusForbidden {
+		t.Errorf("a viewer adds one: %d, want 403", a.Status)
+	}
+	if diff := cmp.Diff(e, o.endpoint(t, e.ID)); diff != "" {
+		t.Errorf("the endpoint was changed (-before +after):\n%s", diff)
+	}
+}
+
+func BenchmarkEndpoint(b *testing.B) {
+	o := newOffice(b, false)
+	e, _ := o.add(b, "https://crm.example.com/", "message.read")
+	for i := range 60 {
+		f := campaign.WebhookFailure{
+			Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + rand.Text(), Kind: campaign.KindRead, Status: 500,
+			At: now.Add(-time.Duration(i) * time.Minute),
+		}
+		if err := o.store.RecordFailure(b.Context(), f); err != nil {
+			b.Fatal(err)
+		}
+		if err := o.store.CountPosts(b.Context(), o.tenant, e.ID, now.Add(-time.Duration(i)*time.Hour), 9, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if a := o.admin.Get(webhooks.Path + "/" + e.ID); a.Status != http.StatusOK {
+			b.Fatal(a.Status)
+		}
+	}
+}
+
+func TestResendToAnEndpointThatKeepsFailing(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	path := webhooks.Path + "/" + e.ID
+	key, err := campaign.ParseBatchKey(randomKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parked := campaign.Notice{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
+	if err := o.store.AddNotices(t.Context(), []campaign.Notice{parked}); err != nil {
+		t.Fatal(err)
+	}
+	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}
+	if err := o.store.RecordFailure(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	c := campaign.Circuit{Tenant: o.tenant, EndpointID: e.ID, Since: now.Add(-time.Hour), Next: now.Add(3 * time.Hour)}
+	if ok, err := o.store.SaveCircuit(t.Context(), c); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	all := o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}})
+	if all.Location != path+"?done=resent_waiting&n=1" {
+		t.Fatalf("it answers %d to %q", all.Status, all.Location)
+	}
+	lacks(t, o.admin.Get(all.Location), "wait for the endpoint to answer: 1. The next attempt is 4 May 2100,")
+	one := o.admin.Post(path+"/resend", url.Values{"webhook": {"msg_a"}, "at": {f.At.Format(time.RFC3339Nano)}})
+	if one.Location != path+"?done=resent_waits" {
+		t.Fatalf("one answers %d to %q", one.Status, one.Location)
+	}
+	lacks(t, o.admin.Get(one.Location), "The webhook waits for the endpoint to answer")
+}
+
+func TestAnEndpointOfAllKindsOfMessages(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	all := []string{
+		"message.sent", "message.delivered", "message.read", "message.failed", "message.expired", "message.replied", "message.opted_out",
+	}
+	e, _ := o.add(t, "https://crm.example.com/a/hooks?key=1", all...)
+	lacks(t, o.admin.Get(webhooks.Path), "All events of messages", "crm.example.com/a/hooks")
+	page := o.admin.Get(webhooks.Path + "/" + e.ID)
+	lacks(t, page, "All events of messages")
+	if !strings.Contains(page.Body, `<h1 class="wrap">crm.example.com/a/hooks</h1>`) {
+		t.Error("the title does not tell endpoints of one host apart")
+	}
+	more, _ := o.add(t, "https://crm.example.com/b", "campaign.completed")
+	lacks(t, o.admin.Get(webhooks.Path), "Kinds of event: 1")
+	lacks(t, o.admin.Get(webhooks.Path+"/"+more.ID), "Campaign completed")
+}

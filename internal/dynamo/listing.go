@@ -1,0 +1,70 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// listAs sorts campaigns by their creation.
+func listAs(at time.Time, campaignID string) string {
+	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
+}
+
+// ListCampaigns returns up to limit of a tenant's campaigns, the newest first,
+// that come after a cursor. One that was accepted a moment ago may be missing.
+func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
+	condition, values := "listOf = :tenant", Item{":tenant": text(tenant)}
+	if after != "" {
+		condition, values[":after"] = condition+" AND listAs < :after", text(after)
+	}
+	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &s.Campaigns, IndexName: aws.String(CampaignsIndex), KeyConditionExpression: &condition,
+		ExpressionAttributeValues: values, ScanIndexForward: aws.Bool(false), Limit: &limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list campaigns: %w", err)
+	}
+	list := make([]campaign.Listed, len(out.Items))
+	for i, row := range out.Items {
+		as := getText(row, "listAs")
+		_, id, _ := strings.Cut(as, "#")
+		list[i] = campaign.Listed{
+			ID: campaign.ID{Tenant: tenant, CampaignID: id}, Name: getText(row, "name"),
+			CreatedAt: getMillis(row, "createdAt"), Cursor: as,
+		}
+	}
+	return list, nil
+}
+
+// Standings reads how far campaigns are, 50 at most, by their ids.
+func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error) {
+	standings := map[string]campaign.Standing{}
+	if len(campaignIDs) == 0 {
+		return standings, nil
+	}
+	keys := map[string]Item{}
+	for _, c := range campaignIDs {
+		id := campaign.ID{Tenant: tenant, CampaignID: c}
+		keys[c], keys[c+" progress"] = metaKey(id), progressKey(id)
+	}
+	rows, err := s.campaignRows(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read the progress of %d campaigns: %w", len(campaignIDs), err)
+	}
+	for _, c := range campaignIDs {
+		meta := rows[c]
+		standings[c] = campaign.Standing{
+			Batches: int(getNumber(meta, "batches")), Accepted: int(getNumber(meta, "accepted")),
+			Completed: int(getNumber(rows[c+" progress"], "completed")),
+			Scheduled: getBool(meta, "anyScheduled"), CancelledAt: getMillis(meta, "cancelledAt"),
+		}
+	}
+	return standings, nil
+}

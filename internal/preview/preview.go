@@ -1,0 +1,57 @@
+// Package preview knows how a template looks on a phone. What it knows is shown by
+// phone.html, which is among the ui's own pages.
+package preview
+
+import (
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Part is a piece of a text: literal, or the name of a variable.
+type Part struct {
+	Text     string
+	Variable bool
+}
+
+// Phone is a message as a phone shows it, its variables by their names.
+type Phone struct {
+	Label       string // what the picture is of, for those who cannot see it
+	Text        []Part
+	Card        bool
+	Title       []Part
+	Description []Part
+	Media       bool
+	MediaURL    string // "" where the address is not known before the message is sent
+	Suggestions [][]Part
+}
+
+// Of returns how a template looks.
+func Of(t campaign.Template, label string) Phone {
+	phone := Phone{Label: label, Text: partsOf(t.Text)}
+	if t.Card == nil {
+		return phone
+	}
+	phone.Card = true
+	phone.Title, phone.Description = partsOf(t.Card.Title), partsOf(t.Card.Description)
+	phone.Media = t.Card.MediaURL != ""
+	if strings.HasPrefix(t.Card.MediaURL, "https://") && !strings.Contains(t.Card.MediaURL, "{{") {
+		phone.MediaURL = t.Card.MediaURL
+	}
+	for _, s := range t.Card.Suggestions {
+		phone.Suggestions = append(phone.Suggestions, partsOf(s))
+	}
+	return phone
+}
+
+// Empty tells whether there is nothing to show.
+func (p Phone) Empty() bool {
+	return len(p.Text)+len(p.Title)+len(p.Description)+len(p.Suggestions) == 0 && !p.Media
+}
+
+func partsOf(text string) (all []Part) {
+	for part, variable := range campaign.Parts(text) {
+		all = append(all, Part{part, variable})
+	}
+	return all
+}

@@ -1,0 +1,20 @@
+// What works better with a script; everything else works without.
+"use strict";
+
+// What works by a script alone is shown where there is one.
+for (const scripted of document.querySelectorAll("[data-scripted]")) scripted.hidden = false;
+
+// A button with data-copy copies the text of the element that it names.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText(source.value ?? source.textContent);
+  button.textContent = button.dataset.copied;
+});
+
+// What is shown once is gone when its page is left, also from a page that the
+// browser keeps for its back button.
+addEventListener("pagehide", () => {
+  for (const shown of document.querySelectorAll("[data-once]")) shown.remove();
+});

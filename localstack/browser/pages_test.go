@@ -1,0 +1,116 @@
+package browser_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// Everybody sees every page that links lead to, and none has a fault.
+func TestEveryPage(t *testing.T) {
+	t.Parallel()
+	shop := &browser{t: t, env: stackenv.Load(t)}
+	_, token := shop.token(shop.env["CLIENT_ID"], shop.env["CLIENT_SECRET"])
+	if status, got := shop.dispatch(token.AccessToken, shop.call("Para ver "+rand.Text()[:8], fields{"phone": "21" + number(), "uid": "a"})); status != http.StatusAccepted {
+		t.Fatalf("dispatch answered %d %+v", status, got)
+	}
+	for _, person := range []struct {
+		name, language, email string
+		pages                 []string // that they must come by, besides everybody's
+	}{
+		{"admin", "pt-BR", "DASHBOARD_EMAIL", adminPages},
+		{"viewer", "en-US", "DASHBOARD_VIEWER_EMAIL", nil},
+	} {
+		t.Run(person.name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, person.language)
+			b.signIn(b.env[person.email])
+			seen := b.crawl(person.name)
+			for _, want := range slices.Concat(everyonesPages, person.pages) {
+				if !slices.Contains(seen, want) {
+					t.Errorf("no link leads to %s", want)
+				}
+			}
+			if person.pages == nil {
+				b.visitRefused("/dashboard/settings/audit", http.StatusForbidden)
+				b.check(person.name + "-forbidden")
+			}
+		})
+	}
+}
+
+// The kinds of pages of each area, as the seeded tenant has them: what links lead to
+// and what the menu does.
+var (
+	everyonesPages = []string{
+		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages",
+		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
+		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/states", "/dashboard/docs/errors",
+	}
+	adminPages = []string{
+		"/dashboard/campaigns/new", "/dashboard/templates/new", "/dashboard/templates/one/edit",
+		"/dashboard/settings/credentials/new", "/dashboard/settings/credentials/one/rotate", "/dashboard/settings/credentials/one/revoke",
+		"/dashboard/settings/webhooks/new", "/dashboard/settings/audit",
+	}
+)
+
+var (
+	// identifier is a part of a path that names one of many things.
+	identifier = regexp.MustCompile(`/[^/]*[0-9][^/]*`)
+	// elsewhere are paths that are not pages.
+	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets|campaigns/new/example)\b`)
+)
+
+// crawl checks the page that is shown and all that it leads to, one of each
+// kind, and returns their paths.
+func (b *browser) crawl(name string) (seen []string) {
+	b.t.Helper()
+	const most = 60
+	next := []string{b.path()}
+	for len(next) > 0 {
+		if len(seen) == most {
+			b.t.Fatalf("%d kinds of pages are seen, and links lead to more: %s", most, strings.Join(seen, " "))
+		}
+		path := next[0]
+		next = next[1:]
+		kind := kindOf(path)
+		if slices.Contains(seen, kind) || elsewhere.MatchString(path) {
+			continue
+		}
+		b.visit(path)
+		if b.status() == http.StatusConflict { // another test has changed it meanwhile; there are more of the kind
+			continue
+		}
+		seen = append(seen, kind)
+		next = append(next, b.links()...)
+		b.check(name + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(strings.TrimPrefix(kind, "/dashboard")))
+	}
+	return seen
+}
+
+// status returns what the page was answered with.
+func (b *browser) status() int {
+	b.t.Helper()
+	return read(b, "read the status", chromedp.Evaluate[int](`performance.getEntriesByType("navigation")[0].responseStatus`))
+}
+
+// kindOf returns what a page shows, whichever of the things it shows it of.
+func kindOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	return identifier.ReplaceAllString(path, "/one")
+}
+
+// links returns the paths of the dashboard that the page leads to, by its searches
+// too.
+func (b *browser) links() []string {
+	b.t.Helper()
+	return read(b, "read the links", chromedp.Evaluate[[]string](
+		`[...document.links, ...[...document.forms].filter(f => f.method === "get").map(f => new URL(f.action))].filter(a => a.origin === location.origin && (a.pathname + "/").startsWith("/dashboard/")).map(a => a.pathname + a.search)`))
+}

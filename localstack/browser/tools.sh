@@ -1,0 +1,35 @@
+#!/bin/sh
+# Gets what the tests in a browser and of the documentation need, as far as the
+# machine lacks it: axe-core, Node.js and Chromium. What cannot be had, the tests
+# that need it say. Run in the project's folder, with the stack's Python installed.
+set -eu
+
+# wheel FOLDER REQUIREMENTS unpacks pinned wheels into .local/FOLDER.
+wheel() {
+	if ! cmp -s "$2" ".local/$1/requirements.txt"; then
+		rm -rf ".local/$1"
+		.local/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+			--target ".local/$1" -r "$2" || { echo "$2 could not be installed: it needs the Python package index" >&2; exit 1; }
+		cp "$2" ".local/$1/requirements.txt"
+	fi
+}
+
+# What cannot be reached is given up before long.
+APT="apt-get -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30"
+
+browser() {
+	[ -n "${CHROMIUM:-}" ] || [ -x "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" ] ||
+		command -v chromium || command -v chromium-browser || command -v google-chrome || command -v google-chrome-stable
+}
+
+wheel axe localstack/browser/requirements.txt
+command -v node >/dev/null || wheel node localstack/browser/requirements-node.txt
+if ! browser >/dev/null; then
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		echo "installing Chromium by apt-get, once"
+		{ $APT update && DEBIAN_FRONTEND=noninteractive $APT install --yes --no-install-recommends chromium fonts-dejavu-core; } >.local/chromium.log 2>&1 ||
+			echo "Chromium could not be installed, see .local/chromium.log: the tests in a browser will fail" >&2
+	else
+		echo "there is no Chromium or Chrome on this machine: install one, or the tests in a browser will fail" >&2
+	fi
+fi

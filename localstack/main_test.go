@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/localstack/progress"
+	"campaign-dispatch/localstack/runner"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// Whoever has started the stack is told where the dashboard is, and how to sign in.
+func TestTheSummaryLeadsIntoTheDashboard(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Env{
+		"DASHBOARD_URL": "http://127.0.0.1:3000/dashboard", "DASHBOARD_EMAIL": "ana@shop.example",
+		"DASHBOARD_VIEWER_EMAIL": "vera@shop.example", "DASHBOARD_PASSWORD": "open-sesame", "BASE_URL": "http://127.0.0.1:3000",
+	}
+	text := strings.Join(strings.Fields(summaryOf(t, env)), " ")
+	for _, want := range []string{
+		"dashboard http://127.0.0.1:3000/dashboard ", "sign in as ana@shop.example ", "or vera@shop.example ", "password open-sesame ",
+		"service http://127.0.0.1:3000 ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// summaryOf returns what the summary of a stack says.
+func summaryOf(t *testing.T, env stackenv.Env) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
+	summary(runner.Stack{Log: progress.New(out, now), Dir: ".local"}, env)
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
