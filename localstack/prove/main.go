@@ -40,6 +40,8 @@ func parts() []part {
 	return []part{
 		{"second-opinion", secondOpinion},
 		{"linearizability", linearizability},
+		{"load", load},
+		{"crowd", crowd},
 	}
 }
 

@@ -151,7 +151,7 @@ func withTables(ctx context.Context, env stackenv.Env, address string) (stackenv
 	if err != nil {
 		return nil, nil, err
 	}
-	toTables, toRest := httputil.NewSingleHostReverseProxy(tables), httputil.NewSingleHostReverseProxy(rest)
+	toTables, toRest := httputil.NewSingleHostReverseProxy(tables), httputil.NewSingleHostReverseProxy(rest) //nolint:gosec // the local stack
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err
@@ -173,7 +173,7 @@ func withTables(ctx context.Context, env stackenv.Env, address string) (stackenv
 // names of those that failed.
 func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed int, failed []string, err error) {
 	path := filepath.Join(".local", "prove-stack.env")
-	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil { //nolint:gosec // always the same file
 		return 0, nil, err
 	}
 	path, err = filepath.Abs(path)
