@@ -31,6 +31,8 @@ require (
 
 require github.com/anishathalye/porcupine v1.3.1
 
+require github.com/aws/aws-sdk-go-v2/service/iam v1.64.7 // indirect
+
 require (
 	github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider v1.61.0
 	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
