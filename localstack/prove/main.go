@@ -42,6 +42,7 @@ func parts() []part {
 		{"linearizability", linearizability},
 		{"load", load},
 		{"crowd", crowd},
+		{"bad-input", badInput},
 		{"secrets", secrets}, // the last one: it searches what all others left
 	}
 }
