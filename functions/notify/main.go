@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/webhook"
@@ -45,5 +46,5 @@ func main() {
 		Now:    time.Now,
 		Jitter: rand.Float64,
 	}
-	lambda.Start(inbox.Of(notifier.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.Handle)), os.Stdout, time.Now))
 }
