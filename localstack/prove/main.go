@@ -40,9 +40,13 @@ func parts() []part {
 	return []part{
 		{"second-opinion", secondOpinion},
 		{"linearizability", linearizability},
+		{"faults", faults},
 		{"load", load},
 		{"crowd", crowd},
+		{"least-privilege", leastPrivilege},
+		{"wrong-hands", wrongHands},
 		{"bad-input", badInput},
+		{"observability", observability},
 		{"secrets", secrets}, // the last one: it searches what all others left
 	}
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"campaign-dispatch/localstack/stackenv"
@@ -31,12 +33,7 @@ type usage struct {
 
 // watchProcesses looks at the processes several times a second until it is stopped.
 func watchProcesses(ctx context.Context, env stackenv.Env) (p *processes, stop func()) {
-	p = &processes{endpoint: env["AWS_ENDPOINT_URL"], names: map[string]string{}, seen: map[string]*usage{}}
-	for key, value := range env {
-		if name, ok := strings.CutSuffix(key, "_FUNCTION"); ok {
-			p.names[value] = strings.ToLower(name)
-		}
-	}
+	p = newProcesses(env)
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -49,6 +46,16 @@ func watchProcesses(ctx context.Context, env stackenv.Env) (p *processes, stop f
 		}
 	})
 	return p, func() { cancel(); watching.Wait() }
+}
+
+func newProcesses(env stackenv.Env) *processes {
+	p := &processes{endpoint: env["AWS_ENDPOINT_URL"], names: map[string]string{}, seen: map[string]*usage{}}
+	for key, value := range env {
+		if name, ok := strings.CutSuffix(key, "_FUNCTION"); ok {
+			p.names[value] = strings.ToLower(name)
+		}
+	}
+	return p
 }
 
 func (p *processes) look() {
@@ -140,4 +147,24 @@ func (p *processes) peaks() map[string]int64 {
 		}
 	}
 	return peaks
+}
+
+// endProcesses kills the processes of a function, which Lambda may do at any time:
+// the next call starts another.
+func endProcesses(env stackenv.Env, function string) error {
+	p := newProcesses(env)
+	p.look()
+	for path, u := range p.seen {
+		if u.function != function {
+			continue
+		}
+		id, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(id, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
 }
