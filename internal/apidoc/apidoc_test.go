@@ -156,6 +156,18 @@ func TestWhatAnAnswerNarrowsIsTyped(t *testing.T) {
 	})
 }
 
+// Generators make of a body in two media types a function that does not compile, or
+// one for each: the token endpoint's form, which takes what its JSON takes, stands in
+// its description.
+func TestABodyHasOneMediaType(t *testing.T) {
+	t.Parallel()
+	operations(t, func(name string, op *openapi3.Operation) {
+		if op.RequestBody != nil && len(op.RequestBody.Value.Content) != 1 {
+			t.Errorf("%s takes %v", name, slices.Sorted(maps.Keys(op.RequestBody.Value.Content)))
+		}
+	})
+}
+
 // narrowings returns the schemas without a name that stand beside a named one.
 func narrowings(s *openapi3.Schema) (found openapi3.SchemaRefs) {
 	for _, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
