@@ -46,6 +46,7 @@ func parts() []part {
 		{"least-privilege", leastPrivilege},
 		{"wrong-hands", wrongHands},
 		{"bad-input", badInput},
+		{"clients", realClients},
 		{"observability", observability},
 		{"secrets", secrets}, // the last one: it searches what all others left
 	}
