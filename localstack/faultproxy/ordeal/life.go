@@ -154,7 +154,7 @@ func (l *life) send(ctx context.Context) (expectation, error) {
 		return expectation{}, err
 	}
 	id := call["campaignId"].(string)
-	move := fields{"batch": "later", "schedule": time.Now().Add(4 * time.Second).UTC().Format(time.RFC3339Nano)}
+	move := fields{"batch": "later", "schedule": time.Now().Add(5 * time.Second).UTC().Format(time.RFC3339Nano)}
 	got, err := l.c.do(ctx, http.MethodPost, campaigns+id+"/reschedule", encode(move), nil)
 	if err != nil {
 		return expectation{}, err

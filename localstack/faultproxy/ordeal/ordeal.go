@@ -47,8 +47,8 @@ type Report struct {
 // Lives side by side: of faults that pass quickly, and of those that make everybody
 // wait.
 const (
-	lanes     = 16
-	slowLanes = 30
+	lanes     = 8
+	slowLanes = 24
 	lifetime  = 3 * time.Minute
 )
 

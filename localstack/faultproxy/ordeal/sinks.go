@@ -73,7 +73,7 @@ func (s *sinks) taken(ctx context.Context, name string) (map[string]string, erro
 			return nil, fmt.Errorf("a webhook is not signed or not whole (%w)", err)
 		}
 		if before, again := bodies[letter.ID]; again && before != post.Body {
-			return nil, fmt.Errorf("a webhook came with two contents")
+			return nil, fmt.Errorf("a %s came with two contents: %w", letter.Type, errUnbalanced)
 		}
 		kinds[letter.ID], bodies[letter.ID] = letter.Type, post.Body
 	}
