@@ -42,7 +42,7 @@ func main() {
 	}
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-		Bucket: os.Getenv("BUCKET"), MayNotList: true,
+		Bucket: os.Getenv("BUCKET"),
 	}
 	tokens := &livetoken.Verifier{
 		Tokens:      &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},

@@ -39,7 +39,7 @@ func main() {
 		Store: store, Endpoints: store,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-			Bucket: os.Getenv("BUCKET"), MayNotList: true,
+			Bucket: os.Getenv("BUCKET"),
 		},
 		Queue:  &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
 		HTTP:   guard.Client(connections, hookpost.Timeout),

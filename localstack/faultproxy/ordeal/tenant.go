@@ -61,9 +61,12 @@ func (s *stack) listen(ctx context.Context, t tenant) error {
 	if err != nil {
 		return err
 	}
-	err = s.control(ctx, http.MethodPut, s.env["RCS_URL"]+"/_sim/webhook", map[string]string{
-		"agentId": agent.ID, "url": s.env["EVENTS_URL"] + "/" + agent.ID, "clientToken": agent.WebhookToken,
-	}, nil)
+	hook := map[string]string{"agentId": agent.ID, "url": s.env["EVENTS_URL"] + "/" + agent.ID, "clientToken": agent.WebhookToken}
+	for range tries { // the provider asks the service whose it is, and a fault may meet that
+		if err = s.control(ctx, http.MethodPut, s.env["RCS_URL"]+"/_sim/webhook", hook, nil); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		return err
 	}
