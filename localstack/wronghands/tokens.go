@@ -13,8 +13,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -109,6 +111,25 @@ func (w *World) refreshToken(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("no refresh token: %d %w", a.status, err)
 	}
 	return said.RefreshToken, nil
+}
+
+// lure is an address on this machine where a forger's keys lie.
+type lure struct {
+	address string
+	asked   atomic.Int64 // how often somebody asked for them
+	close   func()
+}
+
+func lureWithKeys(ctx context.Context) (*lure, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	keys := &lure{address: "http://" + l.Addr().String()}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { keys.asked.Add(1) })}
+	keys.close = func() { _ = server.Close() }
+	go func() { _ = server.Serve(l) }()
+	return keys, nil
 }
 
 // forger makes tokens that look like one that holds.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -166,9 +167,7 @@ func (w *World) fill(ctx context.Context) error {
 		body := map[string]any{"campaignId": v.campaign, "name": v.name, "templateId": v.template, "messages": []any{
 			map[string]any{"phone": phone, "uid": uid, "vars": map[string]any{"nome": "Ana", "pedido": i}},
 		}}
-		for name, value := range batch {
-			body[name] = value
-		}
+		maps.Copy(body, batch)
 		a, err := w.call(ctx, http.MethodPost, "/api/v1/external/campaigns/dispatch", body, "Bearer "+w.access)
 		if err != nil {
 			return err
@@ -241,7 +240,7 @@ func (w *World) upload(ctx context.Context) error {
 	if found == nil {
 		return fmt.Errorf("the upload answered %d, and leads to %q", a.status, a.location)
 	}
-	w.victim.things.upload, err = url.QueryUnescape(found[1])
+	w.victim.upload, err = url.QueryUnescape(found[1])
 	return err
 }
 
@@ -278,6 +277,9 @@ func (w *World) call(ctx context.Context, method, path string, body any, authori
 	return w.do(r)
 }
 
+// once is what a form holds so that it is not sent twice: it is drawn for each page.
+var once = regexp.MustCompile(`name="once" value="[^"]*"`)
+
 func (w *World) do(r *http.Request) (answer, error) {
 	r.Header.Set("Accept-Language", "en")
 	got, err := w.http.Do(r)
@@ -287,7 +289,7 @@ func (w *World) do(r *http.Request) (answer, error) {
 	body, err := io.ReadAll(got.Body)
 	return answer{
 		status: got.StatusCode, contentType: got.Header.Get("Content-Type"), challenge: got.Header.Get("WWW-Authenticate"),
-		location: got.Header.Get("Location"), body: string(body),
+		location: got.Header.Get("Location"), body: once.ReplaceAllString(string(body), ""),
 	}, errors.Join(err, got.Body.Close())
 }
 
