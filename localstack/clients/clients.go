@@ -33,15 +33,15 @@ func All() []Client {
 	}
 }
 
-func golang(name, wrongSecret string) Client {
+func golang(name, thrown string) Client {
 	return Client{
 		Name: name, needs: []string{"go"},
 		build: [][]string{{"go", "build", "-o", "program", "."}}, run: []string{"./program"},
-		inHeader: wrongSecret, inForm: wrongSecret,
+		inHeader: thrown, inForm: thrown,
 	}
 }
 
-func python(name, wrongSecret string) Client {
+func python(name, thrown string) Client {
 	return Client{
 		Name: name, needs: []string{"python3"},
 		install: [][]string{
@@ -52,7 +52,7 @@ func python(name, wrongSecret string) Client {
 			},
 		},
 		run:      []string{"venv/bin/python", "main.py"},
-		inHeader: wrongSecret, inForm: wrongSecret,
+		inHeader: thrown, inForm: thrown,
 	}
 }
 
@@ -65,7 +65,7 @@ func node(name, inHeader, inForm string) Client {
 }
 
 func spring() Client {
-	const wrongSecret = "OAuth2AuthorizationException"
+	const thrown = "OAuth2AuthorizationException invalid_token_response caused by Unauthorized"
 	return Client{
 		Name: "spring", needs: []string{"java", "mvn", "sha256sum"},
 		install: [][]string{
@@ -73,7 +73,7 @@ func spring() Client {
 			{"sha256sum", "--quiet", "--strict", "--check", "jars.sha256"},
 		},
 		run:      []string{"java", "-cp", "jars/*", "Main.java"},
-		inHeader: wrongSecret, inForm: wrongSecret,
+		inHeader: thrown, inForm: thrown,
 	}
 }
 

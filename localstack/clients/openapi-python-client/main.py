@@ -1,10 +1,13 @@
 """Dispatches a campaign with the client that openapi-python-client generates."""
 
 import base64
+import importlib
 import json
 import os
+import pkgutil
 from importlib.metadata import version
 
+import generated
 from generated import AuthenticatedClient
 from generated.api.authentication import get_token
 from generated.api.campaigns import dispatch_campaign
@@ -42,6 +45,9 @@ campaign = DispatchRequest(
     template_id=os.environ["TEMPLATE_ID"],
     messages=[message(i, phone) for i, phone in enumerate(os.environ["PHONES"].split(","))],
 )
+for module in pkgutil.walk_packages(generated.__path__, "generated."):
+    importlib.import_module(module.name)  # also what is not used here
+
 client = signed_in()
 first = dispatch_campaign.sync_detailed(client=client, body=campaign)
 assert isinstance(first.parsed, DispatchResult), first.status_code

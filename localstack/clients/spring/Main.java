@@ -35,7 +35,7 @@ class Main {
                 "first", first.getAccessToken().getTokenValue(),
                 "refresh", refresh.getTokenValue(),
                 "renewed", renewed.getAccessToken().getTokenValue(),
-                "errorType", error.getClass().getSimpleName(),
+                "errorType", type(error),
                 "errorCode", code(error));
     }
 
@@ -51,6 +51,12 @@ class Main {
             return e;
         }
         throw new IllegalStateException("a wrong secret got a token");
+    }
+
+    /** With Spring's own code and the cause, where there is one. */
+    static String type(OAuth2AuthorizationException e) {
+        var type = e.getClass().getSimpleName() + " " + e.getError().getErrorCode();
+        return e.getCause() == null ? type : type + " caused by " + e.getCause().getClass().getSimpleName();
     }
 
     /** Spring reads the error of a 400 only: that of a 401 is in the cause. */
