@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // process is a function's process at the other end of a connection. It is found in
@@ -29,8 +30,20 @@ type processes struct {
 	known map[int]string // functions by process
 }
 
-// behind returns the process that has the connection from that address.
-func (ps *processes) behind(remote string) (process, error) {
+// behind returns the process that has the connection from that address. The
+// kernel's tables may leave something out while they change: they are read again.
+func (ps *processes) behind(remote string) (found process, err error) {
+	const looks, pause = 20, 5 * time.Millisecond
+	for range looks {
+		if found, err = ps.look(remote); err == nil {
+			return found, nil
+		}
+		time.Sleep(pause)
+	}
+	return process{}, err
+}
+
+func (ps *processes) look(remote string) (process, error) {
 	inode, err := socket(remote)
 	if err != nil {
 		return process{}, err

@@ -12,18 +12,17 @@ type Kind string
 
 // The kinds of faults. A call that a client of AWS repeats by itself is one call.
 const (
-	Throttled Kind = "throttled"                // however often it is repeated
-	Refused   Kind = "refused"                  // as one that the caller may not make
-	Lost      Kind = "answer lost"              // applied, the connection closed before the first byte of the first answer
-	Cut       Kind = "answer cut"               // applied, and closed in the middle of the first answer
-	AllLost   Kind = "every answer lost"        // of the call and its repetitions, each of which is applied
-	Slow      Kind = "slow beyond the timeout"  // applied, and every answer held back longer than anybody waits
-	Killed    Kind = "process killed after it"  // applied, and the process that called dies before the answer
-	Stillborn Kind = "process killed before it" // not applied
+	Throttled Kind = "throttled"               // however often it is repeated
+	Refused   Kind = "refused"                 // as one that the caller may not make
+	Lost      Kind = "answer lost"             // applied, the connection closed before the first byte of the first answer
+	Cut       Kind = "answer cut"              // applied, and closed in the middle of the first answer
+	AllLost   Kind = "every answer lost"       // of the call and its repetitions, each of which is applied
+	Slow      Kind = "slow beyond the timeout" // applied, and every answer held back longer than anybody waits
+	Killed    Kind = "process killed after it" // applied, and the process that called dies before the answer
 )
 
 // Kinds are all kinds of faults.
-func Kinds() []Kind { return []Kind{Throttled, Refused, Lost, Cut, AllLost, Killed, Stillborn, Slow} }
+func Kinds() []Kind { return []Kind{Throttled, Refused, Lost, Cut, AllLost, Killed, Slow} }
 
 // patience is longer than the functions' clients of AWS wait for an answer.
 const patience = 13 * time.Second

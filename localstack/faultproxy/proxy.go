@@ -223,16 +223,11 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	_, _ = w.Write(text)
 }
 
-// fail makes the call unless its caller dies first, and keeps the answer from it.
+// fail makes the call, and keeps the answer from the caller.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
 	var caller process
-	if fault == Killed || fault == Stillborn {
+	if fault == Killed {
 		caller, _ = p.callers.behind(r.RemoteAddr)
-	}
-	if fault == Stillborn {
-		killIf(caller)
-		hangUp(w, nil)
-		return
 	}
 	answer, text, err := p.forward(r, body)
 	switch {

@@ -47,8 +47,8 @@ type Report struct {
 // Lives side by side: of faults that pass quickly, and of those that make everybody
 // wait.
 const (
-	lanes     = 8
-	slowLanes = 24
+	lanes     = 12
+	slowLanes = 30
 	lifetime  = 3 * time.Minute
 )
 
@@ -65,25 +65,29 @@ func Run(ctx context.Context, plan Plan) (r Report, err error) {
 	if err := s.within(ctx, lifetime, func() {}); err != nil {
 		return r, fmt.Errorf("without any fault: %w", err)
 	}
-	r.Calls = calls(s.proxy)
-	for _, call := range r.Calls {
-		fmt.Fprintln(plan.Log, "call", call)
+	for { // a fault may lead to calls that nobody has seen yet
+		found := newCalls(s.proxy, r.Calls)
+		if len(found) == 0 || ctx.Err() != nil {
+			break
+		}
+		r.Calls = append(r.Calls, found...)
+		quick, slow := plan.faults(found)
+		r.Outcomes = append(r.Outcomes, s.tryAll(ctx, quick, lanes, plan.Log)...)
+		r.Outcomes = append(r.Outcomes, s.tryAll(ctx, slow, slowLanes, plan.Log)...)
 	}
-	quick, slow := plan.faults(r.Calls)
-	r.Outcomes = s.tryAll(ctx, quick, lanes, plan.Log)
-	r.Outcomes = append(r.Outcomes, s.tryAll(ctx, slow, slowLanes, plan.Log)...)
 	r.Strangers = s.proxy.Strangers()
 	return r, ctx.Err()
 }
 
-func calls(p *faultproxy.Proxy) (all []faultproxy.Call) {
+// newCalls are the calls that were made and are not known.
+func newCalls(p *faultproxy.Proxy, known []faultproxy.Call) (found []faultproxy.Call) {
 	for call := range p.Seen() {
-		if call.Function != "" {
-			all = append(all, call)
+		if call.Function != "" && !slices.Contains(known, call) {
+			found = append(found, call)
 		}
 	}
-	slices.SortFunc(all, func(a, b faultproxy.Call) int { return strings.Compare(a.String(), b.String()) })
-	return all
+	slices.SortFunc(found, func(a, b faultproxy.Call) int { return strings.Compare(a.String(), b.String()) })
+	return found
 }
 
 // faults are all that are to be tried, those last that take long.
