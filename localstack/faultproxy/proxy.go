@@ -127,7 +127,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := Call{Function: p.function(r)}
 	call.Operation, call.Subject = nameCall(r, body)
 	fault := p.note(call, r.Header.Get("Amz-Sdk-Invocation-Id"), body)
-	switch fault {
+	switch fault { //nolint:exhaustive // the others are those that fail makes
 	case "":
 		p.pass(w, r, body)
 	case Throttled, Refused:
@@ -213,14 +213,14 @@ func (p *Proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, e
 }
 
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	answer, text, err := p.forward(r, body)
+	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
 	if err != nil {
 		hangUp(w, nil)
 		return
 	}
 	maps.Copy(w.Header(), answer.Header)
 	w.WriteHeader(answer.StatusCode)
-	_, _ = w.Write(text)
+	_, _ = w.Write(text) //nolint:gosec // what the emulator answers, to whom it answers
 }
 
 // fail makes the call, and keeps the answer from the caller.
@@ -229,7 +229,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	if fault == Killed {
 		caller, _ = p.callers.behind(r.RemoteAddr)
 	}
-	answer, text, err := p.forward(r, body)
+	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
 	switch {
 	case err != nil:
 		hangUp(w, nil)

@@ -70,6 +70,9 @@ func (l *life) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.s.visit(ctx); err != nil {
+		return err
+	}
 	lost, err := l.sendLost(ctx)
 	if err != nil {
 		return err
@@ -92,17 +95,17 @@ func (l *life) run(ctx context.Context) error {
 }
 
 // call is a dispatch call of n messages, whose numbers no other call has.
-func (l *life) call(n int, fate string) (fields, []string) {
-	messages, phones := make([]fields, n), make([]string, n)
+func (l *life) call(n int, fate string) fields {
+	messages := make([]fields, n)
 	for i := range messages {
-		phones[i] = fmt.Sprintf("+55619%08d", l.phones)
+		phone := fmt.Sprintf("+55619%08d", l.phones)
 		l.phones++
-		messages[i] = fields{"phone": phones[i], "uid": "u-" + strconv.Itoa(i), "vars": fields{"nome": "Ana"}}
+		messages[i] = fields{"phone": phone, "uid": "u-" + strconv.Itoa(i), "vars": fields{"nome": "Ana"}}
 		if fate != "" {
-			l.given[phones[i]] = fate
+			l.given[phone] = fate
 		}
 	}
-	return fields{"campaignId": uuid.New(), "name": "faults " + rand.Text(), "templateId": l.t.template, "messages": messages}, phones
+	return fields{"campaignId": uuid.New(), "name": "faults " + rand.Text(), "templateId": l.t.template, "messages": messages}
 }
 
 // dispatch calls with a key, as who may have to repeat a call does.
@@ -130,7 +133,7 @@ func (l *life) dispatch(ctx context.Context, call fields, accepted int) (errorFi
 // send dispatches a campaign at once, with numbers that are none, and a scheduled
 // batch of it that is moved.
 func (l *life) send(ctx context.Context) (expectation, error) {
-	call, _ := l.call(large, "undelivered")
+	call := l.call(large, "undelivered")
 	messages := call["messages"].([]fields)
 	for i := range answered { // of both frames
 		delete(l.given, messages[len(messages)-1-i]["phone"].(string))
@@ -146,7 +149,7 @@ func (l *life) send(ctx context.Context) (expectation, error) {
 	if got, err := l.c.do(ctx, http.MethodGet, file, nil, nil); err != nil || got.status != http.StatusOK {
 		return expectation{}, fmt.Errorf("read an error file: %d %w", got.status, err)
 	}
-	later, _ := l.call(few, "")
+	later := l.call(few, "")
 	batch := maps.Clone(call)
 	batch["batch"], batch["messages"] = "later", later["messages"]
 	batch["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
@@ -181,7 +184,7 @@ func (l *life) move(ctx context.Context, id, batch string) error {
 
 // sendLost dispatches a campaign of which nobody is told.
 func (l *life) sendLost(ctx context.Context) (expectation, error) {
-	call, _ := l.call(few, "")
+	call := l.call(few, "")
 	id := call["campaignId"].(string)
 	l.s.proxy.Lose(id)
 	_, err := l.dispatch(ctx, call, few)
@@ -190,7 +193,7 @@ func (l *life) sendLost(ctx context.Context) (expectation, error) {
 
 // stop cancels a campaign before its time.
 func (l *life) stop(ctx context.Context) (expectation, error) {
-	call, _ := l.call(few, "")
+	call := l.call(few, "")
 	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if _, err := l.dispatch(ctx, call, few); err != nil {
 		return expectation{}, err
@@ -201,7 +204,7 @@ func (l *life) stop(ctx context.Context) (expectation, error) {
 
 // revoke cancels a campaign that was sent and not delivered.
 func (l *life) revoke(ctx context.Context) (expectation, error) {
-	call, _ := l.call(few, "undelivered")
+	call := l.call(few, "undelivered")
 	if _, err := l.dispatch(ctx, call, few); err != nil {
 		return expectation{}, err
 	}

@@ -58,7 +58,7 @@ func Run(ctx context.Context, plan Plan) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
+	defer func() { err = errors.Join(err, s.stop(ctx)) }()
 	sweeping, stop := context.WithCancel(ctx)
 	defer stop()
 	go s.sweepAlways(sweeping)

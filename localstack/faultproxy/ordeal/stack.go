@@ -55,7 +55,7 @@ func startStack(ctx context.Context) (*stack, error) {
 		"--functions-aws", proxy.URL(),
 	}}
 	if err := s.up(ctx); err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, errors.Join(err, s.stop(ctx))
 	}
 	return s, nil
 }
@@ -84,8 +84,8 @@ func (s *stack) up(ctx context.Context) (err error) {
 }
 
 // stop ends all that startStack began.
-func (s *stack) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func (s *stack) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err := s.command(ctx, "down")
 	s.proxy.Stop()
@@ -129,18 +129,22 @@ func (s *stack) sweepAlways(ctx context.Context) {
 	}
 }
 
-func freePorts(ctx context.Context, n int) (ports []string, err error) {
+func freePorts(ctx context.Context, n int) ([]string, error) {
+	var ports []string
+	var held []net.Listener // until all are found
+	var failed error
 	for range n {
-		l, failure := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if failure != nil {
-			return nil, failure
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			failed = err
+			break
 		}
-		defer func() { err = errors.Join(err, l.Close()) }() // all are held until all are found
-		_, port, failure := net.SplitHostPort(l.Addr().String())
-		if failure != nil {
-			return nil, failure
-		}
-		ports = append(ports, port)
+		held = append(held, l)
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		ports, failed = append(ports, port), errors.Join(failed, err)
 	}
-	return ports, nil
+	for _, l := range held {
+		failed = errors.Join(failed, l.Close())
+	}
+	return ports, failed
 }
