@@ -32,7 +32,7 @@ require (
 require github.com/anishathalye/porcupine v1.3.1
 
 require (
-	github.com/aws/aws-sdk-go-v2/service/cloudwatch v1.75.5 // indirect
+	github.com/aws/aws-sdk-go-v2/service/cloudwatch v1.45.3 // indirect
 	github.com/aws/aws-sdk-go-v2/service/iam v1.64.7 // indirect
 )
 
