@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -167,7 +168,7 @@ func (l *life) send(ctx context.Context) (expectation, error) {
 // time may be over, or the batch is on its way.
 func (l *life) move(ctx context.Context, id, batch string) error {
 	for repeats := 0; ; {
-		body := fields{"batch": batch, "schedule": time.Now().Add(4 * time.Second).UTC().Format(time.RFC3339Nano)}
+		body := fields{"batch": batch, "schedule": time.Now().Add(6 * time.Second).UTC().Format(time.RFC3339Nano)}
 		got, err := l.c.do(ctx, http.MethodPost, campaigns+id+"/reschedule", encode(body), nil)
 		if err != nil {
 			return err
@@ -176,7 +177,7 @@ func (l *life) move(ctx context.Context, id, batch string) error {
 		switch {
 		case got.status/100 == 2, got.status == http.StatusConflict && repeats > 0:
 			return nil
-		case got.status != http.StatusBadRequest || repeats == 0:
+		case !strings.Contains(string(got.body), "schedule_too_soon"):
 			return fmt.Errorf("move a batch: %d after %d repetitions: %.300s", got.status, repeats, got.body)
 		}
 	}
