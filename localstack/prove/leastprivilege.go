@@ -26,7 +26,7 @@ import (
 // uses are the tests that make a function do all that it may.
 var uses = map[string]string{
 	"token":     "TestAStandardOAuthClient|TestARefreshTokenWorksOnce",
-	"dispatch":  "TestACampaignReachesTheProviderOnce|TestAScheduledCampaignIsSentWhenItIsDue|TestRacingRepetitions|TestFatesAtTheProvider",
+	"dispatch":  "TestACampaignReachesTheProviderOnce|TestAScheduledCampaignIsSentWhenItIsDue|TestRacingRepetitionsOfAnIdempotentCallAreOne|TestFatesAtTheProvider",
 	"campaigns": "TestABatchIsRescheduled|TestACampaignIsCancelledAndRevoked|TestAnErrorFileAnswersByItself|TestTheBooksOfABatchBalance|TestFatesAtTheProvider",
 	"release":   "TestACampaignReachesTheProviderOnce|TestTasksThatComeAgainChangeNothing|TestAScheduleMayFireEarlyAndTwice",
 	"send":      "TestFatesAtTheProvider|TestTheBooksOfABatchBalance|TestOptOuts|TestNothingIsSentWhileATenantIsPaused|TestTheEndOfACampaignThatReachesNobodyIsTold",
@@ -39,9 +39,9 @@ var uses = map[string]string{
 }
 
 // unjudged are statements that the emulator does not ask for: it writes the
-// functions' logs, takes their tasks and opens their parameters itself, and a bucket
-// that tells missing from forbidden by ListBucket it is not.
-var unjudged = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden"}
+// functions' logs, takes their tasks and opens their parameters itself, lets any
+// role be handed on, and tells missing objects from forbidden ones to everybody.
+var unjudged = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease"}
 
 // leastPrivilege takes each statement of each role away in turn, of those that ROLES
 // names or of all, and shows that the service is refused something then.
