@@ -30,7 +30,7 @@ func logOf(t *testing.T, h handler) string {
 	return log.String()
 }
 
-func TestCountsOfACallAreOneLineOfTheLog(t *testing.T) { //nolint:paralleltest // sets the environment
+func TestCountsOfACallAreOneLineOfTheLog(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "campaign-send")
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "WARN")
 	got := logOf(t, func(ctx context.Context, _ []byte) ([]byte, error) {

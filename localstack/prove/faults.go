@@ -27,14 +27,14 @@ func faults(ctx context.Context, _ stackenv.Env) ([]result, error) {
 		Kept:   len(report.Calls) > 0 && report.Strangers == 0,
 	}}
 	for _, kind := range faultproxy.Kinds() {
-		if r, any := faultsOf(kind, report.Outcomes); any {
+		if r, some := faultsOf(kind, report.Outcomes); some {
 			results = append(results, r)
 		}
 	}
 	return results, err
 }
 
-func faultsOf(kind faultproxy.Kind, outcomes []ordeal.Outcome) (r result, any bool) {
+func faultsOf(kind faultproxy.Kind, outcomes []ordeal.Outcome) (r result, some bool) {
 	tried, kept := 0, 0
 	var told []string
 	for _, o := range outcomes {

@@ -335,7 +335,7 @@ func (w *watch) readAge(ctx context.Context, client *sqs.Client, url string, s a
 		return nil
 	}
 	out, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: 10, VisibilityTimeout: 0,
+		QueueUrl: &url, MaxNumberOfMessages: 10,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSentTimestamp},
 	})
 	if err != nil {
@@ -347,6 +347,10 @@ func (w *watch) readAge(ctx context.Context, client *sqs.Client, url string, s a
 			return fmt.Errorf("read the age of a message: %w", err)
 		}
 		seen.Add(s, time.Since(time.UnixMilli(sent)).Seconds())
+		_, err = client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0})
+		if err != nil {
+			return fmt.Errorf("leave a message in the queue %s: %w", s.Of, err)
+		}
 	}
 	return nil
 }
