@@ -45,6 +45,9 @@ TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-t
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
 	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
 
+PROVE_STACK = bin/localstack --brief --dir .local/prove --name campaign-dispatch-prove \
+	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
+	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
 BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch-bench \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
 
@@ -149,5 +152,11 @@ bench: bin/localstack ## the measured figures, as a table and in .local/bench.js
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
+
+.PHONY: prove
+prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability for one part)
+	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
+	localstack/browser/tools.sh >&2 && $(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && \
+	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
 
 -include localstack/tools/template.mk

@@ -139,6 +139,7 @@ func parse(arguments []string) (options, error) {
 	flags.Func("aws-port", "port of the emulator of AWS", portFlag(&stack.Ports.AWS))
 	flags.Func("rcs-port", "port of the provider simulator", portFlag(&stack.Ports.RCS))
 	flags.Func("sink-port", "port of the webhook sink", portFlag(&stack.Ports.Sink))
+	flags.StringVar(&stack.FunctionsAWS, "functions-aws", "", "address by which the functions alone reach the emulator of AWS")
 	flags.BoolVar(&o.brief, "brief", false, "leave out where everything is and what to try next")
 	flags.StringVar(&o.campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
 	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {

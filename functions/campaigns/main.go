@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/handoff"
 	"campaign-dispatch/internal/livetoken"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/readback"
 	"campaign-dispatch/internal/schedule"
@@ -41,7 +42,7 @@ func main() {
 	}
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-		Bucket: os.Getenv("BUCKET"), MayNotList: true,
+		Bucket: os.Getenv("BUCKET"),
 	}
 	tokens := &livetoken.Verifier{
 		Tokens:      &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
@@ -62,7 +63,7 @@ func main() {
 		Grace: min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
 	}
 	reads := &readback.Service{Tokens: tokens, Store: store, Blobs: blobs, BaseURL: base}
-	lambda.Start(gateway.Lambda(routes(reads, controls, &errorfile.Files{Blobs: blobs}, &apidoc.Service{BaseURL: base})))
+	lambda.Start(metrics.Of(gateway.Lambda(routes(reads, controls, &errorfile.Files{Blobs: blobs}, &apidoc.Service{BaseURL: base})), os.Stdout, time.Now))
 }
 
 func routes(reads *readback.Service, controls *control.Service, files *errorfile.Files, api *apidoc.Service) http.Handler {

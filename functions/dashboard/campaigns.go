@@ -39,7 +39,7 @@ func campaignPages(cfg aws.Config, store *dynamo.Store) *campaigns.Pages {
 func blobs(cfg aws.Config) *blob.Store {
 	return &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-		Bucket: os.Getenv("BUCKET"), MayNotList: true,
+		Bucket: os.Getenv("BUCKET"),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/dashboard/signin"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/signer"
 	"campaign-dispatch/internal/webui"
 )
@@ -49,7 +50,7 @@ func main() {
 	}
 	areas = append(areas, settings(store)...)
 	areas = append(areas, messages(cfg, store, base)...)
-	lambda.Start(gateway.Lambda(routes(ui, areas)))
+	lambda.Start(metrics.Of(gateway.Lambda(routes(ui, areas)), os.Stdout, time.Now))
 }
 
 // area is a part of the dashboard: its files, and who serves its pages.

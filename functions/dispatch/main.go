@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/handoff"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/schedule"
 	"campaign-dispatch/internal/signer"
@@ -61,5 +62,5 @@ func main() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
-	lambda.Start(gateway.Lambda(mux))
+	lambda.Start(metrics.Of(gateway.Lambda(mux), os.Stdout, time.Now))
 }

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/rbmhook"
 )
@@ -35,5 +36,5 @@ func main() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
-	lambda.Start(gateway.Lambda(mux))
+	lambda.Start(metrics.Of(gateway.Lambda(mux), os.Stdout, time.Now))
 }

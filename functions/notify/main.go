@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/webhook"
@@ -38,12 +39,12 @@ func main() {
 		Store: store, Endpoints: store,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
-			Bucket: os.Getenv("BUCKET"), MayNotList: true,
+			Bucket: os.Getenv("BUCKET"),
 		},
 		Queue:  &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
 		HTTP:   guard.Client(connections, hookpost.Timeout),
 		Now:    time.Now,
 		Jitter: rand.Float64,
 	}
-	lambda.Start(inbox.Of(notifier.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.Handle)), os.Stdout, time.Now))
 }

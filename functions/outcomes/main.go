@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
@@ -41,5 +42,5 @@ func main() {
 			Now:        time.Now,
 		},
 	}
-	lambda.Start(inbox.Of(applier.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(applier.Handle)), os.Stdout, time.Now))
 }

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/release"
 )
@@ -30,5 +31,5 @@ func main() {
 		SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
 		Now:        time.Now,
 	}
-	lambda.Start(inbox.Of(releaser.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(releaser.Handle)), os.Stdout, time.Now))
 }

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/queue"
@@ -54,5 +55,5 @@ func main() {
 		Concurrency: concurrency,
 		Now:         time.Now,
 	}
-	lambda.Start(inbox.Of(canceller.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(canceller.Handle)), os.Stdout, time.Now))
 }

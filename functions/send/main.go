@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/paramstore"
@@ -56,5 +57,5 @@ func main() {
 		SweepAfter:  sweepAfter,
 		Now:         time.Now,
 	}
-	lambda.Start(inbox.Of(sender.Handle))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(sender.Handle)), os.Stdout, time.Now))
 }

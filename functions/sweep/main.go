@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
 	"campaign-dispatch/internal/sweep"
@@ -47,5 +48,5 @@ func main() {
 		After:    sweepAfter,
 		Now:      time.Now,
 	}
-	lambda.Start(sweeper.Sweep)
+	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.Sweep), os.Stdout, time.Now))
 }

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/signer"
 )
@@ -29,5 +30,5 @@ func main() {
 		Random:  rand.Reader,
 		BaseURL: os.Getenv("BASE_URL"),
 	}
-	lambda.Start(gateway.Lambda(server.Handler()))
+	lambda.Start(metrics.Of(gateway.Lambda(server.Handler()), os.Stdout, time.Now))
 }

@@ -2,6 +2,7 @@ package apidoc_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -138,6 +139,58 @@ func TestEveryCodeOfAStatusHasAnExample(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Generators merge what an answer narrows into the schema it narrows: without a type
+// they make it untyped, and with a constant in the place of an enum they drop it.
+func TestWhatAnAnswerNarrowsIsTyped(t *testing.T) {
+	t.Parallel()
+	operations(t, func(name string, op *openapi3.Operation) {
+		for status, response := range op.Responses.Map() {
+			for _, m := range response.Value.Content {
+				for _, narrowed := range narrowings(m.Schema.Value) {
+					checkNarrowed(t, name+" "+status, status, narrowed)
+				}
+			}
+		}
+	})
+}
+
+// Generators make of a body in two media types a function that does not compile, or
+// one for each: the token endpoint's form, which takes what its JSON takes, stands in
+// its description.
+func TestABodyHasOneMediaType(t *testing.T) {
+	t.Parallel()
+	operations(t, func(name string, op *openapi3.Operation) {
+		if op.RequestBody != nil && len(op.RequestBody.Value.Content) != 1 {
+			t.Errorf("%s takes %v", name, slices.Sorted(maps.Keys(op.RequestBody.Value.Content)))
+		}
+	})
+}
+
+// narrowings returns the schemas without a name that stand beside a named one.
+func narrowings(s *openapi3.Schema) (found openapi3.SchemaRefs) {
+	for _, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+		if part.Ref == "" && len(part.Value.Properties) > 0 {
+			found = append(found, part)
+		}
+		if part.Ref == "" {
+			found = append(found, narrowings(part.Value)...)
+		}
+	}
+	return found
+}
+
+func checkNarrowed(t *testing.T, name, status string, narrowed *openapi3.SchemaRef) {
+	t.Helper()
+	for property, p := range narrowed.Value.Properties {
+		if p.Value.Type == nil || len(p.Value.Enum) == 0 {
+			t.Errorf("%s: %s has no type or no enum", name, property)
+		}
+		if property == "status" && fmt.Sprint(p.Value.Enum) != "["+status+"]" {
+			t.Errorf("%s: the status is one of %v", name, p.Value.Enum)
+		}
+	}
 }
 
 func handler() http.Handler {

@@ -16,14 +16,12 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the objects of one bucket.
+// Store reads and writes the objects of one bucket. Who has to be told that an
+// object is not there needs to be allowed to list the bucket, or else S3 says that
+// access is denied, as it does where it is.
 type Store struct {
 	Client *s3.Client
 	Bucket string
-	// MayNotList tells that the caller may read the objects that it asks for,
-	// but not list the bucket: S3 denies it access to an object that is not
-	// there, so a denied one counts as not found.
-	MayNotList bool
 }
 
 // Put writes an object. Writing the same key and body again is harmless.
@@ -60,7 +58,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 
 func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []byte, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
-	if s.missing(err) {
+	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
 	if answer, ok := errors.AsType[smithy.APIError](err); ok && answer.ErrorCode() == "InvalidRange" {
@@ -74,12 +72,4 @@ func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []
 		return nil, fmt.Errorf("read object: %w", err)
 	}
 	return body, nil
-}
-
-func (s *Store) missing(err error) bool {
-	if _, ok := errors.AsType[*types.NoSuchKey](err); ok {
-		return true
-	}
-	answer, ok := errors.AsType[smithy.APIError](err)
-	return ok && s.MayNotList && answer.ErrorCode() == "AccessDenied"
 }

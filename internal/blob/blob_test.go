@@ -39,23 +39,18 @@ func TestWhatS3SaysOfAMissingObject(t *testing.T) {
 		skewed    = `<Error><Code>RequestTimeTooSkewed</Code><Message>m</Message></Error>`
 	)
 	for name, c := range map[string]struct {
-		status     int
-		body       string
-		mayNotList bool
-		missing    bool
+		status  int
+		body    string
+		missing bool
 	}{
-		"to who may list":         {http.StatusNotFound, noSuchKey, false, true},
-		"to who may not":          {http.StatusForbidden, denied, true, true},
-		"denied to who may list":  {http.StatusForbidden, denied, false, false},
-		"another refusal":         {http.StatusForbidden, skewed, true, false},
-		"a missing object anyway": {http.StatusNotFound, noSuchKey, true, true},
-		"a fault":                 {http.StatusInternalServerError, "", true, false},
+		"missing":         {http.StatusNotFound, noSuchKey, true},
+		"denied":          {http.StatusForbidden, denied, false},
+		"another refusal": {http.StatusForbidden, skewed, false},
+		"a fault":         {http.StatusInternalServerError, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := store(t, c.status, c.body)
-			s.MayNotList = c.mayNotList
-			_, err := s.Get(t.Context(), "key")
+			_, err := store(t, c.status, c.body).Get(t.Context(), "key")
 			if err == nil || errors.Is(err, campaign.ErrNotFound) != c.missing {
 				t.Errorf("got %v, missing: %v", err, c.missing)
 			}

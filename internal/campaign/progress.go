@@ -24,9 +24,10 @@ type Progress struct {
 
 // Tally is how many of a campaign's batches have ended.
 type Tally struct {
-	Completed int // batches of which nothing more has to come, less those that were cancelled before their release
-	Batches   int
-	Cancelled bool // the campaign was
+	Completed   int       // batches of which nothing more has to come, less those that were cancelled before their release
+	CompletedAt time.Time // when the last of them was
+	Batches     int
+	Cancelled   bool // the campaign was
 }
 
 // Ended tells whether the campaign is completed. One that was cancelled never is,

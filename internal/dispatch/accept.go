@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/payload"
 )
 
@@ -55,9 +56,11 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapsho
 		return nil, errors.Join(errUnsettled, err)
 	}
 	c.accepted = true
+	metrics.Add(ctx, metrics.MessagesAccepted, a.Batch.Accepted)
 	s.Earlier.Add(a.Batch.ID, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
 	if a.Batch.Accepted > 0 {
 		if err := s.Handoff.HandOff(ctx, a.Batch); err != nil {
+			metrics.Add(ctx, metrics.HandoffsFailed, 1)
 			slog.WarnContext(ctx, "the hand-off failed, sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
 		}
 	}

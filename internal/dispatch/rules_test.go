@@ -102,6 +102,7 @@ func TestFieldsAreJudged(t *testing.T) {
 		"schedule 4:59.999 ahead":   {fields{"schedule": "2026-11-21T15:04:59.999Z"}, 400, "schedule_too_soon", "/schedule"},
 		"schedule in the year 9999": {fields{"schedule": "9999-12-31T23:59:59Z"}, 400, "schedule_too_far", "/schedule"},
 		"notAfter no time":          {fields{"notAfter": "soon"}, 400, "invalid_not_after", "/notAfter"},
+		"notAfter beyond all years": {fields{"notAfter": "9999-12-31T23:59:59-12:00"}, 400, "invalid_not_after", "/notAfter"},
 		"notAfter before sending":   {fields{"notAfter": "2026-11-21T15:00:00Z"}, 400, "invalid_not_after", "/notAfter"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,8 +113,8 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 		}},
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: progressKey(ref.ID),
-			UpdateExpression:          aws.String("ADD completed :one"),
-			ExpressionAttributeValues: Item{":one": number(1)},
+			UpdateExpression:          aws.String("SET completedAt = :now ADD completed :one"),
+			ExpressionAttributeValues: Item{":one": number(1), ":now": millis(s.Now())},
 		}},
 	}, rand.Text())
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 		return campaign.Tally{}, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
 	}
 	return campaign.Tally{
-		Completed: int(getNumber(rows["progress"], "completed")), Batches: int(getNumber(rows["meta"], "batches")),
-		Cancelled: getBool(rows["meta"], "cancelled"),
+		Completed: int(getNumber(rows["progress"], "completed")), CompletedAt: getMillis(rows["progress"], "completedAt"),
+		Batches: int(getNumber(rows["meta"], "batches")), Cancelled: getBool(rows["meta"], "cancelled"),
 	}, nil
 }
 

@@ -12,6 +12,8 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+
+	"campaign-dispatch/internal/metrics"
 )
 
 // HandlerFunc is a handler that returns the error it cannot answer itself. A
@@ -23,7 +25,9 @@ type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer answerPanic(w, r)
 	if err := h(w, r); err != nil {
-		problem(r, err).write(w)
+		p := problem(r, err)
+		metrics.Kind(r.Context(), p.Code, 1)
+		p.write(w)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/metrics"
 )
 
 // reserve is the time before Lambda's own deadline at which the handler's passes,
@@ -45,7 +46,21 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	default:
 		a.handler.ServeHTTP(w, e.request(ctx))
 	}
+	count(ctx, w.status)
 	return w.document(e)
+}
+
+// count counts answers by their status where they are errors: API Gateway counts
+// the others.
+func count(ctx context.Context, status int) {
+	switch {
+	case status >= http.StatusInternalServerError:
+		metrics.Add(ctx, metrics.CallsFailed, 1)
+	case status == http.StatusTooManyRequests:
+		metrics.Add(ctx, metrics.CallsLimited, 1)
+	case status >= http.StatusBadRequest:
+		metrics.Add(ctx, metrics.CallsRefused, 1)
+	}
 }
 
 // clientsFault tells whether the event is JSON whose only fault is a text that

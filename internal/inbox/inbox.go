@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"campaign-dispatch/internal/metrics"
 )
 
 // Handler is a function that SQS calls with ReportBatchItemFailures.
@@ -26,6 +28,7 @@ func Of[T any](handle func(ctx context.Context, tasks []T) []error) Handler {
 		failures := []events.SQSBatchItemFailure{} // a list, never null
 		fail := func(m events.SQSMessage, err error) {
 			slog.ErrorContext(ctx, "a task failed", "sqs_message_id", m.MessageId, "receives", m.Attributes["ApproximateReceiveCount"], "error", err)
+			metrics.Add(ctx, metrics.TasksFailed, 1)
 			failures = append(failures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
 		}
 		var tasks []T

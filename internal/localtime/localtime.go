@@ -49,7 +49,11 @@ func Parse(text string) (time.Time, error) {
 	if !exists(year, month, day) || hour > 23 || minute > 59 || second > 59 {
 		return time.Time{}, errNoSuch
 	}
-	return instant(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone), nil
+	at := instant(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone)
+	if at.Year() < 0 || at.Year() > 9999 { // in UTC: no answer could show it
+		return time.Time{}, errNoSuch
+	}
+	return at, nil
 }
 
 // instant returns when the zone's clocks show what wall says. A time that they

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 )
 
 // failure is an answer of RFC 6749 §5.2.
@@ -81,6 +82,7 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 	if f.code == "invalid_client" && usesBasic(r) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="campaign-dispatch", charset="UTF-8"`)
 	}
+	metrics.Kind(r.Context(), f.code, 1)
 	gateway.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
 }
 

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 )
 
 // Store keeps credentials, refresh tokens and the windows of rate limits.
@@ -84,6 +85,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 		answerError(w, r, err)
 		return nil
 	}
+	metrics.Add(ctx, metrics.TokensIssued, 1)
 	gateway.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
 )
 
 // Batches finds the batch that a message belongs to.
@@ -117,7 +118,9 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 		slices.SortStableFunc(changes, earlier)
 		err = a.Recorder.Record(ctx, b, changes)
 	}
-	if err != nil {
+	if err == nil {
+		metrics.Add(ctx, metrics.EventsApplied, len(changes))
+	} else {
 		err = fmt.Errorf("apply events: %w", err)
 	}
 	for _, i := range at {
@@ -174,6 +177,7 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 		}
 	}
 	if dropped > 0 {
+		metrics.Add(ctx, metrics.EventsDropped, dropped)
 		slog.WarnContext(ctx, "events of unknown messages were dropped", "events", dropped)
 	}
 }

@@ -61,7 +61,7 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 		return err
 	}
 	if tally.Ended() {
-		if err := r.tellCompleted(ctx, b.ID, tally.Batches); err != nil {
+		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("tell of the end of campaign %s: %w", b.CampaignID, err)
 		}
 	}
@@ -69,15 +69,16 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 }
 
 // tellCompleted owes the campaign's completion to the endpoints. It is another
-// event once the campaign has more batches.
-func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, batches int) error {
+// event once the campaign has more batches. Told again it is told the same: its time
+// is not that of the telling.
+func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	notices, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(notices) == 0 {
 		return err
 	}
-	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(batches))
+	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(tally.Batches))
 	blob := "events/completed/" + eventID
-	body, err := json.Marshal(campaign.Happening{Kind: campaign.KindCompleted, EventID: eventID, At: r.Now(), CampaignID: id.CampaignID})
+	body, err := json.Marshal(campaign.Happening{Kind: campaign.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
 	if err != nil {
 		return err
 	}

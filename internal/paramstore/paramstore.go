@@ -49,13 +49,24 @@ func (r Reader) get(ctx context.Context, parameter string) (value []byte, err er
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w: %s", errRefused, response.Status)
+		return nil, refusal(response)
 	}
 	var answer struct{ Parameter struct{ Value string } }
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	return []byte(answer.Parameter.Value), nil
+}
+
+// refusal names the error that AWS answered with, such as AccessDeniedException.
+func refusal(response *http.Response) error {
+	var said struct {
+		Type string `json:"__type"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
+		said.Type = "" // it is not AWS that answered
+	}
+	return fmt.Errorf("%w: %s %s", errRefused, response.Status, said.Type)
 }
 
 // request is the call, signed.

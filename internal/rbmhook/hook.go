@@ -19,6 +19,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/warm"
 )
 
@@ -129,6 +130,7 @@ func signed(token string, data, signature []byte) bool {
 func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 	e, ok := readEvent(data)
 	if !ok {
+		metrics.Add(ctx, metrics.EventsDropped, 1)
 		slog.WarnContext(ctx, "an event of the provider could not be read", "agent_id", agent)
 		return nil
 	}

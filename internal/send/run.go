@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
 )
 
 // run is the sending of some parts of one batch.
@@ -116,12 +117,16 @@ func (r *run) tooFast() bool {
 // report logs what came of the run in numbers.
 func (r *run) report(ctx context.Context) {
 	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
+	untaken := 0 // of those that are left
 	for _, j := range r.jobs() {
 		switch {
 		case j.settled():
 			outcomes[j.change.Outcome]++
 		default:
 			left++
+			if j.code != "" {
+				untaken++
+			}
 		}
 		if code := j.code + j.change.Code; code != "" {
 			codes[code]++
@@ -129,6 +134,14 @@ func (r *run) report(ctx context.Context) {
 	}
 	for _, p := range r.parts {
 		left += len(p.later)
+	}
+	metrics.Add(ctx, metrics.MessagesSent, outcomes[campaign.OutcomeSent])
+	metrics.Add(ctx, metrics.MessagesEnded, outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
+	throttled := int(r.throttled.Load())
+	metrics.Add(ctx, metrics.MessagesThrottled, throttled)
+	metrics.Add(ctx, metrics.MessagesUntaken, untaken-throttled)
+	for code, n := range codes {
+		metrics.Kind(ctx, code, n)
 	}
 	slog.InfoContext(ctx, "frames sent", "tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID,
 		"frames", len(r.parts), "sent", outcomes[campaign.OutcomeSent], "failed", outcomes[campaign.OutcomeFailed],

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/metrics"
 )
 
 // Store knows the batches that are not done, and how far they are.
@@ -86,6 +87,10 @@ const (
 	failed    deed = "failed"
 )
 
+// lost are the deeds that somebody else would have done, had they not died or
+// failed. The others are sweep's own, such as webhooks whose next time has come.
+var lost = [...]deed{released, resent, finished, completed, stopping}
+
 // errFailed says that something could not be helped this time.
 var errFailed = errors.New("some of what is due could not be swept")
 
@@ -104,6 +109,12 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		for d, n := range deeds {
 			total[d] += n
 		}
+	}
+	for _, d := range lost {
+		metrics.Add(ctx, metrics.SweepFound, total[d])
+	}
+	for d, n := range total {
+		metrics.Kind(ctx, string(d), n)
 	}
 	slog.InfoContext(ctx, "swept", "deeds", total)
 	if total[failed] > 0 {

@@ -14,8 +14,18 @@ import (
 // sink counts what is posted to endpoints: by endpoint, and by message and
 // outcome, or by kind for what belongs to no message.
 type sink struct {
-	mu    sync.Mutex
-	posts map[string]map[string]int
+	mu       sync.Mutex
+	posts    map[string]map[string]int
+	contents map[string]string // of what belongs to no message, by its blob
+}
+
+// sameAs tells whether the content of a blob is as it was when it was posted last.
+func (s *sink) sameAs(blob, content string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, again := s.contents[blob]
+	s.contents[blob] = content
+	return !again || before == content
 }
 
 func (s *sink) post(endpoint, what string) {
@@ -65,6 +75,13 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 
 func (m mortal) postsOf(ctx context.Context, n campaign.Notice) ([]string, error) {
 	if n.Blob != "" {
+		content, err := m.Get(ctx, n.Blob)
+		if err != nil {
+			return nil, err
+		}
+		if !m.w.sink.sameAs(n.Blob, string(content)) {
+			m.w.t.Errorf("%s is told again with another content: %s", n.Kind, content)
+		}
 		return []string{string(n.Kind)}, nil
 	}
 	page, err := m.w.store.LogPage(ctx, n.Key, n.Ordinal)

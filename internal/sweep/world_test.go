@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
-	w.sink = &sink{posts: map[string]map[string]int{}}
+	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
 	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))

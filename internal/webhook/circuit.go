@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
 	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/metrics"
 )
 
 const (
@@ -59,6 +60,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 		if c.Open() {
 			return nil
 		}
+		metrics.Add(ctx, metrics.CircuitsOpened, 1)
 		slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
 		return n.probeLater(ctx, opened)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/warm"
 )
 
@@ -271,6 +272,7 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Notice, r *rou
 		_, err := n.schedule(ctx, read, next, max(delay, r.hold))
 		return err
 	}
+	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.left))
 	slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
 	return n.bury(ctx, read, next)
 }
@@ -295,6 +297,7 @@ func (n *Notifier) readable(ctx context.Context, read campaign.Notice, e campaig
 	if !lost(err) {
 		return letters, true, err
 	}
+	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)
 	slog.ErrorContext(ctx, "webhooks were given up: what they are about is damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
 	return nil, false, n.bury(ctx, read, read)
 }
@@ -305,6 +308,7 @@ func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason st
 		return err
 	}
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
+	metrics.Add(ctx, metrics.EndpointsOff, 1)
 	slog.ErrorContext(ctx, "an endpoint was switched off", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
 	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/metrics"
 )
 
 // round is one post of each letter that a notice has left.
@@ -78,6 +79,7 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 			v := poster.Post(ctx, e, l.Letter)
 			r.note(l, v, g.leave(v, n.Now(), speaks(notice)))
 			if !v.Taken {
+				metrics.Kind(ctx, v.Code, 1)
 				n.recordFailure(ctx, notice, e, l, v)
 			}
 		})
@@ -138,6 +140,8 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	if taken+failed == 0 {
 		return
 	}
+	metrics.Add(ctx, metrics.WebhooksTaken, taken)
+	metrics.Add(ctx, metrics.WebhooksRefused, failed)
 	if err := n.Endpoints.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
 		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
 	}

@@ -85,6 +85,25 @@ func expected(uid string, failing, silent int) string {
 
 // An endpoint that is down gets probes only, delays nobody, and has everything
 // once it is well.
+// A campaign of which nothing can be sent is at its end as soon as that is known.
+func TestTheEndOfACampaignThatReachesNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	told := c.receiver("campaign.completed")
+	all := messages(3)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "unreachable"), nil)
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != len(all) {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "told to be completed", func() bool { return len(told.taken()) > 0 })
+	for _, letter := range told.taken() {
+		if letter.Type != "campaign.completed" || letter.Data.CampaignID != call["campaignId"] {
+			t.Errorf("%+v", letter)
+		}
+	}
+}
+
 func TestAnEndpointThatFailsAndComesBack(t *testing.T) {
 	t.Parallel()
 	const total = 100

@@ -65,11 +65,19 @@ func (s Stack) emulatorEnv(dir string) []string {
 		"IOT_MTLS_ENABLED=0",       // or it would listen to the whole network
 		"GATEWAY_PORT=" + strconv.Itoa(s.Ports.AWS),
 		"EDGE_PORT=" + strconv.Itoa(s.Ports.AWS),
-		"AWS_ENDPOINT_URL=" + url(s.Ports.AWS), // handed on to the functions
+		"AWS_ENDPOINT_URL=" + s.functionsAWS(), // handed on to the functions
 		"MINISTACK_REGION=" + Region,
 		"AUTH=true", // every call is held to the policies of the caller's role
 		"LOG_LEVEL=WARNING",
 	}
+}
+
+// functionsAWS is where the functions find AWS.
+func (s Stack) functionsAWS() string {
+	if s.FunctionsAWS != "" {
+		return s.FunctionsAWS
+	}
+	return url(s.Ports.AWS)
 }
 
 // awaitHealth returns when the emulator answers.

@@ -1,10 +1,7 @@
 package runner
 
 import (
-	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"campaign-dispatch/localstack/stackenv"
@@ -68,15 +65,4 @@ func functionURL(port int, output string) string {
 }
 
 // writeEnv writes the file that tells where everything is.
-func (s Stack) writeEnv(env stackenv.Env) error {
-	var b strings.Builder
-	b.WriteString("# Where everything of the local stack is. It goes with the stack.\n")
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		value := env[key]
-		if strings.ContainsAny(value, " $&;|<>*?#'\"\\`()~") {
-			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
-		}
-		fmt.Fprintf(&b, "%s=%s\n", key, value)
-	}
-	return writeFile(s.EnvFile(), b.String())
-}
+func (s Stack) writeEnv(env stackenv.Env) error { return writeFile(s.EnvFile(), env.String()) }

@@ -33,8 +33,11 @@ type Stack struct {
 	Name       string // of the CloudFormation stack
 	Ports      Ports
 	Parameters map[string]string // of the template, besides those the runner knows
-	Now        func() time.Time
-	Log        *progress.Log
+	// FunctionsAWS is another address by which the functions alone reach the
+	// emulator, through something between them; "" is the emulator's own.
+	FunctionsAWS string
+	Now          func() time.Time
+	Log          *progress.Log
 }
 
 // Ports are the ports of 127.0.0.1 that a stack listens on.

@@ -24,6 +24,8 @@ type Behaviour struct {
 	DuplicateEvents bool `json:"duplicateEvents"`
 	// EventCopies is how many times every event comes, where it is given.
 	EventCopies int `json:"eventCopies"`
+	// NoEvents leaves all events out.
+	NoEvents bool `json:"noEvents"`
 }
 
 func (b Behaviour) valid() bool {

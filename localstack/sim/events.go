@@ -81,6 +81,9 @@ func (s *Sim) emit(agentID string, e event, then func()) {
 		e.EventID = rand.Text()
 	}
 	b := s.behaviour.Load()
+	if b.NoEvents {
+		return
+	}
 	request := h.sign(e, s.options.Now())
 	jitter := time.Duration(b.EventJitterMs) * time.Millisecond
 	if jitter > 0 {

@@ -4,7 +4,9 @@ package stackenv
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +54,20 @@ func Read(path string) (Env, error) {
 		}
 	}
 	return env, lines.Err()
+}
+
+// String returns the environment as Read and the shell read it.
+func (e Env) String() string {
+	var b strings.Builder
+	b.WriteString("# Where everything of the local stack is. It goes with the stack.\n")
+	for _, key := range slices.Sorted(maps.Keys(e)) {
+		value := e[key]
+		if strings.ContainsAny(value, " $&;|<>*?#'\"\\`()~") {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		fmt.Fprintf(&b, "%s=%s\n", key, value)
+	}
+	return b.String()
 }
 
 // AWS returns the configuration of AWS clients that talk to the stack.

@@ -3,6 +3,7 @@ package stackenv
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,17 +16,8 @@ import (
 func (e Env) OwnTable(tb testing.TB, like string) string {
 	tb.Helper()
 	client, name := dynamodb.NewFromConfig(e.AWS()), "test-"+rand.Text()
-	shape, err := client.DescribeTable(tb.Context(), &dynamodb.DescribeTableInput{TableName: &like})
-	if err != nil {
-		tb.Fatalf("look up the shape of a table: %v", err)
-	}
-	_, err = client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
-		TableName: &name, BillingMode: types.BillingModePayPerRequest,
-		KeySchema: shape.Table.KeySchema, AttributeDefinitions: shape.Table.AttributeDefinitions,
-		GlobalSecondaryIndexes: indexesLike(shape.Table.GlobalSecondaryIndexes),
-	})
-	if err != nil {
-		tb.Fatalf("make a table: %v", err)
+	if err := CopyShape(tb.Context(), client, client, like, name); err != nil {
+		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
 		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
@@ -35,10 +27,27 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 	return name
 }
 
-func indexesLike(all []types.GlobalSecondaryIndexDescription) []types.GlobalSecondaryIndex {
-	indexes := make([]types.GlobalSecondaryIndex, len(all))
-	for i, d := range all {
-		indexes[i] = types.GlobalSecondaryIndex{IndexName: d.IndexName, KeySchema: d.KeySchema, Projection: d.Projection}
+// CopyShape makes an empty table of the shape of another.
+func CopyShape(ctx context.Context, from, to *dynamodb.Client, like, name string) error {
+	shape, err := from.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &like})
+	if err != nil {
+		return fmt.Errorf("look up the shape of a table: %w", err)
+	}
+	_, err = to.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		KeySchema: shape.Table.KeySchema, AttributeDefinitions: shape.Table.AttributeDefinitions,
+		GlobalSecondaryIndexes: indexesLike(shape.Table.GlobalSecondaryIndexes),
+	})
+	if err != nil {
+		return fmt.Errorf("make a table: %w", err)
+	}
+	return nil
+}
+
+// indexesLike returns nil for none, as DynamoDB wants it.
+func indexesLike(all []types.GlobalSecondaryIndexDescription) (indexes []types.GlobalSecondaryIndex) {
+	for _, d := range all {
+		indexes = append(indexes, types.GlobalSecondaryIndex{IndexName: d.IndexName, KeySchema: d.KeySchema, Projection: d.Projection})
 	}
 	return indexes
 }

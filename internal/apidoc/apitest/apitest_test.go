@@ -20,8 +20,8 @@ const (
 		`"schedule":null,"messages":[{"phone":"","uid":"1","vars":{"a":1,"b":[]},"more":true}]}`
 	accepted = `{"campaignId":"0190B6A4-7a1c-4d51-b5a0-3c1f0a4b9f10","status":"sending","accepted":0,"rejected":1,` +
 		`"feedback":{"invalidPhones":[{"phone":"","reason":"r","code":"empty"}]}}`
-	form = "grant_type=client_credentials&client_id=rcs_1&client_secret=s"
-	got  = `{"access_token":"a.b.c","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"campaigns:dispatch"}`
+	grant = `{"grant_type":"client_credentials","client_id":"rcs_1","client_secret":"s"}`
+	got   = `{"access_token":"a.b.c","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"campaigns:dispatch"}`
 )
 
 func problem(status int, code string) string {
@@ -95,7 +95,7 @@ func TestWhatIsDocumentedPasses(t *testing.T) {
 		"refused":          {"POST", dispatch, "application/json", `{`, 400, problemType, problem(400, "malformed_json")},
 		"no token":         {"POST", dispatch, "", "", 401, header("Content-Type", "application/problem+json", "WWW-Authenticate", "Bearer"), problem(401, "invalid_token")},
 		"throttled":        {"POST", dispatch, "application/json", call, 429, jsonType, `{"message":"Too Many Requests"}`},
-		"token":            {"POST", token, "application/x-www-form-urlencoded", form, 200, uncached, got},
+		"token":            {"POST", token, "application/json", grant, 200, uncached, got},
 		"token in JSON":    {"POST", token, "application/json", `{"grant_type":"refresh_token","refresh_token":"r"}`, 200, uncached, got},
 		"token refused":    {"POST", token, "application/json", `[]`, 400, uncached, `{"error":"invalid_request","error_description":"d"}`},
 		"file":             {"GET", file, "", "", 200, header("Content-Type", "text/csv; charset=utf-8", "Content-Disposition", "attachment"), "line,phone\r\n1,\"a\nb\"\r\n"},
@@ -129,8 +129,8 @@ func TestWhatIsNotDocumentedFails(t *testing.T) {
 		"null for a list":          {"POST", dispatch, "application/json", call, 202, jsonType, `{"campaignId":"0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10","status":"sending","accepted":1,"rejected":0,"feedback":{"invalidPhones":null}}`},
 		"a request accepted":       {"POST", dispatch, "application/json", strings.Replace(call, `"uid":"1"`, `"uid":1`, 1), 202, jsonType, accepted},
 		"no JSON":                  {"POST", dispatch, "application/json", call, 202, jsonType, `{`},
-		"a cached token":           {"POST", token, "application/x-www-form-urlencoded", form, 200, jsonType, got},
-		"another grant accepted":   {"POST", token, "application/x-www-form-urlencoded", "grant_type=password", 200, uncached, got},
+		"a cached token":           {"POST", token, "application/json", grant, 200, jsonType, got},
+		"another grant accepted":   {"POST", token, "application/json", `{"grant_type":"password"}`, 200, uncached, got},
 		"a file of another name":   {"GET", "/api/v1/error-files/x", "", "", 200, header("Content-Type", "text/csv", "Content-Disposition", "attachment"), ""},
 		"unknown path found":       {"GET", "/nothing", "", "", 200, jsonType, `{}`},
 		"unknown path forbidden":   {"GET", "/nothing", "", "", 403, problemType, problem(403, "insufficient_scope")},

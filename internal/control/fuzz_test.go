@@ -1,0 +1,33 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+
+	"campaign-dispatch/internal/gateway"
+)
+
+// Whatever the body, it is read, or refused as the client's fault.
+func FuzzReadReschedule(f *testing.F) {
+	for _, s := range []string{
+		`{"schedule":"2026-12-24T18:30:00","batch":"b"}`, `{"schedule":null}`, `{"schedule":1}`, `[]`, `null`, `{"schedule":"a","schedule":"b"}`,
+		`{"schedule":"\ud800"}`, `{"Schedule":"a"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_, _, err := readReschedule(body)
+		if err == nil {
+			if !json.Valid(body) {
+				t.Errorf("%q was read", body)
+			}
+			return
+		}
+		problem, ok := errors.AsType[*gateway.Problem](err)
+		if !ok || problem.Status != http.StatusBadRequest {
+			t.Errorf("%q: %v", body, err)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Whatever the body, there is an answer to it that can be written, and a request
+// without a violation can be kept.
+func FuzzReadRequest(f *testing.F) {
+	f.Add([]byte(`{"campaignId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b11","name":"n","templateId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b12",` +
+		`"batch":"b","schedule":"2026-03-02T12:00","notAfter":"2026-03-03T12:00:00Z",` +
+		`"messages":[{"phone":"+5511987654321","uid":"u","vars":{"a":"b","c":1,"d":null,"e":true}},{"phone":"11","uid":"=v"}]}`))
+	f.Add([]byte(`{"messages":[null,[],{"phone":1,"uid":{},"vars":[]}],"notAfter":"9999-12-31T23:59:59-12:00"}`))
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		q, wrong := readRequest(body)
+		read, late := q.checkTimes(now, 5*time.Minute)
+		for _, v := range append(wrong, late...) {
+			if v.status != http.StatusBadRequest && v.status != http.StatusUnprocessableEntity && v.status != 0 || v.code == "" || v.detail == "" {
+				t.Errorf("a violation without its words: %+v", v)
+			}
+		}
+		if text, err := encodeJSON(newDryAnswer(q, wrong)); err != nil || !json.Valid(text) {
+			t.Errorf("no answer: %v", err)
+		}
+		file, err := errorFile(q, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		if lines, err := csv.NewReader(bytes.NewReader(file)).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
+			t.Errorf("an error file of %d lines: %v", len(lines), err)
+		}
+		if len(wrong) > 0 {
+			return
+		}
+		if !json.Valid(body) || len(q.messages) == 0 || len(q.messages) > campaign.MaxMessages {
+			t.Errorf("accepted %d messages", len(q.messages))
+		}
+		if _, err := json.Marshal([]time.Time{read.due, read.notAfter}); err != nil {
+			t.Errorf("a time that cannot be kept: %v", err)
+		}
+		for i := range q.messages {
+			m := &q.messages[i]
+			if blank(m.uid) || m.vars[0] > m.vars[1] || m.vars[1] > len(q.vars) || (m.number == 0) == (m.rejection == nil) {
+				t.Errorf("message %d: %+v", i, m)
+			}
+		}
+	})
+}

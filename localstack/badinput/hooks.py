@@ -1,0 +1,38 @@
+"""Has Schemathesis name what exists in every second call, as nearly all would end at a
+404 otherwise, and counts the answers by their status."""
+
+import atexit
+import collections
+import itertools
+import json
+import os
+
+import schemathesis
+
+turns = itertools.count()
+answers = collections.Counter()
+
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    if path_parameters and "campaignId" in path_parameters and next(turns) % 2:
+        path_parameters["campaignId"] = os.environ["CAMPAIGN_ID"]
+    return path_parameters
+
+
+@schemathesis.hook
+def map_body(context, body):
+    if isinstance(body, dict) and isinstance(body.get("templateId"), str) and next(turns) % 2:
+        body["templateId"] = os.environ["TEMPLATE_ID"]
+    return body
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    answers[response.status_code] += 1
+
+
+@atexit.register
+def tell():
+    with open(os.environ["ANSWERS"], "w") as file:
+        json.dump(answers, file)

@@ -1,0 +1,112 @@
+package faultproxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Call names a call of AWS by the place in the program that makes it, as far as
+// the call itself tells: all calls of one place have one name.
+type Call struct {
+	Function  string // as the template names it, in lower case and without "function"
+	Operation string // DynamoDB.UpdateItem
+	Subject   string // what it is about: kinds of rows, a queue, a folder of the bucket
+}
+
+// String returns the call as a person reads it.
+func (c Call) String() string {
+	return strings.TrimSpace(c.Function + " " + c.Operation + " " + c.Subject)
+}
+
+var services = map[string]string{
+	"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "AmazonSSM": "SSM",
+}
+
+// nameCall returns the operation and the subject of a call.
+func nameCall(r *http.Request, body []byte) (operation, subject string) {
+	if service, action, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		if known, ok := services[service]; ok {
+			service = known
+		}
+		return service + "." + action, subjectOf(service, body)
+	}
+	scope := r.Header.Get("Authorization")
+	switch {
+	case strings.Contains(scope, "/scheduler/"):
+		return "Scheduler." + r.Method, ""
+	case strings.Contains(scope, "/s3/"):
+		return "S3." + r.Method, folder(r.URL.Path)
+	}
+	return "HTTP." + r.Method, r.URL.Path
+}
+
+// folder is the first part of an object's key.
+func folder(path string) string {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}
+
+func subjectOf(service string, body []byte) string {
+	var said any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if decoder.Decode(&said) != nil {
+		return ""
+	}
+	switch service {
+	case "SQS":
+		if m, ok := said.(map[string]any); ok {
+			url, _ := m["QueueUrl"].(string)
+			return queueName.FindString(url)
+		}
+	case "DynamoDB":
+		return strings.Join(rows(said), " ")
+	}
+	return ""
+}
+
+var (
+	queueName = regexp.MustCompile(`[A-Z][a-z]+Queue`)
+	rowKind   = regexp.MustCompile(`^[A-Z]+(#|$)`)
+)
+
+// rows returns the kinds of rows that a call of DynamoDB is about: what the
+// values of its keys begin with, and the index that it reads.
+func rows(said any) []string {
+	found := map[string]bool{}
+	collect(said, "", found)
+	kinds := make([]string, 0, len(found))
+	for kind := range found {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func collect(value any, name string, found map[string]bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		if text, ok := v["S"].(string); ok && (name == "pk" || name == "sk" || strings.HasPrefix(name, ":")) {
+			if kind := rowKind.FindString(text); kind != "" {
+				found[strings.TrimSuffix(kind, "#")] = true
+			}
+		}
+		for key, inner := range v {
+			collect(inner, key, found)
+		}
+	case []any:
+		for _, inner := range v {
+			collect(inner, name, found)
+		}
+	case string:
+		if name == "IndexName" {
+			found["index "+v] = true
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package faultproxy
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Kind is what goes wrong with a call.
+type Kind string
+
+// The kinds of faults. A call that a client of AWS repeats by itself is one call.
+const (
+	Throttled Kind = "throttled"               // however often it is repeated
+	Refused   Kind = "refused"                 // as one that the caller may not make
+	Lost      Kind = "answer lost"             // applied, the connection closed before the first byte of the first answer
+	Cut       Kind = "answer cut"              // applied, and closed in the middle of the first answer
+	AllLost   Kind = "every answer lost"       // of the call and its repetitions, each of which is applied
+	Slow      Kind = "slow beyond the timeout" // applied, and every answer held back longer than anybody waits
+	Killed    Kind = "process killed after it" // applied, and the process that called dies before the answer
+)
+
+// Kinds are all kinds of faults.
+func Kinds() []Kind { return []Kind{Throttled, Refused, Lost, Cut, AllLost, Killed, Slow} }
+
+// patience is longer than the functions' clients of AWS wait for an answer.
+const patience = 13 * time.Second
+
+// Fault is what goes wrong with the next call of that name, once.
+type Fault struct {
+	Kind Kind
+	Call Call
+}
+
+// String returns the fault as a person reads it.
+func (f Fault) String() string { return fmt.Sprintf("%s: %s", f.Call, f.Kind) }
+
+// Armed is a fault that waits for its call.
+type Armed struct {
+	Fault
+
+	happened   chan struct{}
+	invocation string // of the call that it met, "" until then
+	met        bool
+}
+
+// Happened is closed when the fault has met its call.
+func (a *Armed) Happened() <-chan struct{} { return a.happened }
+
+// takes tells whether the fault is one of this request: of the first one of its
+// name, and where it stays, of the repetitions of that.
+func (a *Armed) takes(c Call, invocation string) bool {
+	if !a.met {
+		if c != a.Call {
+			return false
+		}
+		a.met, a.invocation = true, invocation
+		close(a.happened)
+		return true
+	}
+	stays := a.Kind == Throttled || a.Kind == AllLost || a.Kind == Slow
+	return stays && invocation != "" && invocation == a.invocation
+}
+
+// refusal is an error as the call's service tells it.
+func refusal(operation string, kind Kind) (status int, header http.Header, body string) {
+	service, _, _ := strings.Cut(operation, ".")
+	code, status := "AccessDeniedException", http.StatusBadRequest
+	if kind == Throttled {
+		code = "ThrottlingException"
+	}
+	header = http.Header{"Content-Type": {"application/x-amz-json-1.0"}}
+	switch {
+	case service == "S3":
+		code, status = "AccessDenied", http.StatusForbidden
+		if kind == Throttled {
+			code, status = "SlowDown", http.StatusServiceUnavailable
+		}
+		header.Set("Content-Type", "application/xml")
+		return status, header, "<Error><Code>" + code + "</Code><Message>a fault of the proxy</Message></Error>"
+	case service == "DynamoDB" && kind == Throttled:
+		code = "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+	case service == "SQS" && kind == Throttled:
+		code = "com.amazonaws.sqs#RequestThrottled"
+	case service == "Scheduler" && kind == Throttled:
+		status = http.StatusTooManyRequests
+	case service == "Scheduler", service == "HTTP":
+		status = http.StatusForbidden
+	}
+	header.Set("X-Amzn-Errortype", code)
+	return status, header, `{"__type":"` + code + `","message":"a fault of the proxy"}`
+}

@@ -1,0 +1,287 @@
+// Package faultproxy stands between the functions of a local stack and the
+// emulator of AWS. It knows each call by the function that makes it and what it is
+// about, and makes a chosen one go wrong.
+package faultproxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Proxy passes calls on. Its zero value is of no use: see Start.
+type Proxy struct {
+	to        *url.URL
+	stack     string // name of the stack, with which its functions' names begin
+	transport http.RoundTripper
+	callers   processes
+	server    *http.Server
+
+	mu        sync.Mutex
+	functions map[string]string // by the key that signs a call
+	seen      map[Call]int
+	armed     []*Armed
+	lost      []string
+	strangers int
+}
+
+// Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
+// whose functions call, to is where the emulator will be.
+func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
+	}
+	p := &Proxy{
+		to: to, stack: stack, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
+		callers: processes{endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
+	}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = p.server.Serve(listener) }()
+	return p, nil
+}
+
+// URL is the address of AWS for the functions.
+func (p *Proxy) URL() string { return p.callers.endpoint }
+
+// Stop ends the proxy.
+func (p *Proxy) Stop() { _ = p.server.Close() }
+
+// Seen returns how often each call was made.
+func (p *Proxy) Seen() map[Call]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.seen)
+}
+
+// Strangers is the number of calls of which it is unknown who made them.
+func (p *Proxy) Strangers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.strangers
+}
+
+// Arm lets the next call of the fault's name go wrong.
+func (p *Proxy) Arm(f Fault) *Armed {
+	a := &Armed{Fault: f, happened: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = append(p.armed, a)
+	return a
+}
+
+// Disarm takes a fault back.
+func (p *Proxy) Disarm(a *Armed) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := p.armed[:0]
+	for _, other := range p.armed {
+		if other != a {
+			kept = append(kept, other)
+		}
+	}
+	p.armed = kept
+}
+
+// Lose makes every call that puts the word on a queue from dispatch fail from now
+// on: the hand-off of a campaign with that id is lost.
+func (p *Proxy) Lose(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost = append(p.lost, word)
+}
+
+// Kill ends the living processes of a function, so that its next call is one of
+// a new process.
+func (p *Proxy) Kill(function string) {
+	for pid, name := range p.callers.all() {
+		if p.short(name) == function {
+			kill(pid)
+		}
+	}
+}
+
+func kill(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		_ = process.Kill()
+	}
+}
+
+// ServeHTTP passes a call on, or lets it go wrong.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller is gone
+	}
+	call := Call{Function: p.function(r)}
+	call.Operation, call.Subject = nameCall(r, body)
+	fault := p.note(call, r.Header.Get("Amz-Sdk-Invocation-Id"), body)
+	switch fault { //nolint:exhaustive // the others are those that fail makes
+	case "":
+		p.pass(w, r, body)
+	case Throttled, Refused:
+		status, header, text := refusal(call.Operation, fault)
+		maps.Copy(w.Header(), header)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text)
+	default:
+		p.fail(w, r, body, fault)
+	}
+}
+
+// note counts a call and returns what is to go wrong with it, "" for nothing.
+func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[c]++
+	if c.Function == "" {
+		p.strangers++
+	}
+	for _, a := range p.armed {
+		if a.takes(c, invocation) {
+			return a.Kind
+		}
+	}
+	if c.Function == "dispatch" && strings.HasPrefix(c.Operation, "SQS.") {
+		for _, word := range p.lost {
+			if bytes.Contains(body, []byte(word)) {
+				return Refused
+			}
+		}
+	}
+	return ""
+}
+
+var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
+
+// function returns which function makes a request, "" where that is not known.
+// Each has a role's key of its own; whose it is, the process tells that signs with it.
+func (p *Proxy) function(r *http.Request) string {
+	key := ""
+	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		key = m[1]
+	}
+	p.mu.Lock()
+	name := p.functions[key]
+	p.mu.Unlock()
+	if name != "" {
+		return name
+	}
+	caller, err := p.callers.behind(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	name = p.short(caller.function)
+	if key != "" {
+		p.mu.Lock()
+		p.functions[key] = name
+		p.mu.Unlock()
+	}
+	return name
+}
+
+// short is the template's name of a function, in lower case and without "function".
+func (p *Proxy) short(name string) string {
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, p.stack+"-"), "-")
+	return strings.ToLower(strings.TrimSuffix(name, "Function"))
+}
+
+// forward makes the call, and returns its whole answer.
+func (p *Proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
+	// A caller that gives up does not undo its call.
+	out := r.Clone(context.WithoutCancel(r.Context()))
+	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.to.Scheme, p.to.Host
+	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	answer, err := p.transport.RoundTrip(out)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	return answer, text, err
+}
+
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
+	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
+	if err != nil {
+		hangUp(w, nil)
+		return
+	}
+	maps.Copy(w.Header(), answer.Header)
+	w.WriteHeader(answer.StatusCode)
+	_, _ = w.Write(text) //nolint:gosec // what the emulator answers, to whom it answers
+}
+
+// fail makes the call, and keeps the answer from the caller.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
+	var caller process
+	if fault == Killed {
+		caller, _ = p.callers.behind(r.RemoteAddr)
+	}
+	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
+	switch {
+	case err != nil:
+		hangUp(w, nil)
+	case fault == Killed:
+		killIf(caller)
+		hangUp(w, nil)
+	case fault == Cut:
+		hangUp(w, half(answer, text))
+	case fault == Slow:
+		wait(r.Context(), patience)
+		hangUp(w, nil)
+	default:
+		hangUp(w, nil)
+	}
+}
+
+func killIf(caller process) {
+	if caller.pid != 0 {
+		kill(caller.pid)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// half is an answer up to the middle of its body, or of its head where it has no
+// body.
+func half(answer *http.Response, text []byte) []byte {
+	answer.ContentLength, answer.TransferEncoding = int64(len(text)), nil
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	whole, err := httputil.DumpResponse(answer, true)
+	if err != nil {
+		return nil
+	}
+	if len(text) < 2 {
+		return whole[:len(whole)/2]
+	}
+	return whole[:len(whole)-len(text)/2]
+}
+
+// hangUp writes the bytes and closes the connection.
+func hangUp(w http.ResponseWriter, said []byte) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = connection.Write(said)
+	_ = connection.Close()
+}

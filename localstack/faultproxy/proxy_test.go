@@ -1,0 +1,91 @@
+package faultproxy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A fault meets one call of its name, with the repetitions that it is for, and no
+// other: the emulator sees what is applied.
+func TestAFaultMeetsItsCall(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind]struct {
+		applied int  // of a call and its repetition
+		repeat  bool // the repetition is answered
+	}{
+		Throttled: {0, false}, Refused: {1, true}, Lost: {2, true}, Cut: {2, true}, AllLost: {2, false},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			applied := 0
+			emulator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				applied++
+				_, _ = io.WriteString(w, strings.Repeat("answer ", 100))
+			}))
+			t.Cleanup(emulator.Close)
+			to, err := url.Parse(emulator.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Start(t.Context(), "stack", to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(p.Stop)
+			p.functions["key"] = "send"
+			armed := p.Arm(Fault{kind, Call{"send", "DynamoDB.GetItem", "BATCH C"}})
+
+			if err := callOnce(t, p, "before", "META"); err != nil {
+				t.Errorf("another call: %v", err)
+			}
+			applied = 0
+			if callOnce(t, p, "one", "BATCH#b") == nil {
+				t.Error("the call is answered")
+			}
+			if err := callOnce(t, p, "one", "BATCH#b"); (err == nil) != want.repeat {
+				t.Errorf("its repetition: %v", err)
+			}
+			if applied != want.applied {
+				t.Errorf("applied %d times, want %d", applied, want.applied)
+			}
+			if err := callOnce(t, p, "two", "BATCH#c"); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+			select {
+			case <-armed.Happened():
+			default:
+				t.Error("it does not say that it happened")
+			}
+		})
+	}
+}
+
+var errStatus = errors.New("refused")
+
+// callOnce reads a row by a client of AWS, as the function send does.
+func callOnce(t *testing.T, p *Proxy, invocation, sk string) error {
+	t.Helper()
+	body := `{"TableName":"t","Key":{"pk":{"S":"C#a"},"sk":{"S":"` + sk + `"}}}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL(), strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/dynamodb/aws4_request")
+	r.Header.Set("Amz-Sdk-Invocation-Id", invocation)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return errStatus
+	}
+	_, err = io.ReadAll(answer.Body)
+	return err
+}

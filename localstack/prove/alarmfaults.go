@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/uuid"
+)
+
+// fault is what an alarm is for.
+type fault struct {
+	alarm, what string
+	// provoke lets it happen, and returns what ends it.
+	provoke func(ctx context.Context) (undo func(context.Context) error, err error)
+}
+
+func (w *watch) faults() []fault {
+	all := []fault{
+		{"CallErrorsAlarm", "the token function gets what is no request", w.broken("TokenFunction")},
+		{"TaskErrorsAlarm", "the send function gets what are no tasks", w.broken("SendFunction")},
+		{"CallThrottlesAlarm", "Lambda runs no campaigns function", w.throttled("CampaignsFunction")},
+		{"TaskThrottlesAlarm", "Lambda runs no revoke function", w.throttled("RevokeFunction")},
+		{"ApiErrorsAlarm", "the dispatch function loses its table", w.apiFails},
+		{"EventsErrorsAlarm", "the events function loses its queue", w.eventsFail},
+		{"ProviderAlarm", "the provider answers 503 to all", w.providerFails},
+		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
+		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
+		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.handoffLost},
+		{"CostAlarm", "the provider's webhook is called 500 times", w.flooded},
+	}
+	for _, queue := range []string{"Release", "Send", "Events", "Notify", "Revoke"} {
+		all = append(all,
+			fault{queue + "DeadLettersAlarm", "a task of " + queue + "Queue is given up", w.deadLetter(queue)},
+			fault{queue + "AgeAlarm", "nobody takes tasks from " + queue + "Queue", w.untaken(queue)})
+	}
+	return all
+}
+
+func (w *watch) lambda() *lambda.Client {
+	return lambda.NewFromConfig(w.env.AWS(), func(o *lambda.Options) { o.RetryMaxAttempts = 1 })
+}
+
+func nothing(context.Context) error { return nil }
+
+// broken calls a function with an event that is none of its kind.
+func (w *watch) broken(function string) func(context.Context) (func(context.Context) error, error) {
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		out, err := w.lambda().Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(w.names[function]), Payload: []byte(`[]`)})
+		if err == nil && out.FunctionError == nil {
+			err = fmt.Errorf("%s took it", function)
+		}
+		return nothing, err
+	}
+}
+
+func (w *watch) throttled(function string) func(context.Context) (func(context.Context) error, error) {
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		const calls = 12
+		name := aws.String(w.names[function])
+		undo := func(ctx context.Context) error {
+			_, err := w.lambda().DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: name})
+			return err
+		}
+		_, err := w.lambda().PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: name, ReservedConcurrentExecutions: aws.Int32(0)})
+		for range calls {
+			if err != nil {
+				break
+			}
+			_, turned := w.lambda().Invoke(ctx, &lambda.InvokeInput{FunctionName: name, Payload: []byte(`{}`)})
+			if limited := (*lambdatypes.TooManyRequestsException)(nil); !errors.As(turned, &limited) {
+				err = fmt.Errorf("%s was called all the same: %w", function, turned)
+			}
+		}
+		return undo, err
+	}
+}
+
+// misled gives a function another value of its environment.
+func (w *watch) misled(ctx context.Context, function, variable, value string) (undo func(context.Context) error, err error) {
+	name := aws.String(w.names[function])
+	was, err := w.lambda().GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: name})
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of %s: %w", function, err)
+	}
+	set := func(ctx context.Context, variables map[string]string) error {
+		_, err := w.lambda().UpdateFunctionConfiguration(ctx, &lambda.UpdateFunctionConfigurationInput{
+			FunctionName: name, Environment: &lambdatypes.Environment{Variables: variables},
+		})
+		return err
+	}
+	changed := maps.Clone(was.Environment.Variables)
+	changed[variable] = value
+	return func(ctx context.Context) error { return set(ctx, was.Environment.Variables) }, set(ctx, changed)
+}
+
+func (w *watch) apiFails(ctx context.Context) (func(context.Context) error, error) {
+	const calls = 6
+	undo, err := w.misled(ctx, "DispatchFunction", "CAMPAIGNS_TABLE", "gone")
+	for range calls {
+		if err == nil && strings.Contains(fmt.Sprint(w.dispatch(ctx, uuid.New(), 1, someNumbers(1))), "answered 5") {
+			w.failed++
+		}
+	}
+	return undo, err
+}
+
+// post calls without a body.
+func (w *watch) post(ctx context.Context, address string) (status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+w.token)
+	got, err := w.http.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	return got.StatusCode, got.Body.Close()
+}
+
+func (w *watch) eventsFail(ctx context.Context) (func(context.Context) error, error) {
+	undo, err := w.misled(ctx, "EventsFunction", "EVENTS_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
+	if err == nil {
+		err = w.dispatch(ctx, uuid.New(), 1, someNumbers(20))
+	}
+	return undo, err
+}
+
+func (w *watch) providerFails(ctx context.Context) (func(context.Context) error, error) {
+	err := w.behave(ctx, map[string]any{"errorRate": 1})
+	id := uuid.New()
+	if err == nil {
+		err = w.dispatch(ctx, id, 1, someNumbers(200))
+	}
+	return func(ctx context.Context) error {
+		if err := w.behave(ctx, map[string]any{}); err != nil {
+			return err
+		}
+		return eventually(ctx, time.Minute, func() (bool, error) {
+			c, err := w.campaign(ctx, id)
+			return c.Counts["pending"] == 0, err
+		})
+	}, err
+}
+
+// endpointAnswers registers an endpoint that answers that, and lets messages be read.
+func (w *watch) endpointAnswers(status int) func(context.Context) (func(context.Context) error, error) {
+	const known = 4 * time.Second // after which a new endpoint is known everywhere
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(status) })}
+		go func() { _ = server.Serve(listener) }()
+		store := &dynamo.Store{Client: dynamodb.NewFromConfig(w.env.AWS()), Auth: w.env["AUTH_TABLE"], Campaigns: w.env["CAMPAIGNS_TABLE"], Now: time.Now}
+		e := campaign.Endpoint{
+			ID: uuid.New(), Tenant: w.env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
+			Kinds: []string{string(campaign.KindSent)},
+		}
+		undo := func(ctx context.Context) error {
+			_, err := store.SwitchEndpoint(ctx, e.Tenant, e.ID, "switched off by an operator")
+			return errors.Join(err, server.Close())
+		}
+		if err := store.SaveEndpoint(ctx, e); err != nil {
+			return undo, err
+		}
+		time.Sleep(known)
+		return undo, w.dispatch(ctx, uuid.New(), 1, someNumbers(20))
+	}
+}
+
+// handoffLost lets a campaign be accepted and not be handed off, which sweep finds.
+func (w *watch) handoffLost(ctx context.Context) (func(context.Context) error, error) {
+	undo, err := w.misled(ctx, "DispatchFunction", "RELEASE_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
+	if err == nil {
+		err = w.dispatch(ctx, uuid.New(), 1, someNumbers(20))
+	}
+	if err != nil {
+		return undo, err
+	}
+	time.Sleep(3 * time.Second) // the local stack's grace
+	_, err = w.lambda().Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(w.names["SweepFunction"]), Payload: []byte("{}")})
+	return undo, err
+}
+
+func (w *watch) flooded(ctx context.Context) (func(context.Context) error, error) {
+	const calls = 500
+	for range calls {
+		if _, err := w.post(ctx, strings.TrimSuffix(w.env["EVENTS_URL"], "/")+"/"+w.env["DEMO_AGENT_ID"]); err != nil {
+			return nothing, err
+		}
+	}
+	return nothing, nil
+}
+
+func (w *watch) deadLetter(queue string) func(context.Context) (func(context.Context) error, error) {
+	return func(ctx context.Context) (func(context.Context) error, error) { return w.put(ctx, queue+"DeadLetters") }
+}
+
+// put puts a task on a queue, and returns what empties it.
+func (w *watch) put(ctx context.Context, queue string) (func(context.Context) error, error) {
+	client, url := sqs.NewFromConfig(w.env.AWS()), aws.String(w.names[queue])
+	_, err := client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: url, MessageBody: aws.String(`{}`)})
+	return func(ctx context.Context) error {
+		_, err := client.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: url})
+		return err
+	}, err
+}
+
+// untaken stops what takes tasks from a queue, and puts one on it.
+func (w *watch) untaken(queue string) func(context.Context) (func(context.Context) error, error) {
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		takers := map[string]string{"Release": "Release", "Send": "Send", "Events": "Outcomes", "Notify": "Notify", "Revoke": "Revoke"}
+		found, err := w.lambda().ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(w.names[takers[queue]+"Function"])})
+		if err != nil || len(found.EventSourceMappings) != 1 {
+			return nil, fmt.Errorf("find who takes from %s: %w", queue, err)
+		}
+		name := path.Base(w.names[queue+"Queue"])
+		enable := func(ctx context.Context, enabled bool) error {
+			_, err := w.lambda().UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: found.EventSourceMappings[0].UUID, Enabled: &enabled})
+			return err
+		}
+		if err := enable(ctx, false); err != nil {
+			return nil, err
+		}
+		time.Sleep(2 * time.Second) // what it has begun to take
+		w.stopped[name] = true
+		purge, err := w.put(ctx, queue+"Queue")
+		return func(ctx context.Context) error {
+			delete(w.stopped, name)
+			return errors.Join(purge(ctx), enable(ctx, true))
+		}, err
+	}
+}

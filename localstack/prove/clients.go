@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/clients"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// realClients tries the OAuth libraries and the generated clients that people use.
+func realClients(ctx context.Context, env stackenv.Env) (results []result, err error) {
+	trial := clients.Trial{Env: env, Below: ".local/clients", Desk: &admin.Desk{
+		Store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now,
+		},
+		Random: rand.Reader, Now: time.Now,
+	}}
+	for _, c := range clients.All() {
+		tried, err := trial.Try(ctx, c)
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+		line := result{Part: "clients", What: tried.Client, Figure: tried.Done, Kept: err == nil && len(tried.Faults) == 0}
+		switch {
+		case err != nil:
+			line.What, line.Figure = c.Name, err.Error()
+		case !line.Kept:
+			line.Figure = strings.Join(tried.Faults, "; ")
+		}
+		results = append(results, line)
+	}
+	return results, nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
+)
+
+// crowdCampaigns go side by side; together they have crowdMessages.
+const (
+	crowdCampaigns = 50
+	crowdMessages  = 50_000
+)
+
+// crowd sends many campaigns side by side, from the first call to the last webhook.
+func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
+	s, err := newService(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	heard, err := listenForWebhooks(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.unhurried(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.behave(ctx, map[string]any{}); err != nil {
+		return nil, err
+	}
+	numbers, begun := someNumbers(min(crowdMessages, loadMessages())), time.Now()
+	each := len(numbers) / crowdCampaigns
+	ids := make([]string, crowdCampaigns)
+	group, calls := errgroup.WithContext(ctx)
+	group.SetLimit(callers)
+	for i := range ids {
+		ids[i] = uuid.New()
+		group.Go(func() error { return s.dispatch(calls, ids[i], 1, numbers[i*each:(i+1)*each]) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if err := heard.await(ctx, len(ids)*each); err != nil {
+		return nil, err
+	}
+	took, balanced := time.Since(begun), 0
+	for _, id := range ids {
+		c, err := s.campaign(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if c.Status == "completed" && c.Accepted == each && c.Counts["read"] == each {
+			balanced++
+		}
+	}
+	return []result{{
+		"load", fmt.Sprintf("%d messages over %d campaigns side by side, to the last webhook", len(ids)*each, len(ids)),
+		fmt.Sprintf("%s, %.0f a second, %d webhooks of %d readings, %d campaigns balanced",
+			took.Round(time.Second), float64(len(ids)*each)/took.Seconds(), heard.posts(), heard.different(), balanced),
+		balanced == len(ids) && heard.different() == len(ids)*each,
+	}}, nil
+}
+
+// webhooks is a receiver that counts what it hears.
+type webhooks struct {
+	mu   sync.Mutex
+	seen map[string]int // by the webhook's id
+	all  int
+}
+
+// listenForWebhooks registers a receiver of what was read as an endpoint of the demo
+// tenant; it ends with the program.
+func listenForWebhooks(ctx context.Context, env stackenv.Env) (*webhooks, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w := &webhooks{seen: map[string]int{}}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
+	go func() { _ = server.Serve(listener) }()
+	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	return w, store.SaveEndpoint(ctx, campaign.Endpoint{
+		ID: uuid.New(), Tenant: env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
+		Kinds: []string{string(campaign.KindRead)},
+	})
+}
+
+func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen[r.Header.Get("Webhook-Id")]++
+	w.all++
+	answer.WriteHeader(http.StatusNoContent)
+}
+
+func (w *webhooks) different() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.seen) }
+func (w *webhooks) posts() int     { w.mu.Lock(); defer w.mu.Unlock(); return w.all }
+
+// await waits until so many different webhooks have come.
+func (w *webhooks) await(ctx context.Context, n int) error {
+	told := time.Now()
+	for known, moved := 0, time.Now(); known < n; {
+		if now := w.different(); now > known {
+			known, moved = now, time.Now()
+		}
+		if time.Since(moved) > stalled {
+			return fmt.Errorf("%d of %d webhooks came, and no more", known, n)
+		}
+		if time.Since(told) > 10*time.Second {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "  %d of %d messages read\n", known, n)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return nil
+}

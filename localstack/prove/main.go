@@ -1,0 +1,131 @@
+// Command prove shows what the service promises on one machine, and prints a table
+// of it. Each part stands for itself; --only runs one.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+func main() {
+	only := flag.String("only", "", "run only this part: "+strings.Join(partNames(), ", "))
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *only)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(1)
+	}
+}
+
+// part shows one promise on a running stack.
+type part struct {
+	name string
+	show func(ctx context.Context, env stackenv.Env) ([]result, error)
+}
+
+func parts() []part {
+	return []part{
+		{"second-opinion", secondOpinion},
+		{"linearizability", linearizability},
+		{"faults", faults},
+		{"load", load},
+		{"crowd", crowd},
+		{"least-privilege", leastPrivilege},
+		{"wrong-hands", wrongHands},
+		{"bad-input", badInput},
+		{"clients", realClients},
+		{"observability", observability},
+		{"secrets", secrets}, // the last one: it searches what all others left
+	}
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// result is one line of the table.
+type result struct {
+	Part   string `json:"part"`
+	What   string `json:"what"`   // that was done, in figures
+	Figure string `json:"figure"` // that came of it
+	Kept   bool   `json:"kept"`   // the promise
+}
+
+func run(ctx context.Context, only string) error {
+	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
+	if err != nil {
+		return fmt.Errorf("no stack is running: use `make prove` (%w)", err)
+	}
+	var results []result
+	for _, p := range parts() {
+		if only != "" && only != p.name {
+			continue
+		}
+		begun := time.Now()
+		fmt.Fprintf(os.Stderr, "… %s\n", p.name)
+		found, err := p.show(ctx, env)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: interrupted", p.name)
+		}
+		if err != nil {
+			found = append(found, result{p.name, "it broke off", err.Error(), false})
+		}
+		fmt.Fprintf(os.Stderr, "  %s took %s\n", p.name, time.Since(begun).Round(time.Second))
+		results = append(results, found...)
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("there is no part %q: it is one of %s", only, strings.Join(partNames(), ", "))
+	}
+	return report(os.Stdout, results)
+}
+
+// report prints the table, keeps it in .local/prove.json, and returns an error
+// where a promise was not kept.
+func report(w io.Writer, results []result) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "part\twhat\tfigure\t")
+	var broken []string
+	for _, r := range results {
+		verdict := "kept"
+		if !r.Kept {
+			verdict = "NOT KEPT"
+			broken = append(broken, r.Part)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Part, r.What, firstLine(r.Figure), verdict)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print the table: %w", err)
+	}
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	if err := os.WriteFile(".local/prove.json", text, 0o600); err != nil {
+		return fmt.Errorf("keep the table: %w", err)
+	}
+	if len(broken) > 0 {
+		return fmt.Errorf("%d of %d promises were not kept, .local/prove.json tells more: %s", len(broken), len(results), strings.Join(broken, ", "))
+	}
+	return nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	cloudwatchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"campaign-dispatch/localstack/alarms"
+	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
+)
+
+// observability sets off every alarm of the template by a fault, once a campaign
+// that goes well has set off none.
+func observability(ctx context.Context, env stackenv.Env) ([]result, error) {
+	w, err := newWatch(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	results := []result{w.deployed(ctx), w.quiet(ctx)}
+	left := map[string]bool{}
+	for _, a := range w.alarms {
+		left[a.Name] = true
+	}
+	for _, f := range w.faults() {
+		fmt.Fprintf(os.Stderr, "  %s: %s\n", f.alarm, f.what)
+		r := w.setOff(ctx, f)
+		fmt.Fprintf(os.Stderr, "    %v %s\n", r.Kept, r.Figure)
+		results = append(results, r)
+		delete(left, f.alarm)
+	}
+	for name := range left {
+		results = append(results, result{"observability", "no fault sets it off", name, false})
+	}
+	return results, ctx.Err()
+}
+
+// watch knows the alarms of the stack, and what they are judged by.
+type watch struct {
+	service
+
+	names   alarms.Names
+	alarms  []alarms.Alarm
+	failed  int             // answers of the API with a 5xx since the last fault
+	stopped map[string]bool // queues from which nobody takes
+}
+
+func newWatch(ctx context.Context, env stackenv.Env) (*watch, error) {
+	s, err := newService(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	w := &watch{service: s, names: alarms.Names{}, stopped: map[string]bool{}}
+	stack := env["STACK_NAME"]
+	resources, err := cloudformation.NewFromConfig(env.AWS()).DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &stack})
+	if err != nil {
+		return nil, fmt.Errorf("list the stack's resources: %w", err)
+	}
+	for _, r := range resources.StackResources {
+		w.names[*r.LogicalResourceId] = aws.ToString(r.PhysicalResourceId)
+	}
+	template, err := os.ReadFile("template.yaml")
+	if err != nil {
+		return nil, err
+	}
+	w.alarms, err = alarms.Read(template, "local", w.names)
+	return w, errors.Join(err, s.unhurried(ctx), s.behave(ctx, map[string]any{}))
+}
+
+// deployed tells which alarms the emulator has taken: all but those of several
+// metrics.
+func (w *watch) deployed(ctx context.Context) result {
+	client := cloudwatch.NewFromConfig(w.env.AWS())
+	wanted, there := 0, 0
+	for _, a := range w.alarms {
+		if len(a.Series()) > 1 {
+			continue
+		}
+		wanted++
+		out, err := client.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: []string{w.names[a.Name]}})
+		if err == nil && len(out.MetricAlarms) == 1 && aws.ToFloat64(out.MetricAlarms[0].Threshold) == a.Threshold {
+			there++
+		}
+	}
+	stack := w.env["STACK_NAME"]
+	board, err := client.GetDashboard(ctx, &cloudwatch.GetDashboardInput{DashboardName: &stack})
+	var body struct{ Widgets []any }
+	if err == nil {
+		err = json.Unmarshal([]byte(aws.ToString(board.DashboardBody)), &body)
+	}
+	return result{
+		"observability", fmt.Sprintf("%d alarms, %d of them of one metric, and a dashboard deployed", len(w.alarms), wanted),
+		fmt.Sprintf("%d alarms, a dashboard of %d graphs", there, len(body.Widgets)), err == nil && there == wanted && len(body.Widgets) > 0,
+	}
+}
+
+// quiet shows that a campaign that goes well sets off no alarm.
+func (w *watch) quiet(ctx context.Context) result {
+	since := time.Now()
+	err := w.campaignRead(ctx, 20)
+	seen, measuring := w.measure(ctx, since)
+	fired, told := w.fired(seen)
+	sent := seen[alarms.Series{Namespace: "CampaignDispatch", Metric: "MessagesSent", Of: w.names["SendFunction"]}]
+	err = errors.Join(err, measuring)
+	return result{
+		"observability", "a campaign of 20 messages that goes well", orError(fmt.Sprintf("%v sent by the metrics, alarms: %s", sum(sent), told), err),
+		err == nil && len(fired) == 0 && sum(sent) == 20,
+	}
+}
+
+func (w *watch) campaignRead(ctx context.Context, n int) error {
+	id := uuid.New()
+	if err := w.dispatch(ctx, id, 1, someNumbers(n)); err != nil {
+		return err
+	}
+	return eventually(ctx, time.Minute, func() (bool, error) {
+		c, err := w.campaign(ctx, id)
+		return c.Counts["read"] == n, err
+	})
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+func orError(text string, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// setOff lets a fault happen, and waits for its alarm.
+func (w *watch) setOff(ctx context.Context, f fault) result {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	since := time.Now()
+	w.failed = 0
+	undo, err := f.provoke(ctx)
+	told := ""
+	if err == nil {
+		err = eventually(ctx, time.Minute, func() (bool, error) {
+			seen, err := w.measure(ctx, since)
+			var fired []string
+			fired, told = w.fired(seen)
+			return slices.Contains(fired, f.alarm), err
+		})
+	}
+	if undo != nil {
+		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, undo(undoing))
+	}
+	return result{"observability", f.what, orError(told, err), err == nil}
+}
+
+// fired returns the alarms that are set off, and tells their values.
+func (w *watch) fired(seen alarms.Measured) (names []string, told string) {
+	var lines []string
+	for _, a := range w.alarms {
+		if value, fires := a.Fires(seen); fires {
+			names = append(names, a.Name)
+			lines = append(lines, fmt.Sprintf("%s at %.3g of %.3g", a.Name, value, a.Threshold))
+		}
+	}
+	if len(lines) == 0 {
+		return nil, "none"
+	}
+	return names, strings.Join(lines, ", ")
+}
+
+var errNever = errors.New("it did not come")
+
+// eventually waits until something is so.
+func eventually(ctx context.Context, within time.Duration, so func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var last error
+	for {
+		ok, err := so()
+		if ok && err == nil {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(errNever, last)
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+}
+
+// measure returns what CloudWatch would have of the time since an instant: the
+// metrics in the functions' logs, those that the emulator keeps of its functions,
+// the state of the queues, and what the API answered.
+func (w *watch) measure(ctx context.Context, since time.Time) (alarms.Measured, error) {
+	seen := alarms.Measured{}
+	if w.failed > 0 {
+		seen.Add(alarms.Series{Namespace: "AWS/ApiGateway", Metric: "5xx", Of: w.names["HttpApi"]}, float64(w.failed))
+	}
+	return seen, errors.Join(w.readLogs(ctx, since, seen), w.readFunctions(ctx, since, seen), w.readQueues(ctx, seen))
+}
+
+// readLogs adds the metrics in the functions' logs, as CloudWatch takes them out.
+func (w *watch) readLogs(ctx context.Context, since time.Time, seen alarms.Measured) error {
+	client := cloudwatchlogs.NewFromConfig(w.env.AWS())
+	prefix := "/campaign-dispatch/" + w.env["STACK_NAME"] + "/"
+	groups, err := client.DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &prefix})
+	if err != nil {
+		return fmt.Errorf("list the logs: %w", err)
+	}
+	for _, group := range groups.LogGroups {
+		pages := cloudwatchlogs.NewFilterLogEventsPaginator(client, &cloudwatchlogs.FilterLogEventsInput{
+			LogGroupName: group.LogGroupName, StartTime: aws.Int64(since.UnixMilli()),
+		})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return fmt.Errorf("read the log %s: %w", *group.LogGroupName, err)
+			}
+			for _, event := range page.Events {
+				addEmbedded(aws.ToString(event.Message), since, seen)
+			}
+		}
+	}
+	return nil
+}
+
+// addEmbedded adds the metrics of a line in the Embedded Metric Format; other lines
+// have none.
+func addEmbedded(line string, since time.Time, seen alarms.Measured) {
+	var document struct {
+		AWS struct {
+			Timestamp         int64
+			CloudWatchMetrics []struct {
+				Namespace  string
+				Dimensions [][]string
+				Metrics    []struct{ Name string }
+			}
+		} `json:"_aws"`
+	}
+	var members map[string]any
+	if json.Unmarshal([]byte(line), &document) != nil || json.Unmarshal([]byte(line), &members) != nil || document.AWS.Timestamp < since.UnixMilli() {
+		return
+	}
+	for _, directive := range document.AWS.CloudWatchMetrics {
+		for _, dimensions := range directive.Dimensions {
+			for _, m := range directive.Metrics {
+				of, _ := members[dimensions[0]].(string)
+				if value, ok := members[m.Name].(float64); ok && len(dimensions) == 1 {
+					seen.Add(alarms.Series{Namespace: directive.Namespace, Metric: m.Name, Of: of}, value)
+				}
+			}
+		}
+	}
+}
+
+// readFunctions adds what the emulator measures of functions.
+func (w *watch) readFunctions(ctx context.Context, since time.Time, seen alarms.Measured) error {
+	const span = 24 * 60 * 60
+	client := cloudwatch.NewFromConfig(w.env.AWS())
+	for _, a := range w.alarms {
+		for _, s := range a.Series() {
+			if s.Namespace != "AWS/Lambda" {
+				continue
+			}
+			out, err := client.GetMetricStatistics(ctx, &cloudwatch.GetMetricStatisticsInput{
+				Namespace: &s.Namespace, MetricName: &s.Metric, Dimensions: []cloudwatchtypes.Dimension{{Name: aws.String("FunctionName"), Value: &s.Of}},
+				StartTime: &since, EndTime: aws.Time(time.Now().Add(time.Minute)), Period: aws.Int32(span), Statistics: []cloudwatchtypes.Statistic{cloudwatchtypes.StatisticSum},
+			})
+			if err != nil {
+				return fmt.Errorf("read %s of %s: %w", s.Metric, s.Of, err)
+			}
+			for _, point := range out.Datapoints {
+				seen[s] = []float64{aws.ToFloat64(point.Sum)}
+			}
+		}
+	}
+	return nil
+}
+
+// readQueues adds how many messages of each queue may be taken, and since when the
+// oldest of them waits.
+func (w *watch) readQueues(ctx context.Context, seen alarms.Measured) error {
+	client := sqs.NewFromConfig(w.env.AWS())
+	const visible = types.QueueAttributeNameApproximateNumberOfMessages
+	for _, a := range w.alarms {
+		for _, s := range a.Series() {
+			if s.Namespace != "AWS/SQS" {
+				continue
+			}
+			url, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &s.Of})
+			if err != nil {
+				return fmt.Errorf("find the queue %s: %w", s.Of, err)
+			}
+			if s.Metric == "ApproximateAgeOfOldestMessage" {
+				if err := w.readAge(ctx, client, *url.QueueUrl, s, seen); err != nil {
+					return err
+				}
+				continue
+			}
+			out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{visible}})
+			if err != nil {
+				return fmt.Errorf("look at the queue %s: %w", s.Of, err)
+			}
+			n, _ := strconv.Atoi(out.Attributes[string(visible)])
+			seen.Add(s, float64(n))
+		}
+	}
+	return nil
+}
+
+// readAge looks at messages that wait in a queue that nobody takes from.
+func (w *watch) readAge(ctx context.Context, client *sqs.Client, url string, s alarms.Series, seen alarms.Measured) error {
+	if !w.stopped[s.Of] {
+		return nil
+	}
+	out, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &url, MaxNumberOfMessages: 10,
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSentTimestamp},
+	})
+	if err != nil {
+		return fmt.Errorf("look into the queue %s: %w", s.Of, err)
+	}
+	for _, m := range out.Messages {
+		sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64)
+		if err != nil {
+			return fmt.Errorf("read the age of a message: %w", err)
+		}
+		seen.Add(s, time.Since(time.UnixMilli(sent)).Seconds())
+		_, err = client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0})
+		if err != nil {
+			return fmt.Errorf("leave a message in the queue %s: %w", s.Of, err)
+		}
+	}
+	return nil
+}
