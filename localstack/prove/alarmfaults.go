@@ -41,7 +41,7 @@ func (w *watch) faults() []fault {
 		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
 		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
 		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.handoffLost},
-		{"CostAlarm", "the provider's webhook is called 500 times", w.flooded},
+		{"CostAlarm", "the provider's webhook is called 1,000 times", w.flooded},
 	}
 	for _, queue := range []string{"Release", "Send", "Events", "Notify", "Revoke"} {
 		all = append(all,
@@ -160,7 +160,7 @@ func (w *watch) providerFails(ctx context.Context) (func(context.Context) error,
 
 // endpointAnswers registers an endpoint that answers that, and lets messages be read.
 func (w *watch) endpointAnswers(status int) func(context.Context) (func(context.Context) error, error) {
-	const known = 4 * time.Second // after which a new endpoint is known everywhere
+	const known = 11 * time.Second // after which a new endpoint is known everywhere
 	return func(ctx context.Context) (func(context.Context) error, error) {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -200,7 +200,7 @@ func (w *watch) handoffLost(ctx context.Context) (func(context.Context) error, e
 }
 
 func (w *watch) flooded(ctx context.Context) (func(context.Context) error, error) {
-	const calls = 500
+	const calls = 1000
 	for range calls {
 		if _, err := w.post(ctx, strings.TrimSuffix(w.env["EVENTS_URL"], "/")+"/"+w.env["DEMO_AGENT_ID"]); err != nil {
 			return nothing, err
@@ -240,7 +240,7 @@ func (w *watch) untaken(queue string) func(context.Context) (func(context.Contex
 			return nil, err
 		}
 		time.Sleep(2 * time.Second) // what it has begun to take
-		w.stopped[name] = true
+		w.stopped[name] = time.Now()
 		purge, err := w.put(ctx, queue+"Queue")
 		return func(ctx context.Context) error {
 			delete(w.stopped, name)

@@ -55,8 +55,8 @@ type watch struct {
 
 	names   alarms.Names
 	alarms  []alarms.Alarm
-	failed  int             // answers of the API with a 5xx since the last fault
-	stopped map[string]bool // queues from which nobody takes
+	failed  int                  // answers of the API with a 5xx since the last fault
+	stopped map[string]time.Time // when a task was put on a queue from which nobody takes
 }
 
 func newWatch(ctx context.Context, env stackenv.Env) (*watch, error) {
@@ -64,7 +64,7 @@ func newWatch(ctx context.Context, env stackenv.Env) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{service: s, names: alarms.Names{}, stopped: map[string]bool{}}
+	w := &watch{service: s, names: alarms.Names{}, stopped: map[string]time.Time{}}
 	stack := env["STACK_NAME"]
 	resources, err := cloudformation.NewFromConfig(env.AWS()).DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &stack})
 	if err != nil {
@@ -312,44 +312,18 @@ func (w *watch) readQueues(ctx context.Context, seen alarms.Measured) error {
 			if err != nil {
 				return fmt.Errorf("find the queue %s: %w", s.Of, err)
 			}
-			if s.Metric == "ApproximateAgeOfOldestMessage" {
-				if err := w.readAge(ctx, client, *url.QueueUrl, s, seen); err != nil {
-					return err
-				}
-				continue
-			}
 			out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url.QueueUrl, AttributeNames: []types.QueueAttributeName{visible}})
 			if err != nil {
 				return fmt.Errorf("look at the queue %s: %w", s.Of, err)
 			}
 			n, _ := strconv.Atoi(out.Attributes[string(visible)])
+			if put, untaken := w.stopped[s.Of]; s.Metric == "ApproximateAgeOfOldestMessage" {
+				if untaken && n > 0 { // to look at the task would count as taking it
+					seen.Add(s, time.Since(put).Seconds())
+				}
+				continue
+			}
 			seen.Add(s, float64(n))
-		}
-	}
-	return nil
-}
-
-// readAge looks at messages that wait in a queue that nobody takes from.
-func (w *watch) readAge(ctx context.Context, client *sqs.Client, url string, s alarms.Series, seen alarms.Measured) error {
-	if !w.stopped[s.Of] {
-		return nil
-	}
-	out, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: 10,
-		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameSentTimestamp},
-	})
-	if err != nil {
-		return fmt.Errorf("look into the queue %s: %w", s.Of, err)
-	}
-	for _, m := range out.Messages {
-		sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64)
-		if err != nil {
-			return fmt.Errorf("read the age of a message: %w", err)
-		}
-		seen.Add(s, time.Since(time.UnixMilli(sent)).Seconds())
-		_, err = client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle, VisibilityTimeout: 0})
-		if err != nil {
-			return fmt.Errorf("leave a message in the queue %s: %w", s.Of, err)
 		}
 	}
 	return nil
