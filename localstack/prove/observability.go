@@ -24,8 +24,8 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// observability sets off every alarm of the template by a fault, once a campaign
-// that goes well has set off none.
+// observability sets off every alarm of the template, or those that ALARMS names, by
+// a fault, once a campaign that goes well has set off none.
 func observability(ctx context.Context, env stackenv.Env) ([]result, error) {
 	w, err := newWatch(ctx, env)
 	if err != nil {
@@ -37,6 +37,10 @@ func observability(ctx context.Context, env stackenv.Env) ([]result, error) {
 		left[a.Name] = true
 	}
 	for _, f := range w.faults() {
+		if only := os.Getenv("ALARMS"); only != "" && !slices.Contains(strings.Split(only, ","), f.alarm) {
+			delete(left, f.alarm)
+			continue
+		}
 		fmt.Fprintf(os.Stderr, "  %s: %s\n", f.alarm, f.what)
 		r := w.setOff(ctx, f)
 		fmt.Fprintf(os.Stderr, "    %v %s\n", r.Kept, r.Figure)
@@ -154,14 +158,18 @@ func (w *watch) setOff(ctx context.Context, f fault) result {
 	since := time.Now()
 	w.failed = 0
 	undo, err := f.provoke(ctx)
-	told := ""
+	told, reached := "", 0.0
 	if err == nil {
 		err = eventually(ctx, time.Minute, func() (bool, error) {
 			seen, err := w.measure(ctx, since)
 			var fired []string
 			fired, told = w.fired(seen)
+			reached = w.value(f.alarm, seen)
 			return slices.Contains(fired, f.alarm), err
 		})
+		if err != nil {
+			err = fmt.Errorf("%w: %s came to %.3g", err, f.alarm, reached)
+		}
 	}
 	if undo != nil {
 		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -169,6 +177,16 @@ func (w *watch) setOff(ctx context.Context, f fault) result {
 		err = errors.Join(err, undo(undoing))
 	}
 	return result{"observability", f.what, orError(told, err), err == nil}
+}
+
+// value is what an alarm is judged by.
+func (w *watch) value(alarm string, seen alarms.Measured) (value float64) {
+	for _, a := range w.alarms {
+		if a.Name == alarm {
+			value, _ = a.Fires(seen)
+		}
+	}
+	return value
 }
 
 // fired returns the alarms that are set off, and tells their values.
