@@ -17,6 +17,8 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/uuid"
@@ -41,7 +43,7 @@ func (w *watch) faults() []fault {
 		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
 		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
 		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.handoffLost},
-		{"CostAlarm", "the provider's webhook is called 500 times", w.flooded},
+		{"CostAlarm", "the function of the provider's webhook is called 1,000 times", w.flooded},
 	}
 	for _, queue := range []string{"Release", "Send", "Events", "Notify", "Revoke"} {
 		all = append(all,
@@ -119,20 +121,6 @@ func (w *watch) apiFails(ctx context.Context) (func(context.Context) error, erro
 	return undo, err
 }
 
-// post calls without a body.
-func (w *watch) post(ctx context.Context, address string) (status int, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, http.NoBody)
-	if err != nil {
-		return 0, err
-	}
-	r.Header.Set("Authorization", "Bearer "+w.token)
-	got, err := w.http.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	return got.StatusCode, got.Body.Close()
-}
-
 func (w *watch) eventsFail(ctx context.Context) (func(context.Context) error, error) {
 	undo, err := w.misled(ctx, "EventsFunction", "EVENTS_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
 	if err == nil {
@@ -160,7 +148,7 @@ func (w *watch) providerFails(ctx context.Context) (func(context.Context) error,
 
 // endpointAnswers registers an endpoint that answers that, and lets messages be read.
 func (w *watch) endpointAnswers(status int) func(context.Context) (func(context.Context) error, error) {
-	const known = 4 * time.Second // after which a new endpoint is known everywhere
+	const known = 11 * time.Second // after which a new endpoint is known everywhere
 	return func(ctx context.Context) (func(context.Context) error, error) {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -199,14 +187,19 @@ func (w *watch) handoffLost(ctx context.Context) (func(context.Context) error, e
 	return undo, err
 }
 
+// flooded calls the function itself: the emulator counts no calls of its address.
 func (w *watch) flooded(ctx context.Context) (func(context.Context) error, error) {
-	const calls = 500
+	const calls = 1000
+	name, event := aws.String(w.names["EventsFunction"]), []byte(`{"version":"2.0","rawPath":"/x","requestContext":{"http":{"method":"POST","path":"/x"}}}`)
+	group, calling := errgroup.WithContext(ctx)
+	group.SetLimit(20)
 	for range calls {
-		if _, err := w.post(ctx, strings.TrimSuffix(w.env["EVENTS_URL"], "/")+"/"+w.env["DEMO_AGENT_ID"]); err != nil {
-			return nothing, err
-		}
+		group.Go(func() error {
+			_, err := w.lambda().Invoke(calling, &lambda.InvokeInput{FunctionName: name, Payload: event})
+			return err
+		})
 	}
-	return nothing, nil
+	return nothing, group.Wait()
 }
 
 func (w *watch) deadLetter(queue string) func(context.Context) (func(context.Context) error, error) {
@@ -240,7 +233,7 @@ func (w *watch) untaken(queue string) func(context.Context) (func(context.Contex
 			return nil, err
 		}
 		time.Sleep(2 * time.Second) // what it has begun to take
-		w.stopped[name] = true
+		w.stopped[name] = time.Now()
 		purge, err := w.put(ctx, queue+"Queue")
 		return func(ctx context.Context) error {
 			delete(w.stopped, name)
