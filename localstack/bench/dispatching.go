@@ -17,16 +17,6 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-func stackToken(ctx context.Context, env stackenv.Env) (string, error) {
-	var answer struct {
-		AccessToken string `json:"access_token"`
-	}
-	err := postJSON(ctx, env["BASE_URL"]+"/api/v1/oauth/token", "", map[string]string{
-		"grant_type": "client_credentials", "client_id": env["CLIENT_ID"], "client_secret": env["CLIENT_SECRET"],
-	}, &answer)
-	return answer.AccessToken, err
-}
-
 // dispatched is a campaign as it is dispatched.
 type dispatched struct {
 	numbers  []uint64

@@ -86,7 +86,7 @@ type shown struct {
 }
 
 func dispatchShown(ctx context.Context, env stackenv.Env, random *mathrand.Rand) (s shown, err error) {
-	token, err := stackToken(ctx, env)
+	token, err := env.Token(ctx)
 	if err != nil {
 		return s, err
 	}

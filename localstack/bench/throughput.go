@@ -41,7 +41,7 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 	if err := store.SaveEndpoint(ctx, endpoint); err != nil {
 		return nil, err
 	}
-	token, err := stackToken(ctx, env)
+	token, err := env.Token(ctx)
 	if err != nil {
 		return nil, err
 	}

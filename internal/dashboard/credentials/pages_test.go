@@ -3,7 +3,6 @@ package credentials_test
 import (
 	"crypto/rand"
 	"fmt"
-	"html"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,13 +39,13 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 	for path, want := range map[string][]string{credentials.Path: ids[:live], credentials.Path + "?revoked=1": ids[live:]} {
 		var seen []string
 		for path != "" {
-			page := light(t, o.admin, path)
+			page := webuitest.Light(t, o.admin, path)
 			for _, id := range ids {
 				if strings.Contains(page.Body, "<code>"+id+"</code>") {
 					seen = append(seen, id)
 				}
 			}
-			path = next(page)
+			path = page.Next()
 		}
 		if !slices.Equal(seen, want) {
 			t.Errorf("shows %d credentials, want %d, each once and the newest first", len(seen), len(want))
@@ -60,26 +59,4 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 			t.Errorf("%s answers %d, want %d", path, a.Status, want)
 		}
 	}
-}
-
-// light fails the test where a page's HTML is too heavy: with its scripts and styles
-// it would not stay below 100 kB.
-func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
-	t.Helper()
-	who.Language = "pt-BR"
-	page := who.Get(path)
-	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
-		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
-	}
-	return page
-}
-
-// next is where the page's link to what follows leads, "" for none.
-func next(page webuitest.Answer) string {
-	before, _, found := strings.Cut(page.Body, `" rel="next"`)
-	if !found {
-		return ""
-	}
-	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
-	return path
 }

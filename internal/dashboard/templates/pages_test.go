@@ -2,7 +2,6 @@ package templates_test
 
 import (
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,12 +40,12 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 	}
 	path := list
 	for shown := 0; path != ""; {
-		page := light(t, b.admin, path)
+		page := webuitest.Light(t, b.admin, path)
 		rows := strings.Count(page.Body, `<td class="wrap">`)
 		if !strings.Contains(page.Body, fmt.Sprintf(">%02d&amp;", shown)) {
 			t.Errorf("%s does not go on with template %d", path, shown)
 		}
-		if shown, path = shown+rows, next(page); path == "" && shown != all {
+		if shown, path = shown+rows, page.Next(); path == "" && shown != all {
 			t.Errorf("shows %d templates, want %d", shown, all)
 		}
 	}
@@ -99,18 +98,18 @@ func TestAPageIsLightHoweverLongTheTexts(t *testing.T) {
 			}
 			one := list + "/" + largest.ID
 			for n := 1; n <= 12; n++ {
-				light(t, b.admin, fmt.Sprint(one, "/versions/", n))
+				webuitest.Light(t, b.admin, fmt.Sprint(one, "/versions/", n))
 			}
 			var versions, pages int
 			for path := one; path != ""; pages++ {
-				page := light(t, b.admin, path)
+				page := webuitest.Light(t, b.admin, path)
 				versions += strings.Count(page.Body, `<li><a href="`+one+`/versions/`)
-				path = next(page)
+				path = page.Next()
 			}
 			if versions != 12 || pages != 3 {
 				t.Errorf("%d versions on %d pages, want 12 on 3", versions, pages)
 			}
-			light(t, b.admin, one+"/edit")
+			webuitest.Light(t, b.admin, one+"/edit")
 		})
 	}
 }
@@ -172,26 +171,4 @@ func TestARefusedTestIsLight(t *testing.T) {
 	if page := b.admin.Post(path+"/test", form); page.Status != http.StatusUnprocessableEntity || len(page.Body) > 28_000 {
 		t.Errorf("answers %d, %d bytes; want at most 28000", page.Status, len(page.Body))
 	}
-}
-
-// light fails the test where a page's HTML is too heavy: with its scripts and styles
-// it would not stay below 100 kB.
-func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
-	t.Helper()
-	who.Language = "pt-BR"
-	page := who.Get(path)
-	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
-		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
-	}
-	return page
-}
-
-// next is where the page's link to what follows leads, "" for none.
-func next(page webuitest.Answer) string {
-	before, _, found := strings.Cut(page.Body, `" rel="next"`)
-	if !found {
-		return ""
-	}
-	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
-	return path
 }

@@ -3,7 +3,6 @@ package webhooks_test
 import (
 	"crypto/rand"
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,13 +39,13 @@ func TestFailuresAreShownPageByPage(t *testing.T) {
 	}
 	pages := 0
 	for path := webhooks.Path + "/" + e.ID; path != ""; pages++ {
-		page := light(t, o.admin, path)
+		page := webuitest.Light(t, o.admin, path)
 		for id := range want {
 			if strings.Contains(page.Body, `value="`+id+`"`) {
 				delete(want, id)
 			}
 		}
-		path = next(page)
+		path = page.Next()
 	}
 	if len(want) > 0 || pages != 4 {
 		t.Errorf("%d failures are not on the %d pages, want all on 4", len(want), pages)
@@ -65,7 +64,7 @@ func TestTheListOfAllEndpointsIsLight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page := light(t, o.admin, webhooks.Path)
+	page := webuitest.Light(t, o.admin, webhooks.Path)
 	if n := strings.Count(page.Body, "https://crm.example.com/"); n != 20 {
 		t.Errorf("lists %d endpoints, want 20", n)
 	}
@@ -94,26 +93,4 @@ func TestWhatIsNotResentIsNotInTheAuditLog(t *testing.T) {
 	if after := o.Audited(); len(after) != before {
 		t.Errorf("audit log %q", after)
 	}
-}
-
-// light fails the test where a page's HTML is too heavy: with its scripts and styles
-// it would not stay below 100 kB.
-func light(t *testing.T, who webuitest.Person, path string) webuitest.Answer {
-	t.Helper()
-	who.Language = "pt-BR"
-	page := who.Get(path)
-	if page.Status != http.StatusOK || len(page.Body) > 28_000 {
-		t.Errorf("%s answers %d, %d bytes; want at most 28000", path, page.Status, len(page.Body))
-	}
-	return page
-}
-
-// next is where the page's link to what follows leads, "" for none.
-func next(page webuitest.Answer) string {
-	before, _, found := strings.Cut(page.Body, `" rel="next"`)
-	if !found {
-		return ""
-	}
-	path, _, _ := strings.Cut(html.UnescapeString(before[strings.LastIndex(before, `href="`)+len(`href="`):]), "#")
-	return path
 }
