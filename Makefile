@@ -156,7 +156,7 @@ bench: bin/localstack ## the measured figures, as a table and in .local/bench.js
 .PHONY: prove
 prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability for one part)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
-	localstack/browser/tools.sh >&2 && $(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && \
+	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
 	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
 
 -include localstack/tools/template.mk
