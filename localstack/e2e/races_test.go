@@ -114,20 +114,34 @@ func TestRacingBatchesWithDisjointNumbersAreAllAccepted(t *testing.T) {
 	}
 }
 
-// The same call, sent again while the first is under way, is one call.
+// The same call, sent again while the first is under way, is one call: also where
+// the answer is too large for a row, and is kept beside it.
 func TestRacingRepetitionsOfAnIdempotentCallAreOne(t *testing.T) {
 	t.Parallel()
-	c := newClient(t)
-	all := messages(2)
-	call := c.call(all)
-	calls := slices.Repeat([]fields{call}, racers)
-	replies := c.race(calls, "Idempotency-Key", rand.Text())
-	for i, got := range replies {
-		if got.status != http.StatusAccepted || !cmp.Equal(got.body, replies[0].body) {
-			t.Errorf("call %d: answered %d %s, want what all were answered", i, got.status, got.body)
-		}
+	for name, refused := range map[string]int{"clean": 0, "with many numbers refused": 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t)
+			all := messages(2)
+			call := c.call(append(wrongNumbers(refused), all...))
+			replies := c.race(slices.Repeat([]fields{call}, racers), "Idempotency-Key", rand.Text())
+			for i, got := range replies {
+				if got.status != http.StatusAccepted || got.Rejected != refused || !cmp.Equal(got.body, replies[0].body) {
+					t.Errorf("call %d: answered %d %s, want what all were answered", i, got.status, got.body)
+				}
+			}
+			c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+		})
 	}
-	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+}
+
+// wrongNumbers are messages that are refused.
+func wrongNumbers(n int) []fields {
+	all := messages(n)
+	for _, m := range all {
+		m["phone"] = "123"
+	}
+	return all
 }
 
 // race posts all calls at once and returns the answers in their order.
