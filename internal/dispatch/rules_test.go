@@ -382,6 +382,21 @@ func TestAnIdempotencyKeyRepeatsTheAnswer(t *testing.T) {
 	}
 }
 
+// Another client that happens to use the same key, or has guessed it, is told
+// nothing of the first one's answer.
+func TestAnIdempotencyKeyIsItsClientsOwn(t *testing.T) {
+	t.Parallel()
+	b, stranger := newBench(t), newBench(t)
+	body := b.body(fields{"messages": messages(1, 1)})
+	b.post(body, "Idempotency-Key", "k").accepted(t)
+	stranger.post(body, "Idempotency-Key", "k").want(t, 403, "template_of_another_tenant")
+	own := stranger.post(stranger.body(nil), "Idempotency-Key", "k")
+	own.accepted(t)
+	if own.Accepted != 1 || own.Rejected != 0 {
+		t.Errorf("the stranger was answered %s", own.body)
+	}
+}
+
 func TestARefusedCallKeepsItsKeyFree(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
