@@ -16,7 +16,14 @@ import (
 // FAULTS_EVERY=20 tries every 20th fault, FAULTS_ONLY=word those whose name has it.
 func faults(ctx context.Context, _ stackenv.Env) ([]result, error) {
 	every, _ := strconv.Atoi(os.Getenv("FAULTS_EVERY"))
-	report, err := ordeal.Run(ctx, ordeal.Plan{Every: every, Only: os.Getenv("FAULTS_ONLY"), Log: os.Stderr})
+	var said []result
+	report, err := ordeal.Run(ctx, ordeal.Plan{
+		Every: every, Only: os.Getenv("FAULTS_ONLY"), Log: os.Stderr,
+		After: func(ctx context.Context, env stackenv.Env) (err error) {
+			said, err = searched(ctx, env, "faults")
+			return err
+		},
+	})
 	functions := map[string]bool{}
 	for _, c := range report.Calls {
 		functions[c.Function] = true
@@ -31,7 +38,7 @@ func faults(ctx context.Context, _ stackenv.Env) ([]result, error) {
 			results = append(results, r)
 		}
 	}
-	return results, err
+	return append(results, said...), err
 }
 
 func faultsOf(kind faultproxy.Kind, outcomes []ordeal.Outcome) (r result, some bool) {

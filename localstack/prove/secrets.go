@@ -26,9 +26,14 @@ var private = map[string]*regexp.Regexp{
 	"an e-mail address": regexp.MustCompile(`[a-z0-9._-]+@[a-z0-9-]+\.[a-z]`),
 }
 
-// secrets searches all that the functions have logged since the stack began, and all
-// dead letters.
+// secrets searches what the functions have said while all other parts ran.
 func secrets(ctx context.Context, env stackenv.Env) ([]result, error) {
+	return searched(ctx, env, "secrets")
+}
+
+// searched is a part's line about all that a stack's functions have logged since it
+// began, and all dead letters.
+func searched(ctx context.Context, env stackenv.Env, part string) ([]result, error) {
 	known := secretsOf(env)
 	lines, found := 0, []string{}
 	for text, err := range spoken(ctx, env) {
@@ -41,7 +46,7 @@ func secrets(ctx context.Context, env stackenv.Env) ([]result, error) {
 	slices.Sort(found)
 	found = slices.Compact(found)
 	return []result{{
-		"secrets", fmt.Sprintf("%d lines of logs and dead letters, for %d known secrets and %d forms", lines, len(known), len(private)),
+		part, fmt.Sprintf("%d lines of logs and dead letters, for %d known secrets and %d forms", lines, len(known), len(private)),
 		fmt.Sprintf("%d found\n%s", len(found), strings.Join(found, "\n")), len(found) == 0 && lines > 0,
 	}}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"campaign-dispatch/localstack/faultproxy"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 // Plan is how much is tried.
@@ -25,6 +26,8 @@ type Plan struct {
 	Only string
 	// Log gets a line of each fault.
 	Log io.Writer
+	// After looks at the stack when all was tried, before it is stopped.
+	After func(context.Context, stackenv.Env) error
 }
 
 // Outcome is what came of a fault.
@@ -76,7 +79,10 @@ func Run(ctx context.Context, plan Plan) (r Report, err error) {
 		r.Outcomes = append(r.Outcomes, s.tryAll(ctx, slow, slowLanes, plan.Log)...)
 	}
 	r.Strangers = s.proxy.Strangers()
-	return r, ctx.Err()
+	if ctx.Err() == nil && plan.After != nil {
+		err = plan.After(ctx, s.env)
+	}
+	return r, errors.Join(err, ctx.Err())
 }
 
 // newCalls are the calls that were made and are not known.
