@@ -66,7 +66,7 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 		}
 	}
 	return []result{{
-		"load", fmt.Sprintf("%d messages over %d campaigns side by side, to the last webhook", len(ids)*each, len(ids)),
+		"crowd", fmt.Sprintf("%d messages over %d campaigns side by side, to the last webhook", len(ids)*each, len(ids)),
 		fmt.Sprintf("%s, %.0f a second, %d webhooks of %d readings, %d campaigns balanced",
 			took.Round(time.Second), float64(len(ids)*each)/took.Seconds(), heard.posts(), heard.different(), balanced),
 		balanced == len(ids) && heard.different() == len(ids)*each,
