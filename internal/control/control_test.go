@@ -159,7 +159,7 @@ func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState
 	_, _ = rand.Read(b.Key[:])
 	d.payloads[b.Payload] = body
 	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
 }

@@ -127,7 +127,7 @@ func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change 
 	}
 	d.must(d.blobs.Put(d.t.Context(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
 }
