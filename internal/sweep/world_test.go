@@ -574,7 +574,7 @@ func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[cam
 }
 
 func (w *world) owns(due campaign.Due) bool {
-	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant
+	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant || due.Campaign != nil && due.Campaign.Tenant == w.tenant
 }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
