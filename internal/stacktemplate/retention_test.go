@@ -59,7 +59,7 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 		told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
 		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.RateLife) + " from the last call",
 		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
-		told(longestQueue(t)), told(logDays(t)*day) + " (`LogRetentionDays`)",
+		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
 		"as long as the tenant is",
 	}
@@ -108,8 +108,8 @@ func longestQueue(t *testing.T) (longest time.Duration) {
 	return longest
 }
 
-// logDays is for how many days logs are kept, unless the stack is told otherwise.
-func logDays(t *testing.T) time.Duration {
+// logLife is how long logs are kept, unless the stack is told otherwise.
+func logLife(t *testing.T) time.Duration {
 	t.Helper()
 	var template struct {
 		Parameters struct {
@@ -121,7 +121,7 @@ func logDays(t *testing.T) time.Duration {
 	if err := yaml.Unmarshal([]byte(read(t, "template.yaml")), &template); err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(template.Parameters.LogRetentionDays.Default)
+	return time.Duration(template.Parameters.LogRetentionDays.Default) * day
 }
 
 // What the API and the pages say of how long data is kept is what is done.

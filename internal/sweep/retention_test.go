@@ -2,7 +2,6 @@ package sweep_test
 
 import (
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -177,7 +176,7 @@ func checkSeen(t *testing.T, seen map[string]bool) {
 	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "RT", "STATS", "X NOTICE#")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
-		t.Error(fmt.Sprintf("kinds of rows (-want +got):\n%s", diff))
+		t.Errorf("kinds of rows (-want +got):\n%s", diff)
 	}
 }
 

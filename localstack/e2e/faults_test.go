@@ -224,3 +224,21 @@ func (c *client) blobs() *blob.Store {
 		Client: s3.NewFromConfig(c.env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: c.env["BUCKET"],
 	}
 }
+
+// The emulator deletes nothing by itself: sweep ends what has no end of its own.
+func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	call := c.call(messages(1))
+	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
+	_, _ = rand.Read(old.Key[:])
+	must(t, c.store().Accept(t.Context(), campaign.Acceptance{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	c.eventually(time.Minute, "forgotten", func() bool {
+		c.sweep()
+		_, err := c.store().Lifetime(t.Context(), old.ID)
+		return errors.Is(err, campaign.ErrNotFound)
+	})
+	if got := c.dispatch(call); got.Accepted != 1 { // the id and the name are free again
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
