@@ -16,7 +16,7 @@ import (
 // at sets the clock.
 func (b *bench) at(now time.Time) {
 	b.now, b.store.Now = now, func() time.Time { return now }
-	b.Service.Now = b.store.Now
+	b.Now = b.store.Now
 }
 
 // A campaign's numbers outlive their batches, until the campaign itself has ended;
@@ -25,7 +25,7 @@ func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	begun := b.now
-	call := fields{"campaignId": newUUID(), "name": "clientes novos", "batch": "1", "messages": messages(11987654321, 2)}
+	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1", "messages": messages(11987654321, 2)}
 	b.post(b.body(call)).accepted(t)
 	next := merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)})
 	b.at(begun.Add(campaign.Retention - time.Hour))
@@ -45,7 +45,7 @@ func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
 	b.post(b.body(merge(call, fields{"name": "another"}))).accepted(t)
 	b.post(b.body(merge(next, fields{"name": "another"}))).accepted(t)
 	b.post(b.body(merge(next, fields{"name": "another", "batch": "3"}))).want(t, http.StatusConflict, "number_already_dispatched")
-	b.post(b.body(fields{"name": "clientes novos"})).accepted(t)
+	b.post(b.body(fields{"name": "natal"})).accepted(t)
 }
 
 // What is being forgotten neither takes a batch nor makes room for another.

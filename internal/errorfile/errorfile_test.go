@@ -60,7 +60,7 @@ func getAged(t *testing.T, path string, age time.Duration) *httptest.ResponseRec
 	return w
 }
 
-// S3 deletes what is past its time some hours late.
+// S3 deletes what is past its time a day or so late.
 func TestAFilePastItsTimeIsGone(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]int{
