@@ -242,3 +242,18 @@ func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
 		t.Errorf("answered %d %s", got.status, got.body)
 	}
 }
+
+// A call of which every number is rejected leaves nothing to send: sweep ends its
+// campaign, and tells so.
+func TestSweepTellsTheEndOfACampaignOfNobody(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	told := c.receiver("campaign.completed")
+	nobody := messages(1)
+	nobody[0]["phone"] = "11 is no number"
+	call := c.call(nobody)
+	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "told to be completed", func() bool { c.sweep(); return len(told.taken()) > 0 })
+}
