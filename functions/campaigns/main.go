@@ -63,7 +63,7 @@ func main() {
 		Grace: min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
 	}
 	reads := &readback.Service{Tokens: tokens, Store: store, Blobs: blobs, BaseURL: base}
-	lambda.Start(metrics.Of(gateway.Lambda(routes(reads, controls, &errorfile.Files{Blobs: blobs}, &apidoc.Service{BaseURL: base})), os.Stdout, time.Now))
+	lambda.Start(metrics.Of(gateway.Lambda(routes(reads, controls, &errorfile.Files{Blobs: blobs, Now: time.Now}, &apidoc.Service{BaseURL: base})), os.Stdout, time.Now))
 }
 
 func routes(reads *readback.Service, controls *control.Service, files *errorfile.Files, api *apidoc.Service) http.Handler {

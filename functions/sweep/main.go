@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/retention"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -40,6 +41,7 @@ func main() {
 				Bucket: os.Getenv("BUCKET"),
 			},
 		},
+		Keeper:   &retention.Keeper{Store: store, Now: time.Now},
 		Releases: &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Notify:   notify,

@@ -254,7 +254,7 @@ func TestResendOne(t *testing.T) {
 		}
 		return n
 	}
-	fresh := campaign.Notice{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now}
+	fresh := campaign.Notice{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("what was taken since (-want +got):\n%s", diff)
 	}

@@ -138,6 +138,7 @@ func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at t
 	}
 	n := campaign.Notice{
 		Tenant: tenant, EndpointID: id, Ordinal: f.Task.Ordinal, Kind: f.Task.Kind, Blob: f.Task.Blob, Next: d.Now(),
+		Ends: d.Now().Add(campaign.FailureLife),
 	}
 	if f.Task.Blob == "" {
 		n.Left = []int{f.Position}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -38,14 +39,20 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 // Get returns an object's bytes; the error wraps campaign.ErrNotFound where
 // there is no such object.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
-	return s.get(ctx, key, nil)
+	return s.get(ctx, key, nil, time.Time{})
+}
+
+// GetSince is Get of an object that was written after an instant; an older one is
+// not found. S3 deletes what is past its time a day or so late.
+func (s *Store) GetSince(ctx context.Context, key string, since time.Time) ([]byte, error) {
+	return s.get(ctx, key, nil, since)
 }
 
 // GetRange returns the object's bytes from offset from up to, not including, to.
 // The error wraps campaign.ErrNotFound where there is no such object, and
 // campaign.ErrDamaged where it ends before from.
 func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
-	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)))
+	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), time.Time{})
 }
 
 // Delete removes an object; one that does not exist counts as removed.
@@ -56,7 +63,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []byte, err error) {
+func (s *Store) get(ctx context.Context, key string, byteRange *string, since time.Time) (body []byte, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
 	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
@@ -68,6 +75,9 @@ func (s *Store) get(ctx context.Context, key string, byteRange *string) (body []
 		return nil, fmt.Errorf("get object: %w", err)
 	}
 	defer func() { err = errors.Join(err, out.Body.Close()) }()
+	if !since.IsZero() && !aws.ToTime(out.LastModified).After(since) {
+		return nil, fmt.Errorf("get object: it is too old: %w", campaign.ErrNotFound)
+	}
 	if body, err = io.ReadAll(out.Body); err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}

@@ -2,16 +2,19 @@ package blob_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 // store returns a store on an S3 that answers every call alike.
@@ -55,5 +58,21 @@ func TestWhatS3SaysOfAMissingObject(t *testing.T) {
 				t.Errorf("got %v, missing: %v", err, c.missing)
 			}
 		})
+	}
+}
+
+func TestAnObjectThatIsTooOldIsNotFound(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	blobs := &blob.Store{Client: s3.NewFromConfig(env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	key := "errors/" + rand.Text()
+	if err := blobs.Put(t.Context(), key, []byte("a"), "text/csv"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := blobs.GetSince(t.Context(), key, time.Now().Add(-time.Hour)); err != nil || string(got) != "a" {
+		t.Errorf("a new object: %q, %v", got, err)
+	}
+	if _, err := blobs.GetSince(t.Context(), key, time.Now().Add(time.Hour)); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("an old object: %v, want it not found", err)
 	}
 }

@@ -5,6 +5,7 @@ import "time"
 // Meta is what the dispatch calls of one campaign share.
 type Meta struct {
 	Name      string
+	CreatedAt time.Time
 	Batches   int // accepted so far; the newest packed set has this ordinal
 	Cancelled bool
 }
@@ -55,6 +56,9 @@ type Acceptance struct {
 	Campaign string // the campaign's name
 	Ordinal  int    // of the batch in its campaign: 1 creates the campaign
 	Packed   []byte // the batch's numbers
+	// CreatedAt is when the campaign was created, as it was read where it is
+	// extended: another one may have its id once it is forgotten.
+	CreatedAt time.Time
 
 	ClientID       string
 	IdempotencyKey string // empty: no answer is kept

@@ -35,6 +35,7 @@ type Notice struct {
 	// Parked says that the endpoint takes nothing at present: sweep does not see
 	// the notice until whoever finds the endpoint well again puts it back.
 	Parked bool
+	Ends   time.Time // when it is deleted, whatever has become of it
 }
 
 // Task is the task that asks for the notice to be posted.

@@ -159,7 +159,7 @@ func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState
 	_, _ = rand.Read(b.Key[:])
 	d.payloads[b.Payload] = body
 	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
 }
@@ -376,5 +376,20 @@ func TestWhatCannotBeRescheduled(t *testing.T) {
 	}
 	if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != "409 campaign_cancelled" {
 		t.Error(got)
+	}
+}
+
+// A batch's contents are not kept for ever, however often it is moved.
+func TestABatchIsMovedAYearAfterItsAcceptanceAtMost(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.accept(1, "p", 1, campaign.BatchPending)
+	d.service.Now = func() time.Time { return noon.AddDate(0, 6, 0) }
+	for schedule, want := range map[string]string{
+		"2027-11-21T12:00:01Z": "400 schedule_too_far", "2027-11-21T12:00:00Z": "200 scheduled",
+	} {
+		if got := d.post("/reschedule", `{"batch":"p","schedule":"`+schedule+`"}`); got != want {
+			t.Errorf("%s: %s, want %s", schedule, got, want)
+		}
 	}
 }

@@ -97,6 +97,9 @@ func judge(c campaign.Campaign, name string, due time.Time) (campaign.Batch, err
 	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
 		return campaign.Batch{}, fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
 	}
+	if due.After(b.AcceptedAt.AddDate(1, 0, 0)) { // its contents are not kept for much longer
+		return campaign.Batch{}, fault("/schedule", "schedule_too_far", "schedule must be at most a year after the batch was accepted")
+	}
 	return b.Batch, released(b.Batch)
 }
 

@@ -57,7 +57,7 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapsho
 	}
 	c.accepted = true
 	metrics.Add(ctx, metrics.MessagesAccepted, a.Batch.Accepted)
-	s.Earlier.Add(a.Batch.ID, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
+	s.Earlier.Add(a.Batch.ID, a.CreatedAt, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
 	if a.Batch.Accepted > 0 {
 		if err := s.Handoff.HandOff(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
@@ -74,13 +74,14 @@ func (s *Service) acceptance(c *call, snapshot campaign.Snapshot) campaign.Accep
 		Ordinal:  1,
 		Packed:   c.numbers.Pack(),
 		ClientID: c.clientID, IdempotencyKey: c.key,
+		CreatedAt: c.now,
 	}
 	if snapshot.Meta != nil {
-		a.Ordinal = snapshot.Meta.Batches + 1
+		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt
 	}
 	if c.key != "" {
 		a.Answer = campaign.Answer{BodyHash: c.bodyHash[:], Body: c.staged.answer, BlobKey: c.staged.answerKey}
-		a.AnswerUntil = c.now.Add(answerLife)
+		a.AnswerUntil = c.now.Add(campaign.AnswerLife)
 	}
 	return a
 }

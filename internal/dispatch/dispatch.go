@@ -25,9 +25,6 @@ import (
 // MaxBody is the size of a request's body in bytes, decoded, that is read.
 const MaxBody = 4 << 20
 
-// answerLife is how long the 202 of an idempotency key is repeated.
-const answerLife = 24 * time.Hour
-
 // Store reads and writes what a dispatch call rests on.
 type Store interface {
 	Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error)
@@ -256,7 +253,7 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 		if err != nil || snapshot.Meta == nil {
 			return snapshot, nil, err
 		}
-		earlier, complete, err := s.Earlier.Find(id, snapshot.Sets, snapshot.Meta.Batches, c.numbers)
+		earlier, complete, err := s.Earlier.Find(id, *snapshot.Meta, snapshot.Sets, c.numbers)
 		if err != nil || complete {
 			return snapshot, earlier, err
 		}

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"fmt"
 	"sync"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/numberset"
@@ -25,7 +26,8 @@ type Earlier struct {
 
 type remembered struct {
 	id      campaign.ID
-	ordinal int // the sets up to this one are merged
+	created int64 // when, in milliseconds since 1970: once it is forgotten, another campaign may have its id
+	ordinal int   // the sets up to this one are merged
 	numbers numberset.Merged
 	bytes   int // as counted in Earlier.bytes
 	place   *list.Element
@@ -45,31 +47,32 @@ func (e *Earlier) Known(id campaign.ID) int {
 }
 
 // Find merges the sets that are new and returns those of the numbers that the
-// sets up to ordinal hold. It returns false where a set is missing: an
-// eventually consistent read had not seen it.
-func (e *Earlier) Find(id campaign.ID, sets []campaign.PackedSet, ordinal int, numbers numberset.Set) (numberset.Set, bool, error) {
+// sets of all the campaign's batches hold. It returns false where a set is missing:
+// an eventually consistent read had not seen it, or what was remembered is of a
+// campaign that had the id before.
+func (e *Earlier) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r, err := e.remember(id, sets)
-	if err != nil || r.ordinal < ordinal {
+	r, err := e.remember(id, meta.CreatedAt, sets)
+	if err != nil || r.ordinal < meta.Batches {
 		return nil, false, err
 	}
 	return r.numbers.Intersect(numbers), true, nil
 }
 
-// Add remembers a set that this process has just written. One that cannot be
-// remembered is read when it is needed.
-func (e *Earlier) Add(id campaign.ID, set campaign.PackedSet) {
+// Add remembers a set that this process has just written of the campaign that was
+// created at that instant. One that cannot be remembered is read when it is needed.
+func (e *Earlier) Add(id campaign.ID, created time.Time, set campaign.PackedSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, _ = e.remember(id, []campaign.PackedSet{set})
+	_, _ = e.remember(id, created, []campaign.PackedSet{set})
 }
 
 // remember merges the sets that follow on what is known of the campaign, and
 // forgets the campaigns that were asked for longest ago where that takes too
 // much room.
-func (e *Earlier) remember(id campaign.ID, sets []campaign.PackedSet) (*remembered, error) {
-	r := e.touch(id)
+func (e *Earlier) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*remembered, error) {
+	r := e.touch(id, created.UnixMilli())
 	if err := r.merge(sets); err != nil {
 		e.drop(r)
 		return nil, fmt.Errorf("merge the numbers of campaign %s: %w", id.CampaignID, err)
@@ -83,15 +86,18 @@ func (e *Earlier) remember(id campaign.ID, sets []campaign.PackedSet) (*remember
 	return r, nil
 }
 
-func (e *Earlier) touch(id campaign.ID) *remembered {
+func (e *Earlier) touch(id campaign.ID, created int64) *remembered {
 	if r := e.campaigns[id]; r != nil {
-		e.asked.MoveToFront(r.place)
-		return r
+		if r.created == created {
+			e.asked.MoveToFront(r.place)
+			return r
+		}
+		e.drop(r)
 	}
 	if e.campaigns == nil {
 		e.campaigns = map[campaign.ID]*remembered{}
 	}
-	r := &remembered{id: id}
+	r := &remembered{id: id, created: created}
 	r.place = e.asked.PushFront(r)
 	e.campaigns[id] = r
 	return r

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,11 +19,12 @@ func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
 	t.Parallel()
 	id := campaign.ID{Tenant: "t", CampaignID: "c"}
 	e := &dispatch.Earlier{Limit: 1 << 20}
+	meta := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 3}
 	sets := []campaign.PackedSet{set(1, 10, 20), set(3, 30)}
-	if _, complete, err := e.Find(id, sets, 3, numberset.Set{30}); complete || err != nil {
+	if _, complete, err := e.Find(id, meta, sets, numberset.Set{30}); complete || err != nil {
 		t.Fatalf("set 2 is missing, but Find says complete = %v, %v", complete, err)
 	}
-	found, complete, err := e.Find(id, []campaign.PackedSet{set(2, 25), set(3, 30)}, 3, numberset.Set{5, 20, 25, 30})
+	found, complete, err := e.Find(id, meta, []campaign.PackedSet{set(2, 25), set(3, 30)}, numberset.Set{5, 20, 25, 30})
 	if diff := cmp.Diff(numberset.Set{20, 25, 30}, found); diff != "" || !complete || err != nil {
 		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
 	}
@@ -35,9 +37,28 @@ func TestTheCampaignAskedForLongestAgoIsForgotten(t *testing.T) {
 	t.Parallel()
 	e := &dispatch.Earlier{Limit: 1}
 	one, two := campaign.ID{CampaignID: "1"}, campaign.ID{CampaignID: "2"}
-	e.Add(one, set(1, 10, 20))
-	e.Add(two, set(1, 10, 20))
+	e.Add(one, time.Time{}, set(1, 10, 20))
+	e.Add(two, time.Time{}, set(1, 10, 20))
 	if e.Known(one) != 0 || e.Known(two) != 1 {
 		t.Errorf("known: %d and %d sets, want 0 and 1", e.Known(one), e.Known(two))
+	}
+}
+
+// A campaign that was forgotten does not haunt the next one of its id.
+func TestACampaignThatHadTheIDBeforeIsAnother(t *testing.T) {
+	t.Parallel()
+	id, e := campaign.ID{CampaignID: "1"}, &dispatch.Earlier{Limit: 1 << 20}
+	before, now := time.Unix(1, 0), campaign.Meta{CreatedAt: time.Unix(2, 0), Batches: 1}
+	e.Add(id, before, set(1, 10, 20))
+	e.Add(id, before, set(2, 30))
+	if _, complete, err := e.Find(id, now, nil, numberset.Set{10}); complete || err != nil {
+		t.Fatalf("nothing of the campaign was read, but Find says complete = %v, %v", complete, err)
+	}
+	if known := e.Known(id); known != 0 {
+		t.Errorf("%d sets are known, want 0", known)
+	}
+	found, complete, err := e.Find(id, now, []campaign.PackedSet{set(1, 30)}, numberset.Set{10, 30})
+	if diff := cmp.Diff(numberset.Set{30}, found); diff != "" || !complete || err != nil {
+		t.Errorf("Find: %v, %v (-want +got):\n%s", complete, err, diff)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -80,19 +79,22 @@ func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
 }
 
 func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.Snapshot, err error) {
-	row := func(part string) Item { return rows[keys[part].id()] }
+	row := func(part string) Item { return s.alive(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
 		snapshot.Credential = &credential
 	}
-	if r := row("answer"); r != nil && time.Unix(getNumber(r, TTL), 0).After(s.Now()) {
+	if r := row("answer"); r != nil {
 		snapshot.Answer = &campaign.Answer{
 			BodyHash: getBinary(r, "bodyHash"), Body: getBinary(r, "body"), BlobKey: getText(r, "blobKey"),
 		}
 	}
 	if r := row("meta"); r != nil {
+		if getBool(r, forgetting) {
+			return snapshot, fmt.Errorf("campaign %s is being forgotten: %w", q.CampaignID, campaign.ErrLostRace)
+		}
 		snapshot.Meta = &campaign.Meta{
-			Name: getText(r, "name"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
@@ -198,7 +200,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string)
 	a.Batch.Ordinal = a.Ordinal
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
-		s.putNew(batchRow(a.Batch)),
+		s.putOver(batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events may come before the first message is recorded
@@ -230,14 +232,16 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		row["batches"] = number(1)
 		row["accepted"] = number(a.Batch.Accepted)
 		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
-		row["createdAt"] = millis(a.Batch.AcceptedAt)
+		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
+		row["due"], row["nextCheck"] = text(dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.Ends())
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
 		}
 		return s.putNew(row)
 	}
-	update, values := "SET batches = :new", Item{
+	update, values := "SET batches = :new, lastAt = :at", Item{
 		":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
+		":at": millis(a.Batch.AcceptedAt), ":created": millis(a.CreatedAt),
 	}
 	if a.Batch.Scheduled {
 		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
@@ -246,13 +250,12 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		TableName:                 &s.Campaigns,
 		Key:                       metaKey(a.Batch.ID),
 		UpdateExpression:          aws.String(update + " ADD accepted :more"),
-		ConditionExpression:       aws.String("batches = :read AND attribute_not_exists(cancelled)"),
+		ConditionExpression:       aws.String("batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting),
 		ExpressionAttributeValues: values,
 	}}
 }
 
-// answerWrite keeps the answer of an idempotency key. A row past its time that
-// DynamoDB has not deleted yet is replaced.
+// answerWrite keeps the answer of an idempotency key.
 func (s *Store) answerWrite(a campaign.Acceptance) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
@@ -262,6 +265,12 @@ func (s *Store) answerWrite(a campaign.Acceptance) types.TransactWriteItem {
 	} else {
 		row["body"] = bytesOf(a.Answer.Body)
 	}
+	return s.putOver(row)
+}
+
+// putOver puts a row where there is none, or one past its time that DynamoDB has
+// not deleted yet.
+func (s *Store) putOver(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName:                 &s.Campaigns,
 		Item:                      row,

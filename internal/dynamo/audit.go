@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,9 +12,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 )
-
-// auditLife is how long the audit log keeps an entry.
-const auditLife = 400 * 24 * time.Hour
 
 // auditKey is the row of an entry of a tenant's audit log; place is its instant in
 // nanoseconds since 1970, in as many digits as every one has until the year 2286.
@@ -42,7 +38,7 @@ func (s *Store) Audit(ctx context.Context, e campaign.AuditEntry) error {
 func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
 	row := auditKey(e.Tenant, strconv.FormatInt(nanos, 10))
 	row["who"], row["action"], row["subject"] = text(e.Who), text(e.Action), text(e.Subject)
-	row["at"], row[TTL] = millis(e.At), number(e.At.Add(auditLife).Unix())
+	row["at"], row[TTL] = millis(e.At), number(e.At.Add(campaign.AuditLife).Unix())
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	})
@@ -64,7 +60,7 @@ func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (
 	if err != nil {
 		return nil, "", fmt.Errorf("read the audit log: %w", err)
 	}
-	for _, row := range out.Items {
+	for _, row := range s.live(out.Items) {
 		entries = append(entries, campaign.AuditEntry{
 			Tenant: tenant, At: getMillis(row, "at"), Who: getText(row, "who"),
 			Action: getText(row, "action"), Subject: getText(row, "subject"),

@@ -230,20 +230,14 @@ func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 	}
 }
 
-// windowLife is how long the row of a rate limit is kept after its last pass,
-// longer than any window. A client's own is kept longer: it tells when the
-// credential was used last.
-const (
-	windowLife       = 10 * time.Minute
-	clientWindowLife = 400 * 24 * time.Hour
-)
-
+// windowRow is the row of a rate limit. A client's own is kept longer than it
+// limits: it tells when the credential was used last.
 func windowRow(key string, w campaign.Window) Item {
 	row := rateKey(key)
 	row["passes"] = packWindow(w)
-	life := windowLife
+	life := campaign.RateLife
 	if strings.HasPrefix(key, campaign.ClientWindow("")) {
-		life = clientWindowLife
+		life = campaign.LastUseLife
 	}
 	row[TTL] = number(w[len(w)-1].At.Add(life).Unix())
 	return row

@@ -35,6 +35,7 @@ func batchRow(b campaign.Batch) Item {
 	if b.TakeBack {
 		row["takeBack"] = boolean(true)
 	}
+	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
 		row["nextCheck"] = millis(b.NextCheck)

@@ -24,7 +24,7 @@ func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: metaKey(id), UpdateExpression: &update,
-		ConditionExpression:       aws.String("attribute_exists(pk)"),
+		ConditionExpression:       aws.String("attribute_exists(pk) AND " + notForgetting),
 		ExpressionAttributeValues: Item{":true": boolean(true), ":at": millis(at)},
 	})
 	if _, absent := errors.AsType[*types.ConditionalCheckFailedException](err); absent {

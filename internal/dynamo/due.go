@@ -19,7 +19,7 @@ import (
 
 var errBadKey = errors.New("not the key of a batch")
 
-// Due returns the batches and notices of one of the DueShards whose next check
+// Due returns the batches, notices and campaigns of one of the DueShards whose next check
 // is not after now, the longest overdue first. The index lags behind the rows:
 // what it names may have moved on. The sequence ends at the first error.
 func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
@@ -50,19 +50,36 @@ func readDue(row Item) (campaign.Due, error) {
 	if task, ok := readNoticeKey(row); ok {
 		return campaign.Due{Notice: &task, Check: check}, nil
 	}
+	if id, ok := readMetaKey(row); ok {
+		return campaign.Due{Campaign: &id, Check: check}, nil
+	}
 	ref, err := batchRef(row)
 	return campaign.Due{Batch: ref, Check: check}, err
 }
 
 // batchRef reads the key that batchKey made. A campaign's id holds no #.
 func batchRef(row Item) (ref campaign.BatchRef, err error) {
-	id, isCampaign := strings.CutPrefix(getText(row, "pk"), "C#")
+	id, ofCampaign := campaignOf(row)
 	batchID, isBatch := strings.CutPrefix(getText(row, "sk"), "BATCH#")
-	at := strings.LastIndexByte(id, '#')
-	if !isCampaign || !isBatch || at < 0 {
+	if !ofCampaign || !isBatch {
 		return ref, errBadKey
 	}
-	return campaign.BatchRef{ID: campaign.ID{Tenant: id[:at], CampaignID: id[at+1:]}, BatchID: batchID}, nil
+	return campaign.BatchRef{ID: id, BatchID: batchID}, nil
+}
+
+// campaignOf reads which campaign's a row is, and false for a row of none.
+func campaignOf(row Item) (id campaign.ID, ok bool) {
+	rest, ok := strings.CutPrefix(getText(row, "pk"), "C#")
+	at := strings.LastIndexByte(rest, '#')
+	if !ok || at < 0 {
+		return id, false
+	}
+	return campaign.ID{Tenant: rest[:at], CampaignID: rest[at+1:]}, true
+}
+
+func readMetaKey(row Item) (campaign.ID, bool) {
+	id, ok := campaignOf(row)
+	return id, ok && getText(row, "sk") == metaSK
 }
 
 // StartRelease moves a pending batch that is due at now to releasing, and tells

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -11,15 +10,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// formLife is how long a form that was used is remembered, longer than any
-// session lasts.
-const formLife = 48 * time.Hour
-
 // UseForm uses up a form of a tenant by its token, and tells whether it had not
 // been used before.
 func (s *Store) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	row := Item{"pk": text("FORM#" + tenant), "sk": text(campaign.Digest(token))}
-	row[TTL] = number(s.Now().Add(formLife).Unix())
+	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
 	// The SDK repeats a put whose answer was lost: it knows its own by this.
 	use := text(rand.Text())
 	row["use"] = use

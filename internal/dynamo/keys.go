@@ -28,14 +28,15 @@ type attribute = types.AttributeValue
 type Item = map[string]types.AttributeValue
 
 // TTL is the attribute of both tables after whose instant (seconds since 1970)
-// a row may be deleted. Rows stay readable for days after it, so whoever reads
-// one looks at the time too.
+// DynamoDB deletes a row, some days late. What Store reads of the Campaigns table
+// is gone at that instant, see Store.live.
 const TTL = "expiresAt"
 
 // DueIndex is the sparse index of the Campaigns table that holds a batch from
 // its acceptance until every message was given to the provider or failed: hash
 // key "due" (one of DueShards values), range key "nextCheck" (milliseconds
-// since 1970). It holds the notices too that endpoints are owed.
+// since 1970). It holds the notices too that endpoints are owed, and the META row
+// of each campaign, whose check is the time at which it may be forgotten.
 const (
 	DueIndex  = "due"
 	DueShards = 4

@@ -69,6 +69,7 @@ func noticeRow(n campaign.Notice) Item {
 		row["parked"] = boolean(true)
 	}
 	row["due"], row["nextCheck"] = text(noticeDue(n, row)), millis(n.Next)
+	setEnd(row, n.Ends)
 	return row
 }
 
@@ -82,6 +83,7 @@ func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) 
 	n = campaign.Notice{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
+		Ends: getEnd(row),
 	}
 	if t.BatchKey != "" {
 		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
@@ -163,8 +165,10 @@ func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, nex
 // stays as it is.
 func (s *Store) AddNotices(ctx context.Context, notices []campaign.Notice) error {
 	for _, n := range notices {
+		put := s.putOver(noticeRow(n)).Put
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.Campaigns, Item: noticeRow(n), ConditionExpression: aws.String("attribute_not_exists(pk)"),
+			TableName: put.TableName, Item: put.Item,
+			ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 		})
 		if _, err := held(err, "add a notice to endpoint "+n.EndpointID); err != nil {
 			return err

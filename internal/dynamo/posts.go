@@ -13,10 +13,6 @@ import (
 )
 
 const (
-	// failuresFor is how long the record of a failure is kept.
-	failuresFor = 30 * 24 * time.Hour
-	// postsFor is how long the posts of an hour are counted.
-	postsFor = 8 * 24 * time.Hour
 	// hourForm and failureForm write instants so that they sort.
 	hourForm    = "2006-01-02T15"
 	failureForm = "2006-01-02T15:04:05.000Z"
@@ -29,7 +25,7 @@ func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at ti
 		UpdateExpression:         aws.String("ADD taken :taken, failed :failed SET #ttl = :ttl"),
 		ExpressionAttributeNames: map[string]string{"#ttl": TTL},
 		ExpressionAttributeValues: Item{
-			":taken": number(taken), ":failed": number(failed), ":ttl": number(at.Truncate(time.Hour).Add(postsFor).Unix()),
+			":taken": number(taken), ":failed": number(failed), ":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix()),
 		},
 	})
 	if err != nil {
@@ -67,7 +63,7 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"], row["position"] = text(f.Code), number(f.Attempt), number(f.Position)
 	row["batchKey"], row["ordinal"], row["blob"] = text(f.Task.BatchKey), number(f.Task.Ordinal), text(f.Task.Blob)
-	row[TTL] = number(f.At.Add(failuresFor).Unix())
+	row[TTL] = number(f.At.Add(campaign.FailureLife).Unix())
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row})
 	if err != nil {
 		return fmt.Errorf("record a failure of endpoint %s: %w", f.EndpointID, err)
@@ -103,7 +99,7 @@ func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit i
 		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
 	}
 	failures := make([]campaign.WebhookFailure, 0, len(out.Items))
-	for _, row := range out.Items {
+	for _, row := range s.live(out.Items) {
 		failures = append(failures, readFailure(tenant, endpointID, row))
 	}
 	return failures, nil

@@ -29,7 +29,7 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 // overview is what Overview reads of META and BATCH rows.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack",
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", forgetting,
 }
 
 // Overview is Campaign for who does not touch messages: its batches lack Payload,
@@ -51,7 +51,7 @@ func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor 
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
 	}
-	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK {
+	if len(rows) == 0 || getText(rows[len(rows)-1], "sk") != metaSK || getBool(rows[len(rows)-1], forgetting) {
 		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, campaign.ErrNotFound)
 	}
 	meta := rows[len(rows)-1]
@@ -84,7 +84,7 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 		}
 	}
 	rows, err := s.campaignRows(ctx, keys)
-	if err == nil && rows[metaSK] == nil {
+	if err == nil && (rows[metaSK] == nil || getBool(rows[metaSK], forgetting)) {
 		err = campaign.ErrNotFound
 	}
 	if err != nil {

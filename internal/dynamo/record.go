@@ -60,11 +60,11 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	first := books.Head.Sequence + 1
 	for i, page := range pages {
 		ordinal := books.Head.Ordinal + 1 + i
-		items = append(items, s.putNew(logRow(b.Key, ordinal, first, page)))
+		items = append(items, s.putNew(logRow(b, ordinal, first, page)))
 		first += len(page)
 		for _, e := range endpoints {
 			if wantsSome(e, page) {
-				notices = append(notices, campaign.Notice{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check})
+				notices = append(notices, campaign.Notice{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, Ends: b.Ends()})
 			}
 		}
 	}
@@ -122,15 +122,17 @@ func headRow(b campaign.Batch) Item {
 	row["batchId"] = text(b.BatchID)
 	row["accepted"] = number(b.Accepted)
 	row["ordinal"] = number(0)
+	setEnd(row, b.Ends())
 	return row
 }
 
 // logRow is one page of a batch's log; first is the sequence of its first
 // change.
-func logRow(key campaign.BatchKey, ordinal, first int, page []campaign.Change) Item {
-	row := outcomeKey(key, logSK(ordinal))
+func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
+	row := outcomeKey(b.Key, logSK(ordinal))
 	row["first"] = number(first)
 	row["changes"] = bytesOf(packChanges(page))
+	setEnd(row, b.Ends())
 	return row
 }
 

@@ -118,7 +118,7 @@ func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.Item == nil {
+	if s.alive(out.Item) == nil {
 		return nil, campaign.ErrNotFound
 	}
 	return out.Item, nil
@@ -131,13 +131,13 @@ func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attribut
 	for name, key := range keys {
 		wanted[name] = rowKey{s.Campaigns, key}
 	}
-	rows, err := s.batchGet(ctx, wanted, attributes...)
+	rows, err := s.batchGet(ctx, wanted, withEnd(attributes)...)
 	if err != nil {
 		return nil, err
 	}
 	named := make(map[string]Item, len(rows))
 	for name, key := range wanted {
-		if row := rows[key.id()]; row != nil {
+		if row := s.alive(rows[key.id()]); row != nil {
 			named[name] = row
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Store) query(ctx context.Context, condition string, values Item) ([]Ite
 
 // queryFor is query for some attributes of the rows.
 func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
-	expression, names := projection(attributes)
+	expression, names := projection(withEnd(attributes))
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
@@ -164,7 +164,7 @@ func (s *Store) queryFor(ctx context.Context, condition string, values Item, att
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, page.Items...)
+		rows = append(rows, s.live(page.Items)...)
 	}
 	return rows, nil
 }

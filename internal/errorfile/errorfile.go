@@ -9,20 +9,22 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
 )
 
-// Blobs reads stored objects. The error wraps campaign.ErrNotFound where there
-// is none under the key; error files are deleted after 30 days.
+// Blobs reads stored objects that were written after an instant. The error wraps
+// campaign.ErrNotFound where there is none of these under the key.
 type Blobs interface {
-	Get(ctx context.Context, key string) ([]byte, error)
+	GetSince(ctx context.Context, key string, since time.Time) ([]byte, error)
 }
 
-// Files serves error files.
+// Files serves error files for as long as they are kept.
 type Files struct {
 	Blobs Blobs
+	Now   func() time.Time
 }
 
 // fileName is 256 random bits and the extension. Nothing else reaches the store.
@@ -35,7 +37,7 @@ func (f *Files) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	if !fileName.MatchString(name) {
 		return notFound()
 	}
-	file, err := f.Blobs.Get(r.Context(), "errors/"+name)
+	file, err := f.Blobs.GetSince(r.Context(), "errors/"+name, f.Now().Add(-campaign.ErrorFileLife))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return notFound()
 	}

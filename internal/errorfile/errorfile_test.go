@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,10 +21,16 @@ const csv = "line,phone,uid,code,reason\r\n1,119,ação,wrong_length,too short\r
 
 var name = strings.Repeat("aZ_-9", 9)[:43]
 
-// blobs holds one error file; the key "errors/" and 43 times x fails.
-type blobs struct{}
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (blobs) Get(_ context.Context, key string) ([]byte, error) {
+// blobs holds one error file, written at an instant; the key "errors/" and 43
+// times x fails.
+type blobs struct{ written time.Time }
+
+func (b blobs) GetSince(_ context.Context, key string, since time.Time) ([]byte, error) {
+	if !b.written.After(since) {
+		return nil, campaign.ErrNotFound
+	}
 	switch key {
 	case "errors/" + name + ".csv":
 		return []byte(csv), nil
@@ -37,7 +44,13 @@ func (blobs) Get(_ context.Context, key string) ([]byte, error) {
 
 func get(t *testing.T, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	files := errorfile.Files{Blobs: blobs{}}
+	return getAged(t, path, time.Hour)
+}
+
+// getAged asks for a file that was written so long ago.
+func getAged(t *testing.T, path string, age time.Duration) *httptest.ResponseRecorder {
+	t.Helper()
+	files := errorfile.Files{Blobs: blobs{now.Add(-age)}, Now: func() time.Time { return now }}
 	mux := http.NewServeMux()
 	mux.Handle("GET /api/v1/error-files/{name}", gateway.HandlerFunc(files.ServeFile))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/error-files/"+path, http.NoBody)
@@ -45,6 +58,18 @@ func get(t *testing.T, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
 	return w
+}
+
+// S3 deletes what is past its time a day or so late.
+func TestAFilePastItsTimeIsGone(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[time.Duration]int{
+		campaign.ErrorFileLife - time.Minute: http.StatusOK, campaign.ErrorFileLife: http.StatusNotFound,
+	} {
+		if w := getAged(t, name+".csv", age); w.Code != want {
+			t.Errorf("after %v: %d, want %d", age, w.Code, want)
+		}
+	}
 }
 
 func TestServesTheFile(t *testing.T) {

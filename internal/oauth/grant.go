@@ -23,9 +23,6 @@ const (
 	grantRefreshToken      = "refresh_token"
 )
 
-// RefreshLifetime is how long a refresh token is valid.
-const RefreshLifetime = 30 * 24 * time.Hour
-
 // reuseGrace is how long after its rotation a used token is taken for its own
 // client's retry, and not for a thief's.
 const reuseGrace = time.Minute
@@ -147,7 +144,7 @@ func (s *Server) reused(ctx context.Context, key string, window campaign.Window,
 	}
 	now := s.Now()
 	if now.Sub(token.Used) > reuseGrace {
-		if err := s.Store.RevokeFamily(ctx, token.Family, now.Add(RefreshLifetime)); err != nil {
+		if err := s.Store.RevokeFamily(ctx, token.Family, now.Add(campaign.RefreshLife)); err != nil {
 			return err
 		}
 	}
@@ -217,7 +214,7 @@ func (s *Server) newRefreshToken(from campaign.RefreshToken) (string, campaign.R
 	}
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	kept := from
-	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(RefreshLifetime)
+	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(campaign.RefreshLife)
 	return token, kept, nil
 }
 

@@ -339,7 +339,7 @@ func TestRefreshTokenIsRefused(t *testing.T) {
 		code   string
 	}{
 		"after 30 days": {
-			func(_ *testing.T, b *bench) { b.clock.Add(oauth.RefreshLifetime) }, nil, "invalid_grant",
+			func(_ *testing.T, b *bench) { b.clock.Add(campaign.RefreshLife) }, nil, "invalid_grant",
 		},
 		"of a revoked credential": {func(t *testing.T, b *bench) {
 			t.Helper()
@@ -372,10 +372,10 @@ func TestRefreshTokenIsAcceptedToItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
-	b.clock.Add(oauth.RefreshLifetime - time.Second)
+	b.clock.Add(campaign.RefreshLife - time.Second)
 	next := b.granted(t, b.post(t, "grant_type", "refresh_token", "refresh_token", refresh,
 		"client_id", b.clientID, "client_secret", b.secret))
-	b.clock.Add(oauth.RefreshLifetime - time.Second)
+	b.clock.Add(campaign.RefreshLife - time.Second)
 	b.granted(t, b.refresh(t, next))
 }
 

@@ -144,7 +144,7 @@ func accept(t *testing.T, store *dynamo.Store, tenant string, batches int) (acce
 				ID:      campaign.ID{Tenant: tenant, CampaignID: "0198d3a0-0000-4000-8000-000000000000"[:24] + crand.Text()[:12]},
 				BatchID: campaign.BatchID(crand.Text()),
 			},
-			Accepted: campaign.MaxMessages, State: campaign.BatchSending, NextCheck: time.Now().Add(1000 * time.Hour),
+			Accepted: campaign.MaxMessages, AcceptedAt: time.Now(), State: campaign.BatchSending, NextCheck: time.Now().Add(1000 * time.Hour),
 		}
 		_, _ = crand.Read(b.Key[:])
 		err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())

@@ -97,7 +97,7 @@ func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) 
 	var notices []campaign.Notice
 	for _, e := range endpoints {
 		if e.Wants(kind) {
-			notices = append(notices, campaign.Notice{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter)})
+			notices = append(notices, campaign.Notice{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), Ends: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return notices, nil

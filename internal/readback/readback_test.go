@@ -127,7 +127,7 @@ func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change 
 	}
 	d.must(d.blobs.Put(d.t.Context(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
-		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
 }
@@ -447,5 +447,30 @@ func TestPagesOverManyBatches(t *testing.T) {
 				t.Errorf("%d pages, want %d; %s", pages, c.pages, diff)
 			}
 		})
+	}
+}
+
+// A campaign outlives its first batches, and is read without them.
+func TestABatchPastItsTimeIsGone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.accept(1, "old", 3, nil)
+	d.accept(2, "new", 2, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Hour) })
+	d.store.Now = func() time.Time { return noon.Add(campaign.Retention) }
+	status, got := d.get("")
+	if batches, _ := got["batches"].([]any); status != http.StatusOK || got["accepted"] != 2.0 || len(batches) != 1 {
+		t.Errorf("the campaign: %d %v", status, got)
+	}
+	messages, _ := d.pages(url.Values{})
+	if diff := cmp.Diff([]string{"new u0 pending", "new u1 pending"}, messages); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if messages, _ := d.pages(url.Values{"phone": {fmt.Sprint("+", number(1, 0))}}); len(messages) > 0 {
+		t.Errorf("messages to a number of the old batch: %v", messages)
+	}
+	for _, path := range []string{"/messages?batch=old", "/batches/old/events"} {
+		if status, got := d.get(path); status != http.StatusNotFound || got["code"] != "batch_not_found" {
+			t.Errorf("%s: %d %v", path, status, got)
+		}
 	}
 }

@@ -81,7 +81,8 @@ func collect(declared map[string]calls, method string, into, seen map[string]boo
 var actionOf = map[string]string{
 	"GetItem": "dynamodb:GetItem", "BatchGetItem": "dynamodb:BatchGetItem", "NewQueryPaginator": "dynamodb:Query", "Query": "dynamodb:Query",
 	"PutItem": "dynamodb:PutItem", "UpdateItem": "dynamodb:UpdateItem", "DeleteItem": "dynamodb:DeleteItem",
-	"Put": "dynamodb:PutItem", "Update": "dynamodb:UpdateItem", "Delete": "dynamodb:DeleteItem",
+	"BatchWriteItem": "dynamodb:BatchWriteItem",
+	"Put":            "dynamodb:PutItem", "Update": "dynamodb:UpdateItem", "Delete": "dynamodb:DeleteItem",
 	"ConditionCheck": "dynamodb:ConditionCheckItem",
 	"GetObject":      "s3:GetObject", "PutObject": "s3:PutObject", "DeleteObject": "s3:DeleteObject",
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -117,40 +116,20 @@ func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
 	}
 }
 
-// What the API says of how long contents are kept is what the bucket does.
-func TestTheRetentionToldIsTheBuckets(t *testing.T) {
-	t.Parallel()
-	days := ""
-	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
-		if rule.Prefix == "payloads/" && rule.Days > 0 {
-			days = strconv.Itoa(rule.Days)
-		}
-	}
-	kept := regexp.MustCompile(`(?:they are kept for|Older than|on S3, for) (\d+) days`)
-	for _, path := range []string{"internal/apidoc/openapi.json", "internal/readback/contents.go", "README.md"} {
-		text, err := os.ReadFile(root + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		told := kept.FindAllStringSubmatch(string(text), -1)
-		if len(told) == 0 {
-			t.Errorf("%s does not tell how long contents are kept", path)
-		}
-		for _, match := range told {
-			if match[1] != days {
-				t.Errorf("%s: %q, but the bucket keeps payloads for %s days", path, match[0], days)
-			}
-		}
-	}
-}
-
 type resource struct {
 	Type       string `yaml:"Type"`
 	Properties struct {
 		CodeURI           string `yaml:"CodeUri"`
 		Timeout           int    `yaml:"Timeout"`
 		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
-		Lifecycle         struct {
+
+		MessageRetentionPeriod int `yaml:"MessageRetentionPeriod"` // of a queue, in seconds
+		RefreshTokenValidity   int `yaml:"RefreshTokenValidity"`   // of the user pool's client, in minutes
+		TTL                    struct {
+			Attribute string `yaml:"AttributeName"`
+			Enabled   bool   `yaml:"Enabled"`
+		} `yaml:"TimeToLiveSpecification"`
+		Lifecycle struct {
 			Rules []struct {
 				ID     string `yaml:"Id"`
 				Prefix string `yaml:"Prefix"`

@@ -40,6 +40,11 @@ type Recorder interface {
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
+// Keeper forgets campaigns that have ended, and tells whether one is.
+type Keeper interface {
+	Look(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+}
+
 // Queue takes tasks.
 type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
@@ -51,6 +56,7 @@ type Sweeper struct {
 	Store    Store
 	Moves    Moves
 	Recorder Recorder
+	Keeper   Keeper
 	Releases Queue
 	Frames   Queue
 	Notify   Queue
@@ -68,6 +74,8 @@ const (
 	dueGrace = 2 * time.Minute
 	// reserve is what is kept of a call's time for what was begun.
 	reserve = 5 * time.Second
+	// maxEnded is how many campaigns of a shard are looked at in one sweep.
+	maxEnded = 100
 )
 
 // deed is what sweep did about a batch.
@@ -84,6 +92,9 @@ const (
 	completed deed = "completed" // what somebody began is done
 	notified  deed = "notified"
 	stopping  deed = "stopping" // messages of a batch that was cancelled before its release
+	over      deed = "over"     // batches past their time, which DynamoDB is about to delete
+	ended     deed = "ended"    // campaigns that are forgotten
+	kept      deed = "kept"     // campaigns that are not, for they have newer batches
 	failed    deed = "failed"
 )
 
@@ -130,6 +141,7 @@ func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, erro
 	defer cancel()
 	owed := notices{sweeper: s, deeds: deeds}
 	defer owed.flush(ctx)
+	var campaigns []campaign.ID
 	for due, err := range s.Store.Due(ctx, shard, s.Now()) {
 		if err != nil {
 			return deeds, fmt.Errorf("sweep: %w", err)
@@ -141,6 +153,12 @@ func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, erro
 			owed.add(ctx, due)
 			continue
 		}
+		if due.Campaign != nil {
+			if len(campaigns) < maxEnded {
+				campaigns = append(campaigns, *due.Campaign)
+			}
+			continue
+		}
 		ref := due.Batch
 		d, err := s.sweepBatch(ctx, channels, ref)
 		if err != nil {
@@ -149,13 +167,37 @@ func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, erro
 		}
 		deeds[d]++
 	}
+	s.endCampaigns(ctx, campaigns, deeds) // after all that somebody waits for
 	return deeds, nil
+}
+
+func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map[deed]int) {
+	starting, cancel := deadline.Before(ctx, reserve)
+	defer cancel()
+	for _, id := range ids {
+		if starting.Err() != nil {
+			return
+		}
+		forgotten, err := s.Keeper.Look(ctx, id)
+		switch {
+		case err != nil:
+			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
+			deeds[failed]++
+		case forgotten:
+			deeds[ended]++
+		default:
+			deeds[kept]++
+		}
+	}
 }
 
 // sweepBatch does what the batch needs in the state that it is in: the index
 // that named it may be late.
 func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.Channel, ref campaign.BatchRef) (deed, error) {
 	b, err := s.Store.Batch(ctx, ref)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return over, nil
+	}
 	if err != nil {
 		return failed, err
 	}

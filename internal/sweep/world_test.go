@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/retention"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
@@ -117,7 +118,13 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 	for _, e := range edit {
 		e(&b)
 	}
-	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}, rand.Text()))
+	a := campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
+	if a.Ordinal > 1 {
+		c, err := w.store.Dispatched(w.t.Context(), b.ID)
+		w.must(err)
+		a.CreatedAt = c.CreatedAt
+	}
+	w.must(w.store.Accept(w.t.Context(), a, rand.Text()))
 	return b
 }
 
@@ -161,7 +168,7 @@ func (w *world) applier() inbox.Handler {
 func (w *world) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
-		Store: m, Moves: m, Recorder: w.recorder(),
+		Store: m, Moves: m, Recorder: w.recorder(), Keeper: &retention.Keeper{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices}, Revokes: mortalQueue{m, w.revokes},
 		Shards: dynamo.DueShards, After: sweepAfter, Now: w.clock,
 	}
@@ -567,7 +574,7 @@ func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[cam
 }
 
 func (w *world) owns(due campaign.Due) bool {
-	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant
+	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant || due.Campaign != nil && due.Campaign.Tenant == w.tenant
 }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {

@@ -224,3 +224,36 @@ func (c *client) blobs() *blob.Store {
 		Client: s3.NewFromConfig(c.env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: c.env["BUCKET"],
 	}
 }
+
+// The emulator deletes nothing by itself: sweep ends what has no end of its own.
+func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	call := c.call(messages(1))
+	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
+	_, _ = rand.Read(old.Key[:])
+	must(t, c.store().Accept(t.Context(), campaign.Acceptance{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	c.eventually(time.Minute, "forgotten", func() bool {
+		c.sweep()
+		_, err := c.store().Lifetime(t.Context(), old.ID)
+		return errors.Is(err, campaign.ErrNotFound)
+	})
+	if got := c.dispatch(call); got.Accepted != 1 { // the id and the name are free again
+		t.Errorf("answered %d %s", got.status, got.body)
+	}
+}
+
+// A call of which every number is rejected leaves nothing to send: sweep ends its
+// campaign, and tells so.
+func TestSweepTellsTheEndOfACampaignOfNobody(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	told := c.receiver("campaign.completed")
+	nobody := messages(1)
+	nobody[0]["phone"] = "11 is no number"
+	call := c.call(nobody)
+	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	c.eventually(time.Minute, "told to be completed", func() bool { c.sweep(); return len(told.taken()) > 0 })
+}

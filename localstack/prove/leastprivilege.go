@@ -34,7 +34,7 @@ var uses = map[string]string{
 	"outcomes":  "TestTheBooksOfABatchBalance|TestOptOuts",
 	"notify":    "TestTheBooksOfABatchBalance|TestAnEndpointThatFailsAndComesBack",
 	"revoke":    "TestACampaignIsCancelledAndRevoked|TestACancelledScheduleIsNeverSent|TestACancelledScheduleEndsWithoutItsTask|TestTheBooksOfABatchBalance",
-	"sweep":     "TestSweepFindsWhatWasLostOnTheWay|TestMessagesExpireWhenTheirTimeHasPassed|TestAnEndpointThatFailsAndComesBack",
+	"sweep":     "TestSweepFindsWhatWasLostOnTheWay|TestSweepForgetsACampaignThatHasEnded|TestSweepTellsTheEndOfACampaignOfNobody|TestMessagesExpireWhenTheirTimeHasPassed|TestAnEndpointThatFailsAndComesBack",
 	"dashboard": "TestFromTheFirstCredentialToItsEnd|TestFromATemplateToItsCampaign|TestACampaignThatWaits|TestAnEndpointOfWebhooks|TestWhoSignsInSeesTheirOwn",
 }
 

@@ -115,7 +115,7 @@ func (d *desk) accept(id, name string, ordinal, n int, change func(b *campaign.B
 	}
 	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
 	d.must(d.store.Accept(context.Background(), campaign.Acceptance{
-		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(),
+		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour),
 	}, rand.Text()))
 	return b
 }

@@ -12,12 +12,8 @@ import (
 	"campaign-dispatch/internal/webui"
 )
 
-const (
-	// batchesShown is how many batches a page lists.
-	batchesShown = 20
-	// errorFileLife is how long a file of rejected numbers is kept.
-	errorFileLife = 30 * 24 * time.Hour
-)
+// batchesShown is how many batches a page lists.
+const batchesShown = 20
 
 // view is a campaign as its page shows it.
 type view struct {
@@ -235,7 +231,7 @@ func newBatchView(b campaign.Progress, now time.Time) batchView {
 		Lost:    n[campaign.OutcomeFailed] + n[campaign.OutcomeExpired] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeStopped],
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
-	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(errorFileLife)) {
+	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
 		v.ErrorFile = "/api/v1/error-files/" + b.ErrorFile
 	}
 	return v

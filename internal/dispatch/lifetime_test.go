@@ -1,0 +1,75 @@
+package dispatch_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/retention"
+)
+
+// at sets the clock.
+func (b *bench) at(now time.Time) {
+	b.now, b.store.Now = now, func() time.Time { return now }
+	b.Now = b.store.Now
+}
+
+// A campaign's numbers outlive their batches, until the campaign itself has ended;
+// the next one of its id begins anew, whatever a process remembers.
+func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	begun := b.now
+	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1", "messages": messages(11987654321, 2)}
+	b.post(b.body(call)).accepted(t)
+	next := merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)})
+	b.at(begun.Add(campaign.Retention - time.Hour))
+	b.post(b.body(next)).accepted(t)
+
+	b.at(begun.Add(campaign.Retention))
+	b.post(b.body(merge(call, fields{"batch": "3"}))).want(t, http.StatusConflict, "number_already_dispatched")
+	b.post(b.body(merge(call, fields{"messages": messages(31987654321, 1)}))).accepted(t) // there is no batch 1 any more
+	b.post(b.body(merge(next, fields{"messages": messages(41987654321, 1)}))).want(t, http.StatusConflict, "batch_already_used")
+
+	b.at(begun.Add(2 * campaign.Retention))
+	id := campaign.ID{Tenant: b.tenant, CampaignID: call["campaignId"].(string)}
+	keeper := &retention.Keeper{Store: b.store, Now: b.store.Now}
+	if forgotten, err := keeper.Look(t.Context(), id); err != nil || !forgotten {
+		t.Fatalf("forgotten: %v, %v", forgotten, err)
+	}
+	b.post(b.body(merge(call, fields{"name": "another"}))).accepted(t)
+	b.post(b.body(merge(next, fields{"name": "another"}))).accepted(t)
+	b.post(b.body(merge(next, fields{"name": "another", "batch": "3"}))).want(t, http.StatusConflict, "number_already_dispatched")
+	b.post(b.body(fields{"name": "natal"})).accepted(t)
+}
+
+// What is being forgotten neither takes a batch nor makes room for another.
+func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1"}
+	b.post(b.body(call)).accepted(t)
+	id := campaign.ID{Tenant: b.tenant, CampaignID: call["campaignId"].(string)}
+	b.at(b.now.Add(campaign.Retention))
+	l, err := b.store.Lifetime(t.Context(), id)
+	b.must(err)
+	_, err = b.store.StartForgetting(t.Context(), l, b.now)
+	b.must(err)
+	waiting, cancel := context.WithTimeout(t.Context(), time.Second/2)
+	defer cancel()
+	answer := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(waiting, http.MethodPost, "/", strings.NewReader(b.body(call)))
+	gateway.HandlerFunc(b.ServeDispatch).ServeHTTP(answer, r)
+	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
+		t.Errorf("answered %d %s, want 503 and when to try again", answer.Code, answer.Body)
+	}
+	if forgotten, err := (&retention.Keeper{Store: b.store, Now: b.store.Now}).Look(t.Context(), id); err != nil || !forgotten {
+		t.Fatalf("forgotten: %v, %v", forgotten, err)
+	}
+	b.post(b.body(call)).accepted(t)
+}
