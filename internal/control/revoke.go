@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,10 +88,16 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if err != nil {
 		return false, err
 	}
-	messages, err := payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
+	var messages []campaign.Message
+	err = payload.OfLatest(ctx, c.Books, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
+		return err
+	})
 	if err != nil {
 		return false, err
 	}
+	// Of what was erased nothing is left that the provider could be told.
+	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })
 	var heard answers
 	var calls errgroup.Group
 	calls.SetLimit(max(c.Concurrency, 1))
