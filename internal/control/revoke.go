@@ -88,13 +88,9 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if err != nil {
 		return false, err
 	}
-	var messages []campaign.Message
-	err = payload.OfLatest(ctx, c.Books, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
-		return err
-	})
+	messages, err := payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
 	if err != nil {
-		return false, err
+		return false, err // where the payload was replaced meanwhile, the task that comes again finds the other
 	}
 	// Of what was erased nothing is left that the provider could be told.
 	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })

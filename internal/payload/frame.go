@@ -26,22 +26,20 @@ func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Mes
 	return readFrames(ctx, blobs, b, 0, b.Frames())
 }
 
-// Batches reads batches as they are now.
-type Batches interface {
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-}
+// Reread reads a batch as it is now.
+type Reread func(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 
 // OfLatest calls read with the batch, and where its payload is gone with the batch
 // as it is now, if that has another payload: it is replaced where somebody's data is
 // erased. The error wraps campaign.ErrNotFound only where the payload is gone for
 // good.
-func OfLatest(ctx context.Context, batches Batches, b campaign.Batch, read func(campaign.Batch) error) error {
+func OfLatest(ctx context.Context, reread Reread, b campaign.Batch, read func(campaign.Batch) error) error {
 	for {
 		err := read(b)
 		if !errors.Is(err, campaign.ErrNotFound) {
 			return err
 		}
-		latest, readErr := batches.Batch(ctx, b.BatchRef)
+		latest, readErr := reread(ctx, b.BatchRef)
 		if readErr != nil {
 			return readErr
 		}

@@ -178,18 +178,15 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 	if last < 0 {
 		return frames, nil
 	}
-	err := payload.OfLatest(ctx, latest{n}, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
+	err := payload.OfLatest(ctx, n.reread, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
 	return frames, err
 }
 
-// latest reads batches anew that are kept.
-type latest struct{ *Notifier }
-
-// Batch reads the batch, and keeps it as it is now.
-func (l latest) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
-	b, err := l.Store.Batch(ctx, ref)
+// reread reads a batch, and keeps it as it is now.
+func (n *Notifier) reread(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	b, err := n.Store.Batch(ctx, ref)
 	if err == nil {
-		l.batches.Put(b.Key, b, l.Now(), maxWarm)
+		n.batches.Put(b.Key, b, n.Now(), maxWarm)
 	}
 	return b, err
 }
