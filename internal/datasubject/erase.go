@@ -66,7 +66,7 @@ func (d *Desk) Erase(ctx context.Context, tenant, phone string) (Erased, error) 
 		e.eraseCampaigns, e.eraseRemains, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseOptIn,
 	} {
 		if err := step(ctx); err != nil {
-			return e.done, fmt.Errorf("erase: %w", err)
+			return e.done, fmt.Errorf("not all is erased, run it again: %w", err)
 		}
 	}
 	return e.done, nil

@@ -103,7 +103,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 		return h, false, err
 	}
 	h.Blob = o
-	phone := ""
+	var phone string
 	if _, told := eventOf(o.Key); told {
 		h.happening = &campaign.Happening{}
 		err = json.Unmarshal(body, h.happening)

@@ -116,7 +116,9 @@ func (d *Desk) Export(ctx context.Context, tenant, phone string) (Export, error)
 			return Export{}, fmt.Errorf("export: %w", err)
 		}
 	}
-	slices.SortFunc(x.Messages, func(a, b Message) int { return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), cmp.Compare(a.MessageID, b.MessageID)) })
+	slices.SortFunc(x.Messages, func(a, b Message) int {
+		return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), cmp.Compare(a.MessageID, b.MessageID))
+	})
 	slices.SortFunc(x.Rejected, func(a, b Rejected) int { return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), a.Line-b.Line) })
 	slices.SortFunc(x.Events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return *x, nil

@@ -172,7 +172,7 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 		CampaignID string `json:"campaignId"`
 	}
 	if json.Unmarshal(body, &a) != nil {
-		return nil
+		return fmt.Errorf("read a kept answer: %w", campaign.ErrDamaged)
 	}
 	_, err = p.Store.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
 	if errors.Is(err, campaign.ErrNotFound) {

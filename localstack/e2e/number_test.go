@@ -98,9 +98,8 @@ func (x *traces) among(all []fields, at int) []fields {
 // badly writes the person's number as no number is accepted, or nobody's.
 func (x *traces) badly(i int) fields {
 	forms := map[int]string{0: "(%s) %s-%s", 1: "0%s%s%s", 30: "%s %s %s"}
-	number := x.phone
 	if form, ok := forms[i]; ok {
-		number = fmt.Sprintf(form, x.phone[3:5], x.phone[5:10], x.phone[10:])
+		number := fmt.Sprintf(form, x.phone[3:5], x.phone[5:10], x.phone[10:])
 		x.words = append(x.words, number)
 		return fields{"phone": number, "uid": x.word("uid"), "vars": fields{"nome": "x", "pedido": 1}}
 	}

@@ -69,6 +69,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		}
 		if x.Nothing() {
 			result.Lines[0] = "the tenant's data holds nothing on this number"
+			result.Next = "give the file to the person, and delete it"
 		}
 		if x.OptOut.OptedOut {
 			result.Lines[0] += "; it is opted out"
@@ -122,7 +123,7 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		}
 		done, err := desk.Erase(ctx, *tenant, *phone)
 		if err != nil {
-			return answer{}, fmt.Errorf("not all is erased, run it again: %w", err)
+			return answer{}, err
 		}
 		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
 		result := answer{
