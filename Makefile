@@ -105,7 +105,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive list
+.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -140,6 +140,10 @@ redrive: bin/admin ## put dead letters back on their queues: QUEUE=release, send
 	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
 list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
+export-number: bin/admin ## write all that a tenant's data holds on one phone number to a file: TENANT=id PHONE=+55… FILE=out.json
+	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) export-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE) $(call flag,--file,FILE)
+erase-number: bin/admin ## erase it, but for an opt-out: TENANT=id PHONE=+55…
+	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) erase-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE)
 
 .PHONY: soak
 soak: ## all that kills functions while outcomes arrive, with MESSAGES=10000 (some ten minutes)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -61,6 +62,26 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return fmt.Errorf("delete object: %w", err)
 	}
 	return nil
+}
+
+// List returns the objects whose keys begin with the prefix, in the order of their
+// keys.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error] {
+	return func(yield func(campaign.Blob, error) bool) {
+		pages := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &prefix})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(campaign.Blob{}, fmt.Errorf("list objects: %w", err))
+				return
+			}
+			for _, o := range page.Contents {
+				if !yield(campaign.Blob{Key: aws.ToString(o.Key), At: aws.ToTime(o.LastModified)}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (s *Store) get(ctx context.Context, key string, byteRange *string, since time.Time) (body []byte, err error) {

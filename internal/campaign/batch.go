@@ -120,16 +120,19 @@ type Batch struct {
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
-	ErrorFile       string // name of the file of its rejected numbers, "" for none
-	Offsets         []int  // byte offset of each frame in Payload, and at the end its length
-	Accepted        int
-	Rejected        int
-	AcceptedAt      time.Time
-	Due             time.Time // when it is to be released
-	NotAfter        time.Time // zero, or the instant after which nothing more is sent
-	Scheduled       bool      // the call gave a schedule
-	State           BatchState
-	NextCheck       time.Time // when sweep looks at it, zero once nothing is left to do
+	// FormerPayload is the blob key of the payload that Payload has replaced, until
+	// it is deleted; "" for none.
+	FormerPayload string
+	ErrorFile     string // name of the file of its rejected numbers, "" for none
+	Offsets       []int  // byte offset of each frame in Payload, and at the end its length
+	Accepted      int
+	Rejected      int
+	AcceptedAt    time.Time
+	Due           time.Time // when it is to be released
+	NotAfter      time.Time // zero, or the instant after which nothing more is sent
+	Scheduled     bool      // the call gave a schedule
+	State         BatchState
+	NextCheck     time.Time // when sweep looks at it, zero once nothing is left to do
 	// CancelledAt is when the batch was cancelled, zero for one that was not. A
 	// batch that was being sent by then keeps its state: what the provider does
 	// not have yet ends as stopped.

@@ -47,6 +47,7 @@ var reasons = map[string]string{ //nolint:gosec // words of a marketer, no crede
 	"no_answer":          "The provider never told what became of the message.",
 	"ttl_passed":         "The message could not be delivered in time.",
 	"payload_missing":    "The contents of the message were deleted before it was sent.",
+	"erased":             "The recipient's data was erased before the message was sent.",
 }
 
 func reasonOf(code string) string {

@@ -47,4 +47,6 @@ type Happening struct {
 	MessageID  string    `json:"messageId,omitempty"`
 	Phone      string    `json:"phone,omitempty"` // E.164, with the leading +
 	Text       string    `json:"text,omitempty"`  // of a reply
+	// Erased says that the number and the text were erased.
+	Erased bool `json:"erased,omitempty"`
 }

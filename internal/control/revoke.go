@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,8 +90,10 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	}
 	messages, err := payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
 	if err != nil {
-		return false, err
+		return false, err // where the payload was replaced meanwhile, the task that comes again finds the other
 	}
+	// Of what was erased nothing is left that the provider could be told.
+	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })
 	var heard answers
 	var calls errgroup.Group
 	calls.SetLimit(max(c.Concurrency, 1))

@@ -57,6 +57,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		TemplateID:      getText(row, "templateId"),
 		TemplateVersion: int(getNumber(row, "templateVersion")),
 		Payload:         getText(row, "payload"),
+		FormerPayload:   getText(row, "formerPayload"),
 		ErrorFile:       getText(row, "errorFile"),
 		Offsets:         unpackOffsets(getBinary(row, "offsets")),
 		Accepted:        int(getNumber(row, "accepted")),

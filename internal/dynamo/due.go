@@ -174,9 +174,12 @@ func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
 }
 
 func (s *Store) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
-	names := map[string]string{}
+	var names map[string]string // DynamoDB refuses an empty one
 	for _, name := range []string{"state", "due"} {
 		if strings.Contains(update+condition, "#"+name) {
+			if names == nil {
+				names = map[string]string{}
+			}
 			names["#"+name] = name
 		}
 	}

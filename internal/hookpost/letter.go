@@ -20,7 +20,7 @@ type document struct {
 	ID        string        `json:"id"`
 	Type      campaign.Kind `json:"type"`
 	Timestamp string        `json:"timestamp"` // when it happened
-	Data      Data          `json:"data"`
+	Data      any           `json:"data"`      // Data, or erased
 }
 
 // Data is what a webhook tells; what does not belong to its kind is empty.
@@ -35,6 +35,14 @@ type Data struct {
 	Code       string `json:"code,omitempty"`     // why, a stable word
 	Reason     string `json:"reason,omitempty"`   // the same for a person
 	Text       string `json:"text,omitempty"`     // of a reply
+	Erased     bool   `json:"erased,omitempty"`   // the number, the uid and the text were erased
+}
+
+// erased is Data that was erased. What its kind always has it has too, empty.
+type erased struct {
+	Data
+	UID   string `json:"uid"`
+	Phone string `json:"phone"`
 }
 
 const instant = "2006-01-02T15:04:05.000Z"
@@ -44,7 +52,11 @@ const instant = "2006-01-02T15:04:05.000Z"
 func New(subject string, kind campaign.Kind, at time.Time, d Data) (Letter, error) {
 	l := Letter{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)
-	body, err := json.Marshal(document{ID: l.ID, Type: kind, Timestamp: d.OccurredAt, Data: d})
+	told := document{ID: l.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
+	if d.Erased {
+		told.Data = erased{Data: d}
+	}
+	body, err := json.Marshal(told)
 	l.Body = body
 	return l, err
 }

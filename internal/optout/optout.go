@@ -86,6 +86,58 @@ func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (
 	return numbers.Has(c.Phone) != before, nil
 }
 
+// Since tells whether a number is opted out of a tenant's messages at present, and
+// since when: the zero time where that was so long ago that it is not known any
+// more.
+func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error) {
+	numbers, _, err := b.read(ctx, tenant)
+	if err != nil {
+		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	number, err := parse(phone)
+	if err != nil {
+		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	at, lately := numbers.shards[number%Shards].recent[number]
+	if out = numbers.Has(phone); out && lately {
+		since = time.UnixMilli(at).UTC()
+	}
+	return out, since, nil
+}
+
+// Forget forgets that a number opted in again to a tenant's messages, and tells
+// whether there was anything to forget. A number that is opted out stays so.
+func (b *Book) Forget(ctx context.Context, tenant, phone string) (forgotten bool, err error) {
+	number, err := parse(phone)
+	if err != nil {
+		return false, fmt.Errorf("forget an opt-in: %w", err)
+	}
+	for try := range tries {
+		if err := backoff.Wait(ctx, try); err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		numbers, rows, err := b.read(ctx, tenant)
+		if err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		shard, row := &numbers.shards[number%Shards], rows[number%Shards]
+		if _, lately := shard.recent[number]; !lately || numbers.Has(phone) {
+			return forgotten, nil
+		}
+		delete(shard.recent, number)
+		row.Packed, row.Recent = shard.pack(b.Now())
+		swapped, err := b.Store.SwapOptOuts(ctx, tenant, row)
+		if err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		forgotten = true
+		if swapped {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("forget an opt-in to tenant %s: %w", tenant, campaign.ErrLostRace)
+}
+
 func (b *Book) read(ctx context.Context, tenant string) (numbers Numbers, rows [Shards]campaign.OptOuts, err error) {
 	read, err := b.Store.OptOuts(ctx, tenant)
 	if err != nil {

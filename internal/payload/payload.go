@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/s2"
 
@@ -41,6 +42,28 @@ func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
 		w.flush()
 	}
 }
+
+// AddMessage appends a message as Decode returned it.
+func (w *Writer) AddMessage(m campaign.Message) error {
+	if m.Erased() {
+		w.AddErased()
+		return nil
+	}
+	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("add message: its phone is no number: %w", campaign.ErrDamaged) // the cause quotes it
+	}
+	values := make([][]byte, len(m.Values))
+	for i, v := range m.Values {
+		values[i] = []byte(v)
+	}
+	w.Add(number, []byte(m.UID), values)
+	return nil
+}
+
+// AddErased appends what is left of a message whose number, uid and values were
+// erased: its place.
+func (w *Writer) AddErased() { w.Add(0, nil, nil) }
 
 // Finish returns the payload and the offset of each frame in it, followed by
 // its length. The Writer is not to be used after it.
@@ -92,7 +115,7 @@ type reader struct {
 }
 
 func (r *reader) message() campaign.Message {
-	m := campaign.Message{Phone: "+" + strconv.FormatUint(r.uvarint(), 10), UID: r.field()}
+	m := campaign.Message{Phone: phone(r.uvarint()), UID: r.field()}
 	count := r.uvarint()
 	if count > uint64(len(r.rest)) { // each value takes a byte at least
 		r.damaged = true
@@ -103,6 +126,13 @@ func (r *reader) message() campaign.Message {
 		m.Values[i] = r.field()
 	}
 	return m
+}
+
+func phone(number uint64) string {
+	if number == 0 { // see AddErased
+		return ""
+	}
+	return "+" + strconv.FormatUint(number, 10)
 }
 
 func (r *reader) field() string {

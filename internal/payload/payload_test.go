@@ -67,3 +67,24 @@ func FuzzDecodeNeverPanics(f *testing.F) {
 		}
 	})
 }
+
+func TestAnErasedMessageKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	all := []campaign.Message{
+		{Phone: "+5511900000001", UID: "a", Values: []string{"x"}}, {Values: []string{}}, {Phone: "+1", UID: "c", Values: []string{}},
+	}
+	var w payload.Writer
+	for _, m := range all {
+		if err := w.AddMessage(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blob, _ := w.Finish()
+	got, err := payload.Decode(blob)
+	if diff := cmp.Diff(all, got); diff != "" || err != nil {
+		t.Fatalf("%v, messages (-want +got):\n%s", err, diff)
+	}
+	if got[0].Erased() || !got[1].Erased() || got[2].Erased() {
+		t.Error("another message than the second is erased")
+	}
+}

@@ -44,14 +44,20 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 	return found, group.Wait()
 }
 
-func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	messages, err := payload.ReadFrame(ctx, s.Blobs, b, frame)
+func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadFrame(ctx, s.Blobs, b, frame)
+		return err
+	})
 	return messages, explain(err)
 }
 
 // whole returns all messages of a batch, by a single read.
-func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
-	messages, err := payload.ReadAll(ctx, s.Blobs, b)
+func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadAll(ctx, s.Blobs, b)
+		return err
+	})
 	return messages, explain(err)
 }
 

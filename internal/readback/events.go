@@ -29,6 +29,7 @@ type event struct {
 	Status     campaign.Outcome `json:"status"`
 	Code       string           `json:"code,omitempty"`
 	Reason     string           `json:"reason,omitempty"`
+	Erased     bool             `json:"erased,omitempty"`
 }
 
 // ServeEvents answers a batch's log after a sequence.
@@ -95,6 +96,6 @@ func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Mess
 	code, reason := c.Why()
 	return event{
 		ID: campaign.WebhookID(id, kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
-		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason,
+		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(),
 	}
 }

@@ -38,6 +38,7 @@ type messageAnswer struct {
 	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
 	Code      string     `json:"code,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
+	Erased    bool       `json:"erased,omitempty"`
 }
 
 // search is a request for messages.
@@ -237,7 +238,7 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 	}
 	var indexes []int
 	for i := start; i < len(messages); i++ {
-		if m := messages[i]; (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
+		if m := messages[i]; !m.Erased() && (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
 			indexes = append(indexes, i)
 		}
 	}
@@ -270,7 +271,7 @@ func statusOf(c campaign.Change) string {
 func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
-		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At),
+		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
 	}
 	if m.Latest.Outcome != "" {
 		a.Code, a.Reason = m.Latest.Why()

@@ -22,6 +22,7 @@ type Tokens interface {
 // Store reads campaigns and their books.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
 	// Latest returns the last change of each of a batch's n messages by its index,

@@ -35,6 +35,28 @@ type Mover struct {
 	Hidden int32
 }
 
+// Count returns about how many messages a queue has, those that somebody holds among
+// them.
+func (m Mover) Count(ctx context.Context, queue string) (int, error) {
+	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{
+			types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+		},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the messages of a queue: %w", err)
+	}
+	total := 0
+	for name, value := range out.Attributes {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return 0, fmt.Errorf("count the messages of a queue: %s: %w", name, err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
 // Move sends every message of the queue with URL from to the queue with URL to,
 // in its group, and deletes it only then: a message may come twice, none is
 // lost. It returns how many were sent, after an error too, and calls progress

@@ -20,6 +20,7 @@ const (
 	codeOptedOut       = "opted_out"
 	codeCancelled      = "cancelled"
 	codePayloadMissing = "payload_missing"
+	codeErased         = "erased"
 )
 
 const (

@@ -223,12 +223,19 @@ func (p *part) abandon(now time.Time) {
 }
 
 func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, p *part) error {
-	messages, err := payload.ReadFrame(ctx, s.Blobs, b, p.task.Frame)
+	var messages []campaign.Message
+	err := payload.OfLatest(ctx, s.Batches.Batch, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadFrame(ctx, s.Blobs, b, p.task.Frame)
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	for _, j := range p.now {
 		j.message = messages[j.index%campaign.FrameSize]
+		if j.message.Erased() && !j.settled() {
+			j.settle(campaign.OutcomeFailed, codeErased, s.Now())
+		}
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 		if d.UID, d.Phone, err = contact(frames, c.Index); err != nil {
 			return nil, err
 		}
+		d.Erased = d.Phone == ""
 		d.Code, d.Reason = c.Why()
 		l, err := newLetter(p, d.MessageID, c.Outcome.Kind(), c.At, d)
 		if err != nil {
@@ -87,7 +88,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 	if err := json.Unmarshal(content, &h); err != nil {
 		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
 	}
-	d := hookpost.Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID}
+	d := hookpost.Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
 	if notice.Kind == campaign.KindReplied {
 		d.Text = h.Text
 	}
@@ -127,6 +128,9 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 		return err
 	}
 	d.CampaignID, d.Batch = batch.CampaignID, batch.Name
+	if d.Erased {
+		return nil
+	}
 	d.UID, _, err = contact(frames, index)
 	return err
 }
@@ -165,7 +169,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 		if frames[f] != nil {
 			continue
 		}
-		if kept, ok := n.recipients.Peek(frameKey{b.Key, f}, n.Now(), warm.Forever); ok {
+		if kept, ok := n.recipients.Peek(frameKey{b.Key, f}, n.Now(), recipientsFor); ok {
 			frames[f] = kept
 			continue
 		}
@@ -174,21 +178,37 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 	if last < 0 {
 		return frames, nil
 	}
+	err := payload.OfLatest(ctx, n.reread, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
+	return frames, err
+}
+
+// reread reads a batch, and keeps it as it is now.
+func (n *Notifier) reread(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	b, err := n.Store.Batch(ctx, ref)
+	if err == nil {
+		n.batches.Put(b.Key, b, n.Now(), maxWarm)
+	}
+	return b, err
+}
+
+// read reads the recipients of the frames from first to last into frames, and
+// keeps them.
+func (n *Notifier) read(ctx context.Context, b campaign.Batch, first, last int, frames map[int][]recipient) error {
 	start := b.Offsets[first]
 	raw, err := n.Blobs.GetRange(ctx, b.Payload, start, b.Offsets[last+1])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for f := first; f <= last; f++ {
 		if len(raw) < b.Offsets[f+1]-start {
-			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
+			return fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
 		}
 		if frames[f], err = decode(raw[b.Offsets[f]-start : b.Offsets[f+1]-start]); err != nil {
-			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
+			return fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
 		}
 		n.recipients.Put(frameKey{b.Key, f}, frames[f], n.Now(), maxWarm)
 	}
-	return frames, nil
+	return nil
 }
 
 func decode(frame []byte) ([]recipient, error) {

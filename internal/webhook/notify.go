@@ -28,6 +28,7 @@ type Store interface {
 	DeleteNotice(ctx context.Context, t campaign.NotifyTask) error
 	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 }
 
 // Endpoints keeps endpoints, and how they fare.
@@ -81,6 +82,9 @@ const (
 	reserve = hookpost.Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
+	// recipientsFor is how long recipients are taken for what they were: so long a
+	// webhook may still name one whose data was erased.
+	recipientsFor = 15 * time.Minute
 	// maxWarm is the number of endpoints, batches and frames each that are kept.
 	maxWarm = 400
 )

@@ -33,6 +33,8 @@ func commands() []command {
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
+		{name: "export-number", summary: "write all that a tenant's data holds on one phone number to a file", prepare: exportNumberCommand, endless: true},
+		{name: "erase-number", summary: "erase all that a tenant's data holds on one phone number", prepare: eraseNumberCommand, endless: true},
 		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
 	}
 }

@@ -21,12 +21,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/redrive"
 	"campaign-dispatch/internal/ssmparam"
@@ -41,6 +43,7 @@ type stack struct {
 	desk  admin.Desk
 	store *dynamo.Store
 	mover redrive.Mover
+	blobs *blob.Store
 	// env looks up the stack's addresses, by their names in stack.env.
 	env      func(string) string
 	name     string // as --stack gave it, "" for the local stack
@@ -130,6 +133,9 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
 		store: store, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+		blobs: &blob.Store{
+			Client: s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
+		},
 	}
 }
 
@@ -193,7 +199,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	names := map[string]string{
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
-		"USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
+		"BUCKET": "BucketName", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",

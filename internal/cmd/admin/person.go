@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/datasubject"
+	"campaign-dispatch/internal/optout"
+)
+
+// exports is where exports are put for which no file is named. Git leaves it out.
+const exports = ".local"
+
+// numberFlags declares the flags that name a number of a tenant, and returns what
+// checks that they are there.
+func numberFlags(flags *flag.FlagSet) (tenant, phone *string, check func() error) {
+	tenant = flags.String("tenant", "", "`ID` of the tenant whose data is looked through (required)")
+	phone = flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
+	return tenant, phone, func() error {
+		if err := required("--tenant", *tenant); err != nil {
+			return err
+		}
+		return required("--phone", *phone)
+	}
+}
+
+func exportNumberCommand(flags *flag.FlagSet) action {
+	tenant, phone, check := numberFlags(flags)
+	file := flags.String("file", "", "`FILE` to write (default: one in "+exports+" that is named for the time)")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		desk, err := s.people()
+		if err != nil {
+			return answer{}, err
+		}
+		x, err := desk.Export(ctx, *tenant, *phone)
+		if err != nil {
+			return answer{}, err
+		}
+		path := *file
+		if path == "" {
+			path = filepath.Join(exports, "export-"+x.ExportedAt.Format("20060102T150405Z")+".json")
+		}
+		if err := writePrivate(path, x); err != nil {
+			return answer{}, err
+		}
+		result := answer{
+			Lines: []string{
+				fmt.Sprintf("%d messages, %d rejected lines, %d kept answers, %d replies and opt-outs, %d uploads",
+					len(x.Messages), len(x.Rejected), len(x.Answers), len(x.Events), len(x.Uploads)),
+				"written to " + path + ", which you alone may read: README, Data of a person, tells its form",
+			},
+			Data: map[string]any{
+				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
+				"events": len(x.Events), "uploads": len(x.Uploads), "optedOut": x.OptOut.OptedOut,
+			},
+			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases what it tells",
+		}
+		if x.Nothing() {
+			result.Lines[0] = "the tenant's data holds nothing on this number"
+			result.Next = "give the file to the person, and delete it"
+		}
+		if x.OptOut.OptedOut {
+			result.Lines[0] += "; it is opted out"
+		}
+		return result, nil
+	}
+}
+
+// writePrivate writes a document that nobody else may read: whole or not at all.
+func writePrivate(path string, document any) (err error) {
+	if filepath.Dir(path) == exports {
+		if err := os.MkdirAll(exports, 0o700); err != nil {
+			return fmt.Errorf("write the file: %w", err)
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-*") // of mode 0600
+	if err != nil {
+		return fmt.Errorf("write the file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write the file: %w", err)
+		}
+	}()
+	if err := errors.Join(encode(f, document), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func encode(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
+}
+
+func eraseNumberCommand(flags *flag.FlagSet) action {
+	tenant, phone, check := numberFlags(flags)
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := check(); err != nil {
+			return answer{}, err
+		}
+		if err := s.requireNoDeadEvents(ctx); err != nil {
+			return answer{}, err
+		}
+		desk, err := s.people()
+		if err != nil {
+			return answer{}, err
+		}
+		done, err := desk.Erase(ctx, *tenant, *phone)
+		if err != nil {
+			return answer{}, err
+		}
+		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
+		result := answer{
+			Lines: erasedLines(done), Data: erasedData(done),
+			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what is left",
+		}
+		if done.Early > 0 {
+			result.Next = again + " after " + instant(done.Again)
+		}
+		return result, nil
+	}
+}
+
+// requireNoDeadEvents fails while events of the provider are dead letters: what is
+// known of an opt-out rests in their contents.
+func (s *stack) requireNoDeadEvents(ctx context.Context) error {
+	url := s.env("EVENTS_DEAD_LETTERS_URL")
+	if url == "" {
+		return errors.New("the stack does not say where it is: set EVENTS_DEAD_LETTERS_URL")
+	}
+	n, err := s.mover.Count(ctx, url)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", n, s.next("redrive", "queue", "events"))
+	}
+	return err
+}
+
+func erasedLines(e datasubject.Erased) []string {
+	lines := []string{
+		fmt.Sprintf("erased: %d messages, %d rejected lines, %d lines of kept answers, %d replies and opt-outs, %d uploads",
+			e.Messages, e.Rejected, e.Answers, e.Events, e.Uploads),
+		"of these messages, those not sent yet will end as failed (erased); counts stay as they are",
+	}
+	if e.Nothing() {
+		lines = []string{"there was nothing to erase"}
+	}
+	if e.Remains > 0 {
+		lines = append(lines, fmt.Sprintf("deleted: %d payloads that failed calls had left behind", e.Remains))
+	}
+	if e.Early > 0 {
+		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that came within the last hour, and may have to be applied still", instant(e.Again), e.Early))
+	}
+	if e.OptedOut {
+		return append(lines, "kept: that the number is opted out, without which its wish to get no messages could not be granted")
+	}
+	return append(lines, "the number is not opted out, and may be sent to again: the person opts out by texting parar")
+}
+
+func erasedData(e datasubject.Erased) map[string]any {
+	return map[string]any{
+		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads,
+		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Early == 0, "early": e.Early,
+	}
+}
+
+// people returns the desk that answers for people's data.
+func (s *stack) people() (*datasubject.Desk, error) {
+	if s.blobs.Bucket == "" {
+		return nil, errors.New("the stack has no BUCKET: is it one of this service, and wholly deployed?")
+	}
+	return &datasubject.Desk{
+		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
+		Random: rand.Reader, Now: time.Now, Progress: s.showProgress(),
+	}, nil
+}
+
+// showProgress returns what tells a person how far it is, at most every few seconds.
+func (s *stack) showProgress() func(what string, done, of int) {
+	const every = 2 * time.Second
+	var mu sync.Mutex
+	shown := time.Now()
+	return func(what string, done, of int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(shown) < every {
+			return
+		}
+		shown = time.Now()
+		if of > 0 {
+			fmt.Fprintf(s.progress, "%d of %d %s looked through\n", done, of, what)
+			return
+		}
+		fmt.Fprintf(s.progress, "%d %s looked through\n", done, what)
+	}
+}

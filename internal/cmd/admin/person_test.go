@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/optout"
+)
+
+const somebody = "+5561987650001"
+
+func TestANumberOfWhichNothingButAnOptOutIsHeld(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	tenant, file := c.tenant(), filepath.Join(t.TempDir(), "out.json")
+	s, err := open(t.Context(), func(key string) string { return c.env[key] }, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := optout.Book{Store: s.store, Now: time.Now}
+	if err := book.Record(t.Context(), tenant, []campaign.OptChange{{Phone: somebody, Out: true, At: time.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	erased := c.run("erase-number", "--tenant", tenant, "--phone", somebody)
+	if erased.code != 0 || !strings.Contains(erased.stdout, "kept: that the number is opted out") || !strings.Contains(erased.stdout, "next: ") {
+		t.Errorf("erased: exit %d, %q, %q", erased.code, erased.stdout, erased.stderr)
+	}
+	exported := c.run("export-number", "--tenant", tenant, "--phone", somebody, "--file", file)
+	if exported.code != 0 || !strings.Contains(exported.stdout, "it is opted out") {
+		t.Errorf("exported: exit %d, %q, %q", exported.code, exported.stdout, exported.stderr)
+	}
+	for _, said := range []string{erased.stdout, erased.stderr, exported.stdout, exported.stderr} {
+		if strings.Contains(said, somebody[1:]) {
+			t.Errorf("it repeats the number: %q", said)
+		}
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x struct {
+		Phone    string
+		OptOut   struct{ OptedOut bool }
+		Messages []any
+	}
+	if err := json.Unmarshal(content, &x); err != nil || x.Phone != somebody || !x.OptOut.OptedOut || x.Messages == nil {
+		t.Errorf("the file is %s, %v", content, err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(fs.FileMode(0o600), info.Mode()); diff != "" {
+		t.Errorf("the file's mode (-want +got):\n%s", diff)
+	}
+}
+
+func TestNumbersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	tenant := c.tenant()
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no number":      {[]string{"--tenant", tenant, "--phone", "61 98765-0001"}, "no number in E.164"},
+		"one digit less": {[]string{"--tenant", tenant, "--phone", "+556187650001"}, "no number in E.164"},
+		"unknown tenant": {[]string{"--tenant", "nowhere", "--phone", somebody}, "does not exist"},
+		"no tenant":      {[]string{"--phone", somebody}, "--tenant is missing"},
+		"nobody":         {[]string{"--tenant", tenant}, "--phone is missing"},
+	} {
+		for _, command := range []string{"export-number", "erase-number"} {
+			got := c.run(append([]string{command}, test.args...)...)
+			if got.code == 0 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "\n") != 1 || strings.Contains(got.stderr, "8765") {
+				t.Errorf("%s, %s: exit %d, %q", command, name, got.code, got.stderr)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+// Package datasubject finds, exports and erases what the service holds of one
+// person: of one phone number, within one tenant. LGPD (Lei 13.709/2018) gives
+// people a right to both, in its articles 16 and 18.
+//
+// Each step of an erasure leaves everybody else's data whole, and whoever dies at
+// one of them erases the rest by beginning again. What is accepted or arrives while
+// it runs is new data, which it need not find.
+package datasubject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
+)
+
+// Store keeps campaigns, batches with their books, and the answers to
+// idempotency keys.
+type Store interface {
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
+	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error]
+	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
+	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
+	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
+	ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) error
+}
+
+// Blobs keeps payloads, error files, long answers, uploads and the contents of
+// events. Get and GetRange return an error that wraps campaign.ErrNotFound for what
+// does not exist; Delete does not.
+type Blobs interface {
+	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
+	Get(ctx context.Context, key string) ([]byte, error)
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Delete(ctx context.Context, key string) error
+}
+
+// OptOuts knows who opted out of a tenant's messages.
+type OptOuts interface {
+	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	Forget(ctx context.Context, tenant, phone string) (bool, error)
+}
+
+// Desk carries out what people ask for. Its errors say in one line what to do, and
+// hold no number.
+type Desk struct {
+	Store   Store
+	Blobs   Blobs
+	OptOuts OptOuts
+	Random  io.Reader
+	Now     func() time.Time
+	// Progress is told how much of something was looked through, from any number of
+	// goroutines; of is 0 where it is not known how much there is.
+	Progress func(what string, done, of int)
+}
+
+// person is the number that somebody asks for.
+type person struct {
+	*Desk
+	tenant campaign.Tenant
+	number e164.Number
+}
+
+// shortest is how few digits a number has with its country's code.
+const shortest = 8
+
+// errNoPhone does not repeat what was given.
+var errNoPhone = errors.New("the phone is no number in E.164: write it with + and its country code, digits only")
+
+func (d *Desk) open(ctx context.Context, tenantID, phone string) (*person, error) {
+	number, rejection := e164.Parse([]byte(phone), e164.AsWritten)
+	if rejection != nil || len(number.String()) <= shortest {
+		return nil, errNoPhone
+	}
+	tenant, err := d.Store.Tenant(ctx, tenantID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil, fmt.Errorf("tenant %.60q does not exist: list them", tenantID)
+	}
+	return &person{d, tenant, number}, err
+}
+
+// brazil begins the digits of Brazilian numbers.
+const brazil = "55"
+
+// wrote tells whether a text writes the person's number, in whatever form: only
+// numbers in a form that is not accepted, or that lack a digit, rest as they were
+// sent.
+func (p *person) wrote(text string) bool {
+	digits := strings.TrimLeft(strings.Map(digit, text), "0")
+	full := p.number.String()[1:]
+	national, brazilian := strings.CutPrefix(full, brazil)
+	return digits == full || brazilian && digits == national
+}
+
+func digit(r rune) rune {
+	if r < '0' || r > '9' {
+		return -1
+	}
+	return r
+}
+
+// rejected tells whether a rejected number is the person's: as it was sent, or as the
+// reason says that it may have been meant.
+func (p *person) rejected(phone, reason string) bool {
+	return p.wrote(phone) || strings.Contains(reason, p.number.String())
+}
