@@ -9,7 +9,7 @@ const calledByMake = "BY_MAKE"
 // variables are the Makefile's variables of the flags.
 var variables = map[string]string{
 	"id": "TENANT", "tenant": "TENANT", "name": "NAME", "agent": "AGENT", "agent-id": "AGENT", "key-file": "KEY",
-	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE",
+	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE", "at": "AT",
 }
 
 // flagName finds the name of a flag in a message.
