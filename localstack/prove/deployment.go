@@ -4,19 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cfn "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/drift"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/uuid"
 )
 
 // deployment deploys a stack of its own again and again: to new versions and back,
@@ -49,7 +54,7 @@ func newVersion(ctx context.Context, stack *ownStack, env stackenv.Env) (result,
 	if err != nil {
 		return result{}, err
 	}
-	calls, stop := call(ctx, env)
+	stop := call(ctx, env)
 	_, err = stack.up(ctx, "LogLevel=DEBUG")
 	made, failed := stop()
 	if err != nil {
@@ -65,7 +70,6 @@ func newVersion(ctx context.Context, stack *ownStack, env stackenv.Env) (result,
 			moved++
 		}
 	}
-	<-calls
 	return result{
 		"deployment", "a new version under calls; the emulator moves aliases at once, AWS by shares",
 		fmt.Sprintf("%d of %d functions moved, %d of %d calls failed", moved, len(after), failed, made),
@@ -74,7 +78,7 @@ func newVersion(ctx context.Context, stack *ownStack, env stackenv.Env) (result,
 }
 
 // call reads the API's description until it is stopped.
-func call(ctx context.Context, env stackenv.Env) (done <-chan struct{}, stop func() (made, failed int)) {
+func call(ctx context.Context, env stackenv.Env) (stop func() (made, failed int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	over, made, failed := make(chan struct{}), 0, 0
 	go func() {
@@ -89,7 +93,7 @@ func call(ctx context.Context, env stackenv.Env) (done <-chan struct{}, stop fun
 			}
 		}
 	}()
-	return over, func() (int, int) {
+	return func() (int, int) {
 		cancel()
 		<-over
 		return made, failed
@@ -158,17 +162,14 @@ func answered(err error) string {
 	return status
 }
 
-// halfDeployed deploys what the emulator refuses on the way: it has no CodeDeploy.
-func halfDeployed(ctx context.Context, stack *ownStack, env stackenv.Env) (result, error) {
+// halfDeployed deploys a new version, and after it what is refused: an alias that is
+// there already.
+func halfDeployed(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error) {
 	before, err := versions(ctx, env)
 	if err != nil {
 		return result{}, err
 	}
-	if _, err := stack.up(ctx, "GradualDeployment=true"); err == nil {
-		return result{}, errors.New("the emulator knows CodeDeploy now: let it deploy gradually here")
-	}
-	name := env["STACK_NAME"]
-	found, err := cloudformation.NewFromConfig(env.AWS()).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	status, moved, err := deployHalf(ctx, env)
 	if err != nil {
 		return result{}, err
 	}
@@ -176,13 +177,84 @@ func halfDeployed(ctx context.Context, stack *ownStack, env stackenv.Env) (resul
 	if err != nil {
 		return result{}, err
 	}
-	status, callErr := statusOf(ctx, env)
+	answer, err := statusOf(ctx, env)
 	same := maps.Equal(before, after)
 	return result{
-		"deployment", "a deployment that fails half way",
-		fmt.Sprintf("%s, the same versions: %v, the API answers %d", found.Stacks[0].StackStatus, same, status),
-		found.Stacks[0].StackStatus == "UPDATE_ROLLBACK_COMPLETE" && same && status == http.StatusOK && callErr == nil,
-	}, nil
+		"deployment", "a deployment refused half way, its new version serving already",
+		fmt.Sprintf("%s; new version first: %v, the one before again: %v; the API answers %d", status, moved, same, answer),
+		status == cfn.StackStatusUpdateRollbackComplete && moved && same && answer == http.StatusOK,
+	}, err
+}
+
+// deployHalf returns how the deployment ended, and whether it had moved an alias.
+func deployHalf(ctx context.Context, env stackenv.Env) (status cfn.StackStatus, moved bool, err error) {
+	const key = "refused.yaml"
+	objects := s3.NewFromConfig(env.AWS(), func(o *s3.Options) { o.UsePathStyle = true })
+	got, err := objects.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String("artifacts"), Key: aws.String("template.yaml")})
+	if err != nil {
+		return "", false, fmt.Errorf("read what is deployed: %w", err)
+	}
+	template, err := io.ReadAll(got.Body)
+	if err = errors.Join(err, got.Body.Close()); err != nil {
+		return "", false, err
+	}
+	release := strings.ReplaceAll(uuid.New(), "-", "")
+	text := regexp.MustCompile(`\b[0-9a-f]{64}\b`).ReplaceAllString(string(template), release)
+	text = strings.Replace(text, "\nResources:\n", "\nResources:\n    Refused:\n        Type: AWS::Lambda::Alias\n        DependsOn: TokenFunctionAliaslive\n"+
+		"        Properties: {FunctionName: !Ref TokenFunction, Name: live, FunctionVersion: $LATEST}\n", 1)
+	if _, err := objects.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String("artifacts"), Key: aws.String(key), Body: strings.NewReader(text)}); err != nil {
+		return "", false, fmt.Errorf("keep what is to be refused: %w", err)
+	}
+	return deployTemplate(ctx, env, env["AWS_ENDPOINT_URL"]+"/artifacts/"+key)
+}
+
+func deployTemplate(ctx context.Context, env stackenv.Env, template string) (status cfn.StackStatus, moved bool, err error) {
+	client, name := cloudformation.NewFromConfig(env.AWS()), env["STACK_NAME"]
+	was, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+	if err != nil {
+		return "", false, err
+	}
+	parameters := was.Stacks[0].Parameters
+	for i := range parameters {
+		parameters[i] = cfn.Parameter{ParameterKey: parameters[i].ParameterKey, UsePreviousValue: aws.Bool(true)}
+	}
+	_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{
+		StackName: &name, TemplateURL: &template, Parameters: parameters,
+		Capabilities: []cfn.Capability{cfn.CapabilityCapabilityIam, cfn.CapabilityCapabilityAutoExpand},
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("deploy what is refused: %w", err)
+	}
+	return awaitEnd(ctx, client, name)
+}
+
+// awaitEnd returns how an update ended, and whether an alias had been moved.
+func awaitEnd(ctx context.Context, client *cloudformation.Client, name string) (status cfn.StackStatus, moved bool, err error) {
+	for {
+		is, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
+		if err != nil {
+			return "", false, err
+		}
+		if status = is.Stacks[0].StackStatus; !strings.HasSuffix(string(status), "_IN_PROGRESS") {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return "", false, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	events, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &name})
+	if err != nil {
+		return "", false, err
+	}
+	for _, e := range events.StackEvents { // newest first
+		if aws.ToString(e.LogicalResourceId) == name && e.ResourceStatus == cfn.ResourceStatusUpdateInProgress {
+			break
+		}
+		moved = moved || aws.ToString(e.LogicalResourceId) == "TokenFunctionAliaslive" && e.ResourceStatus == cfn.ResourceStatusUpdateComplete
+	}
+	return status, moved, nil
 }
 
 // drifting changes a queue by hand, and back.
