@@ -76,6 +76,7 @@ func (d Detector) await(ctx context.Context, id *string, waiting func()) error {
 			return nil
 		case types.StackDriftDetectionStatusDetectionFailed:
 			return errors.New(aws.ToString(is.DetectionStatusReason))
+		case types.StackDriftDetectionStatusDetectionInProgress:
 		}
 		waiting()
 		select {
@@ -105,8 +106,9 @@ func (d Detector) report(ctx context.Context) (r Report, err error) {
 func (r *Report) add(resource types.StackResourceDrift) {
 	found := Difference{Resource: aws.ToString(resource.LogicalResourceId), Type: aws.ToString(resource.ResourceType)}
 	switch resource.StackResourceDriftStatus {
-	case types.StackResourceDriftStatusNotChecked:
+	case types.StackResourceDriftStatusNotChecked, types.StackResourceDriftStatusUnknown, types.StackResourceDriftStatusUnsupported:
 		return
+	case types.StackResourceDriftStatusInSync, types.StackResourceDriftStatusModified:
 	case types.StackResourceDriftStatusDeleted:
 		found.Expected, found.Actual = "a resource", "it is deleted"
 		r.Differences = append(r.Differences, found)

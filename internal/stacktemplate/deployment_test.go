@@ -18,7 +18,7 @@ func TestWhateverCallsAFunctionCallsItsAlias(t *testing.T) {
 	t.Parallel()
 	called := 0
 	for name, r := range section(t, "Resources") {
-		function := ""
+		var function string
 		switch member(r, "Type").Value {
 		case "AWS::ApiGatewayV2::Integration":
 			function = value(member(member(r, "Properties"), "IntegrationUri"))

@@ -195,7 +195,7 @@ func deployHalf(ctx context.Context, env stackenv.Env) (status cfn.StackStatus, 
 		return "", false, fmt.Errorf("read what is deployed: %w", err)
 	}
 	template, err := io.ReadAll(got.Body)
-	if err = errors.Join(err, got.Body.Close()); err != nil {
+	if err := errors.Join(err, got.Body.Close()); err != nil {
 		return "", false, err
 	}
 	release := strings.ReplaceAll(uuid.New(), "-", "")
@@ -275,11 +275,11 @@ func drifting(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error
 		if err != nil {
 			return result{}, err
 		}
-		line := fmt.Sprintf("of %d resources %d", found.Checked, len(found.Differences))
+		line := []string{fmt.Sprintf("of %d resources %d", found.Checked, len(found.Differences))}
 		for _, d := range found.Differences {
-			line += fmt.Sprintf(" (%s%s: %s, is %s)", d.Resource, d.Property, d.Expected, d.Actual)
+			line = append(line, fmt.Sprintf("(%s%s: %s, is %s)", d.Resource, d.Property, d.Expected, d.Actual))
 		}
-		told = append(told, line)
+		told = append(told, strings.Join(line, " "))
 	}
 	kept := strings.HasSuffix(told[1], " 1 (SendQueue/VisibilityTimeout: 360, is 30)") && told[0] == told[2] && strings.HasSuffix(told[0], " 0")
 	return result{"deployment", "drift from the template: none, a queue changed by hand, changed back", strings.Join(slices.Compact(told), "; "), kept}, nil

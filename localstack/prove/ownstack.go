@@ -33,7 +33,10 @@ func startOwnStack(ctx context.Context, name string) (*ownStack, error) {
 		"--port", ports[0], "--aws-port", ports[1], "--rcs-port", ports[2], "--sink-port", ports[3],
 		"--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2",
 	}
-	return s, s.command(ctx, "down")
+	if err := s.command(ctx, "down"); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // up deploys the stack with more parameters of the template, each NAME=value.
