@@ -34,6 +34,7 @@ func TestAnswers(t *testing.T) {
 			[]task{{"a"}, {"b"}, {"c"}},
 			`{"batchItemFailures":[{"itemIdentifier":"1"}]}`,
 		},
+		"a field of the version to come is ignored": {[]string{`{"name":"a","later":{}}`}, nil, []task{{"a"}}, `{"batchItemFailures":[]}`},
 		"what cannot be read fails alone": {
 			[]string{`{`, `{"name":"b"}`, `[]`, `{"name":"d"}`},
 			map[string]error{"d": bad},

@@ -133,8 +133,11 @@ func Read(template []byte, environment string, names Names) ([]Alarm, error) {
 	if err := yaml.Unmarshal(template, &document); err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
-	resolve := func(node yaml.Node) string {
+	var resolve func(node yaml.Node) string
+	resolve = func(node yaml.Node) string {
 		switch node.Tag {
+		case "!If": // what stands in for something else is not there
+			return resolve(*node.Content[2])
 		case "!Ref":
 			return names[node.Value]
 		case "!GetAtt": // a queue's name is the end of its address

@@ -92,7 +92,8 @@ func (w *watch) throttled(function string) func(context.Context) (func(context.C
 	}
 }
 
-// misled gives a function another value of its environment.
+// misled publishes a version of a function with another value of its environment,
+// as a faulty deployment does. Undoing it is the way back of a deployment.
 func (w *watch) misled(ctx context.Context, function, variable, value string) (undo func(context.Context) error, err error) {
 	name := aws.String(w.names[function])
 	was, err := w.lambda().GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: name})
@@ -107,7 +108,13 @@ func (w *watch) misled(ctx context.Context, function, variable, value string) (u
 	}
 	changed := maps.Clone(was.Environment.Variables)
 	changed[variable] = value
-	return func(ctx context.Context) error { return set(ctx, was.Environment.Variables) }, set(ctx, changed)
+	if err := set(ctx, changed); err != nil {
+		return nil, fmt.Errorf("mislead %s: %w", function, err)
+	}
+	back, err := shift(ctx, w.lambda(), *name)
+	return func(ctx context.Context) error {
+		return errors.Join(set(ctx, was.Environment.Variables), back(ctx))
+	}, err
 }
 
 func (w *watch) apiFails(ctx context.Context) (func(context.Context) error, error) {
@@ -220,7 +227,7 @@ func (w *watch) put(ctx context.Context, queue string) (func(context.Context) er
 func (w *watch) untaken(queue string) func(context.Context) (func(context.Context) error, error) {
 	return func(ctx context.Context) (func(context.Context) error, error) {
 		takers := map[string]string{"Release": "Release", "Send": "Send", "Events": "Outcomes", "Notify": "Notify", "Revoke": "Revoke"}
-		found, err := w.lambda().ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(w.names[takers[queue]+"Function"])})
+		found, err := w.lambda().ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(w.names[takers[queue]+"Function"] + ":" + alias)})
 		if err != nil || len(found.EventSourceMappings) != 1 {
 			return nil, fmt.Errorf("find who takes from %s: %w", queue, err)
 		}

@@ -48,6 +48,7 @@ func parts() []part {
 		{"bad-input", badInput},
 		{"clients", realClients},
 		{"observability", observability},
+		{"deployment", deployment},
 		{"secrets", secrets}, // the last one: it searches what all others left
 	}
 }

@@ -82,6 +82,21 @@ func (s Stack) parameters() []cfn.Parameter {
 	return parameters
 }
 
+// released returns the parameters with a Release of their own: where they or the
+// functions differ from what was deployed last, so does it.
+func (s Stack) released(packages []Package) (map[string]string, error) {
+	template, err := packagedTemplate(packages, s.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	parameters := maps.Clone(s.Parameters)
+	if parameters == nil {
+		parameters = map[string]string{}
+	}
+	parameters["Release"] = s.digest(template)
+	return parameters, nil
+}
+
 // upload puts the functions' packages and the template, which is too long to be
 // part of a call, where CloudFormation finds them.
 func (s Stack) upload(ctx context.Context, template string, packages []Package) error {

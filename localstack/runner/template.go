@@ -15,18 +15,19 @@ const templateFile = "template.yaml"
 const artifacts = "artifacts"
 
 // packagedTemplate returns the project's template, packaged.
-func packagedTemplate(packages []Package) (string, error) {
+func packagedTemplate(packages []Package, parameters map[string]string) (string, error) {
 	source, err := os.ReadFile(templateFile)
 	if err != nil {
 		return "", fmt.Errorf("read the template: %w", err)
 	}
-	return packaged(source, packages)
+	return packaged(source, packages, parameters)
 }
 
 // packaged returns the template with each function's CodeUri replaced by the
-// address of its package, as `sam package` does. All else, the short forms of
-// the intrinsic functions too, stays as it is.
-func packaged(source []byte, packages []Package) (string, error) {
+// address of its package, as `sam package` does, and with the parameters as
+// defaults: the emulator transforms a template without them. All else, the short
+// forms of the intrinsic functions too, stays as it is.
+func packaged(source []byte, packages []Package, parameters map[string]string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(source, &document); err != nil {
 		return "", fmt.Errorf("read %s: %w", templateFile, err)
@@ -41,6 +42,11 @@ func packaged(source []byte, packages []Package) (string, error) {
 	for i := 1; i < len(resources.Content); i += 2 {
 		if err := pointToPackage(resources.Content[i], packages); err != nil {
 			return "", fmt.Errorf("%s: %s: %w", templateFile, resources.Content[i-1].Value, err)
+		}
+	}
+	for name, value := range parameters {
+		if fallback := member(member(member(document.Content[0], "Parameters"), name), "Default"); fallback != nil {
+			fallback.SetString(value)
 		}
 	}
 	text, err := yaml.Marshal(&document)

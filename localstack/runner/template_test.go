@@ -22,7 +22,7 @@ Resources:
 
 func TestPackagedPutsInPackages(t *testing.T) {
 	t.Parallel()
-	got, err := packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}})
+	got, err := packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +46,23 @@ func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
 	for name, template := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := packaged([]byte(template), []Package{{Name: "other"}}); err == nil {
+			if got, err := packaged([]byte(template), []Package{{Name: "other"}}, nil); err == nil {
 				t.Errorf("got %s, want an error", got)
 			}
 		})
+	}
+}
+
+// The transform of the emulator knows no other values: a new release would get no
+// new version.
+func TestPackagedMakesParametersDefaults(t *testing.T) {
+	t.Parallel()
+	const template = "Parameters:\n  Release: {Type: String, Default: \"0\"}\nResources: {}\n"
+	got, err := packaged([]byte(template), nil, map[string]string{"Release": "12", "Unknown": "3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Parameters:\n    Release: {Type: String, Default: \"12\"}\nResources: {}\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -50,7 +50,11 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	if err != nil {
 		return nil, err
 	}
-	template, err := packagedTemplate(packages)
+	s.Parameters, err = s.released(packages)
+	if err != nil {
+		return nil, err
+	}
+	template, err := packagedTemplate(packages, s.Parameters)
 	if err != nil {
 		return nil, err
 	}

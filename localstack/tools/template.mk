@@ -39,7 +39,8 @@ deploy: ## build and deploy with sam (ENV=staging or production, see samconfig.t
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
 	@$(SAM_VENV)/bin/python localstack/tools/account.py
 	@$(MAKE) --no-print-directory sam-build
-	@$(SAM) deploy --config-env '$(ENV)'
+	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
+	@echo "next: make drift ENV=$(ENV) tells whether all is as the template says; to go back, deploy the commit before"
 
 # The file says that the requirements were installed whole; another version of
 # them is installed from nothing. --no-deps, because they name everything.

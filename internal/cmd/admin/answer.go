@@ -13,6 +13,8 @@ type answer struct {
 	Lines []string // for a person; tabs line up columns
 	Next  string   // a next step
 	Data  any      // for scripts, as JSON
+	// Failure is why the command fails all the same: what it found is no good.
+	Failure error
 }
 
 func (a answer) print(w io.Writer, asJSON bool) error {

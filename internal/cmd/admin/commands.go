@@ -35,6 +35,9 @@ func commands() []command {
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
 		{name: "export-number", summary: "write all that a tenant's data holds on one phone number to a file", prepare: exportNumberCommand, endless: true},
 		{name: "erase-number", summary: "erase all that a tenant's data holds on one phone number", prepare: eraseNumberCommand, endless: true},
+		{name: "drift", summary: "tell what is not as the template says any more", prepare: driftCommand, endless: true},
+		{name: "restore", summary: "hold the service, and make tables as they were at a point in time", prepare: restoreCommand, endless: true},
+		{name: "reopen", summary: "let the functions go on that restore holds", prepare: reopenCommand},
 		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
 	}
 }

@@ -1,6 +1,6 @@
 // Command admin is the operator's tool until a dashboard does its work: tenants,
 // agents, templates, credentials, webhook endpoints, the switches that pause
-// sending, and dead letters. Run it without arguments to see its commands.
+// sending, dead letters, drift, and tables restored to a point in time. Run it without arguments to see its commands.
 //
 // It finds the stack in the environment (AUTH_TABLE, CAMPAIGNS_TABLE and so on),
 // else in .local/stack.env, or on AWS by --stack NAME. It exits with 0, with 1
@@ -110,7 +110,10 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 	if err != nil {
 		return err
 	}
-	return result.print(stdout, *asJSON)
+	if err := result.print(stdout, *asJSON); err != nil {
+		return err
+	}
+	return result.Failure
 }
 
 func (c command) help(flags *flag.FlagSet, w io.Writer) {

@@ -307,14 +307,17 @@ func TestThroughMakeItNamesWhatMakeTakes(t *testing.T) {
 	id := c.tenant()
 	c.env[calledByMake] = "make ENV=staging"
 	for args, says := range map[string]string{
-		"list":                             "make ENV=staging list TENANT=ID",
-		"list --tenant " + id:              "make ENV=staging credential TENANT=" + id,
-		"tenant --id " + id:                "template TENANT=" + id + " TEXT='Olá {{nome}}!'",
-		"pause --tenant " + id:             "resume TENANT=" + id,
-		"list --tenant nobody-here":        "make ENV=staging tenant TENANT=nobody-here",
-		"pause":                            "exactly one of ALL, TENANT and AGENT (`make help`",
-		"agent --id a --rate many":         `value "many" for RATE: it is`,
-		"rotate --client-id rcs --keep no": `value "no" for KEEP: it is`,
+		"list":                              "make ENV=staging list TENANT=ID",
+		"list --tenant " + id:               "make ENV=staging credential TENANT=" + id,
+		"tenant --id " + id:                 "template TENANT=" + id + " TEXT='Olá {{nome}}!'",
+		"pause --tenant " + id:              "resume TENANT=" + id,
+		"list --tenant nobody-here":         "make ENV=staging tenant TENANT=nobody-here",
+		"pause":                             "exactly one of ALL, TENANT and AGENT (`make help`",
+		"agent --id a --rate many":          `value "many" for RATE: it is`,
+		"rotate --client-id rcs --keep no":  `value "no" for KEEP: it is`,
+		"restore":                           "AT is missing",
+		"restore --at yesterday":            "for AT: it is an instant with its zone",
+		"restore --at 2999-01-01T00:00:00Z": "AT is in the future",
 	} {
 		got := c.run(strings.Fields(args)...)
 		if all := got.stdout + got.stderr; !strings.Contains(all, says) || strings.Contains(all, "go run") || strings.Contains(all, " --") {
@@ -430,13 +433,19 @@ func TestAStackOnAWSIsFoundByItsOutputs(t *testing.T) {
 // deployOutputs makes a stack whose outputs name the tables of the test's stack.
 func deployOutputs(t *testing.T, env stackenv.Env, name string) {
 	t.Helper()
-	template, err := json.Marshal(map[string]any{
+	deploy(t, env, name, map[string]any{
 		"Resources": map[string]any{"Topic": map[string]string{"Type": "AWS::SNS::Topic"}},
 		"Outputs": map[string]any{
 			"AuthTableName":      map[string]string{"Value": env["AUTH_TABLE"]},
 			"CampaignsTableName": map[string]string{"Value": env["CAMPAIGNS_TABLE"]},
 		},
 	})
+}
+
+// deploy makes a stack, which goes with the test.
+func deploy(t *testing.T, env stackenv.Env, name string, document map[string]any) {
+	t.Helper()
+	template, err := json.Marshal(document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,11 +465,46 @@ func deployOutputs(t *testing.T, env stackenv.Env, name string) {
 			return
 		}
 	}
-	t.Fatal("the stack of outputs was not made")
+	t.Fatal("the stack was not made")
 }
 
 func with(env stackenv.Env, key, value string) stackenv.Env {
 	changed := maps.Clone(env)
 	changed[key] = value
 	return changed
+}
+
+func TestDriftIsToldAndFails(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	queue := deployQueue(t, c.env)
+	c.env["STACK_NAME"] = queue
+	if got := c.run("drift"); got.code != 0 || !strings.HasPrefix(got.stdout, "1 resources were compared") {
+		t.Errorf("as it was deployed: %+v", got)
+	}
+	found, err := sqs.NewFromConfig(c.env.AWS()).GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqs.NewFromConfig(c.env.AWS()).SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{
+		QueueUrl: found.QueueUrl, Attributes: map[string]string{"VisibilityTimeout": "30"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.run("drift")
+	if got.code != 1 || !strings.Contains(got.stdout, "Queue  /VisibilityTimeout  expected 360  is 30") ||
+		got.stderr != "admin drift: 1 resources are not as the template says\n" {
+		t.Errorf("after a change by hand: %+v", got)
+	}
+}
+
+// deployQueue makes a stack of a queue of the same name.
+func deployQueue(t *testing.T, env stackenv.Env) string {
+	t.Helper()
+	name := "drift-" + rand.Text()
+	deploy(t, env, name, map[string]any{"Resources": map[string]any{"Queue": map[string]any{
+		"Type": "AWS::SQS::Queue", "Properties": map[string]any{"QueueName": name, "VisibilityTimeout": 360},
+	}}})
+	return name
 }

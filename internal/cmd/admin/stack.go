@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
@@ -31,6 +32,7 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/redrive"
+	"campaign-dispatch/internal/restore"
 	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/internal/userpool"
 )
@@ -44,6 +46,10 @@ type stack struct {
 	store *dynamo.Store
 	mover redrive.Mover
 	blobs *blob.Store
+	// What works on the stack as a whole.
+	formation *cloudformation.Client
+	tables    restore.Tables
+	gate      restore.Gate
 	// env looks up the stack's addresses, by their names in stack.env.
 	env      func(string) string
 	name     string // as --stack gave it, "" for the local stack
@@ -136,7 +142,23 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 		blobs: &blob.Store{
 			Client: s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},
+		formation: cloudformation.NewFromConfig(config),
+		tables:    restore.Tables{Client: store.Client, Tick: everyLook},
+		gate: restore.Gate{
+			Client:  lambda.NewFromConfig(config),
+			Callers: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
+			Takers:  values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION"),
+		},
 	}
+}
+
+func values(env func(string) string, keys ...string) (found []string) {
+	for _, key := range keys {
+		if value := env(key); value != "" {
+			found = append(found, value)
+		}
+	}
+	return found
 }
 
 // next returns the command line of a next step on the same stack: a command and
@@ -200,6 +222,10 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"BUCKET": "BucketName", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
+		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
+		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
+		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",
+		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName",
 		"SEND_QUEUE_URL": "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
 		"EVENTS_QUEUE_URL": "EventsQueueUrl", "EVENTS_DEAD_LETTERS_URL": "EventsDeadLettersUrl",
 		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",

@@ -36,7 +36,7 @@ type stack struct {
 }
 
 func startStack(ctx context.Context) (*stack, error) {
-	ports, err := freePorts(ctx, 4)
+	ports, err := FreePorts(ctx, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,8 @@ func (s *stack) sweepAlways(ctx context.Context) {
 	}
 }
 
-func freePorts(ctx context.Context, n int) ([]string, error) {
+// FreePorts returns n ports of 127.0.0.1 that nobody listens on.
+func FreePorts(ctx context.Context, n int) ([]string, error) {
 	var ports []string
 	var held []net.Listener // until all are found
 	var failed error

@@ -1,0 +1,122 @@
+// Package drift tells where the resources of a CloudFormation stack are not any more
+// what its template says.
+package drift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/smithy-go"
+)
+
+// Detector compares one stack with its template.
+type Detector struct {
+	Client *cloudformation.Client
+	Stack  string
+	Tick   time.Duration // between two looks at whether a detection is over
+}
+
+// Difference is a property of a resource that is not as the template says, or a
+// resource that is gone, which has no property.
+type Difference struct {
+	Resource string // its name in the template
+	Type     string
+	Property string
+	Expected string
+	Actual   string
+}
+
+// Report is what a detection found.
+type Report struct {
+	Checked     int // resources; CloudFormation cannot check those of every type
+	Differences []Difference
+}
+
+// ErrNotSupported says that the endpoint knows no detection of drift.
+var ErrNotSupported = errors.New("this endpoint cannot detect drift: ask AWS itself")
+
+// Detect waits until CloudFormation has looked at the stack's resources, and calls
+// waiting before each look at whether it has.
+func (d Detector) Detect(ctx context.Context, waiting func()) (Report, error) {
+	begun, err := d.Client.DetectStackDrift(ctx, &cloudformation.DetectStackDriftInput{StackName: &d.Stack})
+	if err != nil {
+		return Report{}, fmt.Errorf("detect drift of %s: %w", d.Stack, supported(err))
+	}
+	if err := d.await(ctx, begun.StackDriftDetectionId, waiting); err != nil {
+		return Report{}, fmt.Errorf("detect drift of %s: %w", d.Stack, err)
+	}
+	return d.report(ctx)
+}
+
+func supported(err error) error {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return err
+	}
+	switch api.ErrorCode() {
+	case "InvalidAction", "UnknownOperation", "UnknownOperationException", "NotImplemented", "InternalFailure":
+		return ErrNotSupported
+	}
+	return err
+}
+
+func (d Detector) await(ctx context.Context, id *string, waiting func()) error {
+	for {
+		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id})
+		if err != nil {
+			return err
+		}
+		switch is.DetectionStatus {
+		case types.StackDriftDetectionStatusDetectionComplete:
+			return nil
+		case types.StackDriftDetectionStatusDetectionFailed:
+			return errors.New(aws.ToString(is.DetectionStatusReason))
+		case types.StackDriftDetectionStatusDetectionInProgress:
+		}
+		waiting()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d.Tick):
+		}
+	}
+}
+
+func (d Detector) report(ctx context.Context) (r Report, err error) {
+	in := &cloudformation.DescribeStackResourceDriftsInput{StackName: &d.Stack}
+	for {
+		page, err := d.Client.DescribeStackResourceDrifts(ctx, in)
+		if err != nil {
+			return Report{}, fmt.Errorf("list the drift of %s: %w", d.Stack, err)
+		}
+		for _, resource := range page.StackResourceDrifts {
+			r.add(resource)
+		}
+		if in.NextToken = page.NextToken; in.NextToken == nil {
+			return r, nil
+		}
+	}
+}
+
+func (r *Report) add(resource types.StackResourceDrift) {
+	found := Difference{Resource: aws.ToString(resource.LogicalResourceId), Type: aws.ToString(resource.ResourceType)}
+	switch resource.StackResourceDriftStatus {
+	case types.StackResourceDriftStatusNotChecked, types.StackResourceDriftStatusUnknown, types.StackResourceDriftStatusUnsupported:
+		return
+	case types.StackResourceDriftStatusInSync, types.StackResourceDriftStatusModified:
+	case types.StackResourceDriftStatusDeleted:
+		found.Expected, found.Actual = "a resource", "it is deleted"
+		r.Differences = append(r.Differences, found)
+	}
+	r.Checked++
+	for _, property := range resource.PropertyDifferences {
+		found.Property = aws.ToString(property.PropertyPath)
+		found.Expected, found.Actual = aws.ToString(property.ExpectedValue), aws.ToString(property.ActualValue)
+		r.Differences = append(r.Differences, found)
+	}
+}

@@ -1,0 +1,131 @@
+// Package restore brings the tables back as they were at a point in time, and holds
+// the service meanwhile.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Tables restores tables into new ones beside them.
+type Tables struct {
+	Client *dynamodb.Client
+	Tick   time.Duration // between two looks at whether a restore is over
+}
+
+// Name is the name of a table as it was at an instant. A table that was restored
+// itself keeps the beginning of its name.
+func Name(table string, at time.Time) string {
+	table, _, _ = strings.Cut(table, "-at-")
+	return table + "-at-" + at.UTC().Format("20060102T150405Z")
+}
+
+// Begin has DynamoDB restore a table as it was at an instant. One that it restores
+// already is none to begin again.
+func (t Tables) Begin(ctx context.Context, table string, at time.Time) error {
+	_, err := t.Client.RestoreTableToPointInTime(ctx, &dynamodb.RestoreTableToPointInTimeInput{
+		SourceTableName: &table, TargetTableName: aws.String(Name(table, at)), RestoreDateTime: &at,
+	})
+	if _, there := errors.AsType[*types.TableAlreadyExistsException](err); there {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("restore the table %s: %w", table, err)
+	}
+	return nil
+}
+
+// Await returns when a table can be used, and calls waiting before each look.
+func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
+	for {
+		found, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+		if err != nil {
+			return fmt.Errorf("look after the table %s: %w", table, err)
+		}
+		restoring := found.Table.RestoreSummary != nil && aws.ToBool(found.Table.RestoreSummary.RestoreInProgress)
+		if found.Table.TableStatus == types.TableStatusActive && !restoring {
+			return nil
+		}
+		waiting()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(t.Tick):
+		}
+	}
+}
+
+// Equip gives a restored table what a restore does not bring along, as its source has
+// it: expiry, backups of its own, tags, protection against deletion.
+func (t Tables) Equip(ctx context.Context, source, target string) error {
+	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &source})
+	if err != nil {
+		return fmt.Errorf("look up the table %s: %w", source, err)
+	}
+	for _, equip := range []func(context.Context, *types.TableDescription, string) error{t.expire, t.backUp, t.tag, t.protect} {
+		if err := equip(ctx, of.Table, target); err != nil {
+			return fmt.Errorf("equip the table %s: %w", target, err)
+		}
+	}
+	return nil
+}
+
+func (t Tables) expire(ctx context.Context, source *types.TableDescription, target string) error {
+	of, err := t.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: source.TableName})
+	if err != nil || of.TimeToLiveDescription.AttributeName == nil {
+		return err
+	}
+	has, err := t.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &target})
+	if err != nil || aws.ToString(has.TimeToLiveDescription.AttributeName) == *of.TimeToLiveDescription.AttributeName {
+		return err
+	}
+	_, err = t.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &target, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+		AttributeName: of.TimeToLiveDescription.AttributeName, Enabled: aws.Bool(true),
+	}})
+	return err
+}
+
+func (t Tables) backUp(ctx context.Context, _ *types.TableDescription, target string) error {
+	_, err := t.Client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+		TableName: &target, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(true)},
+	})
+	return err
+}
+
+func (t Tables) tag(ctx context.Context, source *types.TableDescription, target string) error {
+	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
+	if err != nil {
+		return err
+	}
+	of, err := t.Client.ListTagsOfResource(ctx, &dynamodb.ListTagsOfResourceInput{ResourceArn: source.TableArn})
+	if err != nil {
+		return err
+	}
+	var own []types.Tag
+	for _, tag := range of.Tags {
+		if !strings.HasPrefix(aws.ToString(tag.Key), "aws:") { // those are AWS's to set
+			own = append(own, tag)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	_, err = t.Client.TagResource(ctx, &dynamodb.TagResourceInput{ResourceArn: has.Table.TableArn, Tags: own})
+	return err
+}
+
+func (t Tables) protect(ctx context.Context, source *types.TableDescription, target string) error {
+	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
+	if err != nil || aws.ToBool(has.Table.DeletionProtectionEnabled) == aws.ToBool(source.DeletionProtectionEnabled) {
+		return err
+	}
+	_, err = t.Client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &target, DeletionProtectionEnabled: source.DeletionProtectionEnabled})
+	return err
+}

@@ -1,0 +1,171 @@
+package stacktemplate_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// What calls a function past its alias would get a new version whole, at once, and
+// keep it when the deployment goes back. Events of a function and its URL are put
+// on the alias by SAM.
+func TestWhateverCallsAFunctionCallsItsAlias(t *testing.T) {
+	t.Parallel()
+	called := 0
+	for name, r := range section(t, "Resources") {
+		var function string
+		switch member(r, "Type").Value {
+		case "AWS::ApiGatewayV2::Integration":
+			function = value(member(member(r, "Properties"), "IntegrationUri"))
+		case "AWS::Lambda::Permission":
+			function = value(member(member(r, "Properties"), "FunctionName"))
+		case "AWS::Lambda::EventSourceMapping", "AWS::Lambda::Url", "AWS::Events::Rule", "AWS::Scheduler::Schedule":
+			t.Errorf("%s: let it be an event or the URL of its function, which SAM puts on the alias", name)
+			continue
+		default:
+			continue
+		}
+		if called++; !regexp.MustCompile(`^!Ref \w+Function\.Alias$`).MatchString(function) {
+			t.Errorf("%s calls %q, want !Ref …Function.Alias", name, function)
+		}
+	}
+	if called == 0 {
+		t.Error("nothing calls a function")
+	}
+}
+
+func TestEveryDeploymentMakesVersionsThatAlarmsUndo(t *testing.T) {
+	t.Parallel()
+	for name, r := range section(t, "Resources") {
+		if member(r, "Type").Value != "AWS::Serverless::Function" {
+			continue
+		}
+		p := member(r, "Properties")
+		if got := value(member(p, "AutoPublishCodeSha256")); got != "!Ref Release" {
+			t.Errorf("%s gets a new version by %q, want !Ref Release: SAM sees no change of parameters", name, got)
+		}
+		if member(p, "AutoPublishAlias") != nil || member(p, "DeploymentPreference") != nil {
+			t.Errorf("%s is deployed in a way of its own", name)
+		}
+	}
+	function := section(t, "Globals")["Function"]
+	if value(member(function, "AutoPublishAlias")) == "" || value(member(member(function, "DeploymentPreference"), "Enabled")) != "!Ref GradualDeployment" {
+		t.Error("functions have no alias that is moved gradually")
+	}
+	undo := refs(member(member(function, "DeploymentPreference"), "Alarms"))
+	for _, name := range []string{"CallErrorsAlarm", "TaskErrorsAlarm", "ApiErrorsAlarm", "EventsErrorsAlarm"} {
+		if !slices.Contains(undo, name) {
+			t.Errorf("%s does not undo a deployment", name)
+		}
+	}
+	for _, name := range undo {
+		checkFast(t, name)
+	}
+}
+
+// checkFast makes sure that an alarm tells within the shares of a deployment, and that
+// a stack without calls is in order.
+func checkFast(t *testing.T, name string) {
+	t.Helper()
+	text, err := yaml.Marshal(section(t, "Resources")[name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	periods := regexp.MustCompile(`Period: (\d+)`).FindAllStringSubmatch(string(text), -1)
+	if len(periods) == 0 || !strings.Contains(string(text), "TreatMissingData: notBreaching") || !strings.Contains(string(text), "EvaluationPeriods: 1\n") {
+		t.Errorf("%s is no alarm that undoes a deployment", name)
+	}
+	for _, p := range periods {
+		if p[1] != "60" {
+			t.Errorf("%s looks every %s s, want 60", name, p[1])
+		}
+	}
+}
+
+// A function, a role or an alarm that names a table itself would stay with it when
+// a restored one stands in.
+func TestRestoredTablesStandInEverywhere(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"Auth", "Campaigns"} {
+		used := regexp.MustCompile(fmt.Sprintf(`(!Ref |!GetAtt |\$\{)%sTable\b`, table))
+		stands := fmt.Sprintf("!If [%sRestored, ", table)
+		uses := 0
+		for n, line := range strings.Split(string(text), "\n") {
+			if !used.MatchString(line) {
+				continue
+			}
+			if uses++; !strings.Contains(line, stands) {
+				t.Errorf("line %d uses %sTable whatever stands in for it: %s", n+1, table, strings.TrimSpace(line))
+			}
+		}
+		if uses == 0 {
+			t.Errorf("nothing uses %sTable", table)
+		}
+	}
+}
+
+// section returns the members of a section of the template.
+func section(t *testing.T, name string) map[string]*yaml.Node {
+	t.Helper()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document map[string]yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]*yaml.Node{}
+	content := document[name].Content
+	for i := 0; i+1 < len(content); i += 2 {
+		members[content[i].Value] = content[i+1]
+	}
+	return members
+}
+
+// member returns the value of a mapping's key, or nil.
+func member(mapping *yaml.Node, key string) *yaml.Node {
+	if mapping == nil {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// value is a scalar with its tag, as it is written.
+func value(node *yaml.Node) string {
+	if node == nil {
+		return ""
+	}
+	if strings.HasPrefix(node.Tag, "!!") {
+		return node.Value
+	}
+	return node.Tag + " " + node.Value
+}
+
+// refs are the names that a value refers to.
+func refs(node *yaml.Node) (names []string) {
+	if node == nil {
+		return nil
+	}
+	if node.Tag == "!Ref" {
+		return []string{node.Value}
+	}
+	for _, child := range node.Content {
+		names = append(names, refs(child)...)
+	}
+	return names
+}
