@@ -49,18 +49,14 @@ import (
 
 // What cannot be seen on this machine is assumed.
 const (
-	awsRoundTrip      = 8 * time.Millisecond   // one AWS call within a region
-	providerRoundTrip = 150 * time.Millisecond // one message to the provider
-	sendConcurrency   = 64
-	framesPerSend     = 5 // frames that one call of send gets
+	framesPerSend = 5 // frames that one call of send gets
 
 	dispatchGB = 1.0
 	releaseGB  = 0.25
 	sendGB     = 0.5
 
-	accessLog = 500 // bytes of the gateway's log line of a call
-	million   = 1_000_000
-	gigabyte  = 1e9
+	million  = 1_000_000
+	gigabyte = 1e9
 )
 
 // distance is added to each call of AWS, so that calls are seen that are made side
@@ -155,9 +151,9 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{
-			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
+			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now,
 		},
-		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
 	tenant, err := benchTenant(ctx, cfg, env, store)
 	if err == nil {
@@ -268,8 +264,8 @@ func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	c.handOff.Add(metering.Sum(calls))
 	c.handOff.APICalls = metering.APICalls(len(call))
 	c.handOff.Invocations = 1
-	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*awsRoundTrip).Seconds()
-	c.handOff.LogGB = float64(p.logs.take()+accessLog+metering.LogLine) / gigabyte
+	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*metering.AWSRoundTrip).Seconds()
+	c.handOff.LogGB = float64(p.logs.take()+metering.AccessLog+metering.LogLine) / gigabyte
 	if len(p.releases.bodies) == 0 {
 		return c, nil
 	}
@@ -292,7 +288,7 @@ func (p *plant) deliver(ctx context.Context, u *metering.Units) (ref campaign.Ba
 	if err := errors.Join(p.release.Handle(ctx, releases)...); err != nil {
 		return ref, err
 	}
-	invoke(u, releaseGB, 6*awsRoundTrip)
+	invoke(u, releaseGB, 6*metering.AWSRoundTrip)
 	frames, err := take[campaign.SendTask](p.frames)
 	if err != nil {
 		return ref, err
@@ -301,8 +297,8 @@ func (p *plant) deliver(ctx context.Context, u *metering.Units) (ref campaign.Ba
 		if err := errors.Join(p.send.Handle(ctx, tasks)...); err != nil {
 			return ref, err
 		}
-		waves := (len(tasks)*campaign.FrameSize + sendConcurrency - 1) / sendConcurrency
-		invoke(u, sendGB, time.Duration(waves)*providerRoundTrip+5*awsRoundTrip)
+		waves := (len(tasks)*campaign.FrameSize + metering.SendConcurrency - 1) / metering.SendConcurrency
+		invoke(u, sendGB, time.Duration(waves)*metering.ProviderRoundTrip+5*metering.AWSRoundTrip)
 	}
 	if len(p.frames.bodies) > 0 {
 		return ref, errors.New("the simulator did not take every message: is the stack's behaviour changed?")
@@ -392,12 +388,12 @@ func costTable(now, later []cost, prices metering.Units) []figure {
 		provider += now[i].provider.Dollars(prices) / float64(len(now))
 	}
 	token := metering.Units{
-		KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05, LogGB: (accessLog + metering.LogLine) / gigabyte,
+		KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05, LogGB: (metering.AccessLog + metering.LogLine) / gigabyte,
 	}.Dollars(prices)
 	handOff = handOff*perMillion + token
 	scheduled = scheduled*perMillion + token
 	assumed := fmt.Sprintf("metered calls and log lines × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
-		awsRoundTrip, providerRoundTrip)
+		metering.AWSRoundTrip, metering.ProviderRoundTrip)
 	return []figure{
 		measured("AWS round trips of a dispatch call, warm", float64(chain), "in a row", 4, "longest chain of calls that waited for one another"),
 		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests and rows"),
@@ -405,7 +401,7 @@ func costTable(now, later []cost, prices metering.Units) []figure {
 		measured("1,000,000 scheduled messages to the hand-off", scheduled, "dollars", 0.02, assumed),
 		measured("1,000,000 messages to the provider", handOff+provider*perMillion, "dollars", 0, assumed),
 		measured("1,000,000 messages until they are read", handOff+(provider+outcomes)*perMillion, "dollars", 2.50,
-			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", webhookRoundTrip, eventsPerCall)),
+			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", metering.WebhookRoundTrip, eventsPerCall)),
 		measured("write units of a message from sent to read", entered, "units", 0.5, fmt.Sprintf("outcomes and notify, %d events a call", eventsPerCall)),
 	}
 }

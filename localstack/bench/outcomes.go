@@ -34,12 +34,9 @@ import (
 
 // What cannot be seen on this machine is assumed, and what the template says.
 const (
-	webhookRoundTrip = 150 * time.Millisecond // one post to an endpoint
-	postsAtOnce      = 32                     // to one endpoint
-	eventsPerCall    = 500                    // that outcomes gets at once
-	noticesPerCall   = 10                     // that notify gets at once
-	received         = 10                     // messages of one SQS request
-	callsAtOnce      = 16                     // of the events function, to save time
+	eventsPerCall  = 500 // that outcomes gets at once
+	noticesPerCall = 10  // that notify gets at once
+	callsAtOnce    = 16  // of the events function, to save time
 
 	eventsGB   = 0.25
 	outcomesGB = 0.5
@@ -85,7 +82,7 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
 		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
-		HTTP: guard.Client(postsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
+		HTTP: guard.Client(metering.PostsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }
@@ -165,7 +162,7 @@ func (a *aftermath) tell(ctx context.Context, m *metering.Meter, b campaign.Batc
 	cpu := (cpuTime() - started) / time.Duration(b.Accepted)
 	u.Add(metering.Sum(m.Take()))
 	u.Invocations += float64(b.Accepted)
-	u.GBSeconds += float64(b.Accepted) * seconds(eventsGB, awsRoundTrip, cpu)
+	u.GBSeconds += float64(b.Accepted) * seconds(eventsGB, metering.AWSRoundTrip, cpu)
 	return nil
 }
 
@@ -208,7 +205,7 @@ func (a *aftermath) apply(ctx context.Context, m *metering.Meter, u *metering.Un
 			return 0, err
 		}
 		calls := m.Take()
-		writes += serve(u, calls, len(group), outcomesGB, time.Duration(metering.Depth(calls))*awsRoundTrip, cpuTime()-started)
+		writes += serve(u, calls, len(group), outcomesGB, time.Duration(metering.Depth(calls))*metering.AWSRoundTrip, cpuTime()-started)
 	}
 	return writes, nil
 }
@@ -225,8 +222,8 @@ func (a *aftermath) notify(ctx context.Context, m *metering.Meter, u *metering.U
 			return 0, err
 		}
 		calls := m.Take()
-		rounds := (a.posts.Load() - before + postsAtOnce - 1) / postsAtOnce
-		waited := time.Duration(metering.Depth(calls))*awsRoundTrip + time.Duration(rounds)*webhookRoundTrip
+		rounds := (a.posts.Load() - before + metering.PostsAtOnce - 1) / metering.PostsAtOnce
+		waited := time.Duration(metering.Depth(calls))*metering.AWSRoundTrip + time.Duration(rounds)*metering.WebhookRoundTrip
 		writes += serve(u, calls, len(group), notifyGB, waited, cpuTime()-started)
 	}
 	return writes, nil
@@ -237,7 +234,7 @@ func serve(u *metering.Units, calls []metering.Call, messages int, gigabytes flo
 	before := u.Writes
 	u.Add(metering.Sum(calls))
 	u.Invocations++
-	u.SQSRequests += float64(2 * ((messages + received - 1) / received)) // receives and deletes
+	u.SQSRequests += metering.Polling(1, float64(messages))
 	u.GBSeconds += seconds(gigabytes, waited, cpu)
 	return u.Writes - before
 }

@@ -92,6 +92,16 @@ func (p *Proxy) Take() map[string]Usage {
 	return taken
 }
 
+// Calls is how many calls were made since the last take.
+func (p *Proxy) Calls() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.functions {
+		n += u.Calls
+	}
+	return n
+}
+
 // Unknown returns the calls of which no rule tells what they cost, by operation.
 func (p *Proxy) Unknown() map[string]int {
 	p.mu.Lock()

@@ -9,11 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -30,7 +28,7 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	heard, err := listenForWebhooks(ctx, env)
+	heard, err := listenForWebhooks(ctx, env, campaign.KindRead)
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +78,9 @@ type webhooks struct {
 	all  int
 }
 
-// listenForWebhooks registers a receiver of what was read as an endpoint of the demo
+// listenForWebhooks registers a receiver of those kinds as an endpoint of the demo
 // tenant; it ends with the program.
-func listenForWebhooks(ctx context.Context, env stackenv.Env) (*webhooks, error) {
+func listenForWebhooks(ctx context.Context, env stackenv.Env, kinds ...campaign.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -90,10 +88,13 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env) (*webhooks, error)
 	w := &webhooks{seen: map[string]int{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
 	go func() { _ = server.Serve(listener) }()
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
-	return w, store.SaveEndpoint(ctx, campaign.Endpoint{
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = string(kind)
+	}
+	return w, storeOf(env).SaveEndpoint(ctx, campaign.Endpoint{
 		ID: uuid.New(), Tenant: env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
-		Kinds: []string{string(campaign.KindRead)},
+		Kinds: names,
 	})
 }
 
