@@ -30,12 +30,14 @@ func CountResources(path string) (r Resources, err error) {
 	}
 	var template struct {
 		Resources map[string]struct {
-			Type       string
+			Type       string `yaml:"Type"`
 			Properties struct {
 				Metrics []struct {
 					MetricStat *yaml.Node `yaml:"MetricStat"`
 				} `yaml:"Metrics"`
-				Events map[string]struct{ Type string } `yaml:"Events"`
+				Events map[string]struct {
+					Type string `yaml:"Type"`
+				} `yaml:"Events"`
 			} `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}

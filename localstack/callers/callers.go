@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,4 +151,15 @@ func holds(pid int, inode string) bool {
 func Short(stack, function string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(function, stack+"-"), "-")
 	return strings.ToLower(strings.TrimSuffix(name, "Function"))
+}
+
+var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
+
+// Key returns the access key that signs a request, "" for none. Each function has a
+// role's of its own.
+func Key(r *http.Request) string {
+	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		return m[1]
+	}
+	return ""
 }

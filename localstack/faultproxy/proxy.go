@@ -14,7 +14,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -165,15 +164,10 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	return ""
 }
 
-var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
-
 // function returns which function makes a request, "" where that is not known.
 // Each has a role's key of its own; whose it is, the process tells that signs with it.
 func (p *Proxy) function(r *http.Request) string {
-	key := ""
-	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
-		key = m[1]
-	}
+	key := callers.Key(r)
 	p.mu.Lock()
 	name := p.functions[key]
 	p.mu.Unlock()

@@ -29,7 +29,8 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	functions map[string]*Usage
-	chains    map[int]*chain // by process
+	chains    map[int]*chain    // by process
+	keys      map[string]string // functions by the key that signs a call
 	unknown   map[string]int
 }
 
@@ -62,7 +63,7 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 	p := &Proxy{
 		stack: stack, to: to, rules: OfService(sizes), finder: callers.Finder{Endpoint: "http://" + listener.Addr().String()},
 		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}, pending: make(chan exchange, waiting),
-		functions: map[string]*Usage{}, chains: map[int]*chain{}, unknown: map[string]int{},
+		functions: map[string]*Usage{}, chains: map[int]*chain{}, keys: map[string]string{}, unknown: map[string]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ConnContext: withCaller}
 	go func() { _ = p.server.Serve(listener) }()
@@ -102,7 +103,8 @@ func (p *Proxy) Calls() (n int) {
 	return n
 }
 
-// Unknown returns the calls of which no rule tells what they cost, by operation.
+// Unknown returns the calls of which no rule tells what they cost, or nothing who made
+// them, by operation.
 func (p *Proxy) Unknown() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +123,8 @@ func withCaller(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, callerKey{}, &caller{})
 }
 
-// callerOf returns the process that makes a request.
+// callerOf returns the process that makes a request. One that is gone before it was
+// looked up has no number, but the function that its key is of.
 func (p *Proxy) callerOf(r *http.Request) callers.Process {
 	c, ok := r.Context().Value(callerKey{}).(*caller)
 	if !ok {
@@ -132,7 +135,15 @@ func (p *Proxy) callerOf(r *http.Request) callers.Process {
 			c.Process = callers.Process{ID: found.ID, Function: callers.Short(p.stack, found.Function)}
 		}
 	})
-	return c.Process
+	by, key := c.Process, callers.Key(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if by.Function == "" {
+		by.Function = p.keys[key]
+	} else {
+		p.keys[key] = by.Function
+	}
+	return by
 }
 
 // ServeHTTP passes a call on. It is counted after its answer, so that the caller does
@@ -218,6 +229,9 @@ func (p *Proxy) count(call exchange) {
 	defer p.mu.Unlock()
 	if !known {
 		p.unknown[call.operation]++
+	}
+	if call.function == "" {
+		p.unknown["of nobody known: "+call.operation]++
 	}
 	u := p.usage(call.function)
 	u.Add(units)

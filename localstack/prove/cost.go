@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/bill"
@@ -31,7 +32,7 @@ const (
 	// others; of costAnswered at most the events come too, which takes the emulator
 	// some ten times as long.
 	costMessages = 50_000
-	costAnswered = 10_000
+	costAnswered = 6_000
 	// naiveMessages are sent by the naive design.
 	naiveMessages = 500
 	// quiet is how long no function has to call AWS until a run is over.
@@ -60,7 +61,7 @@ func cost(ctx context.Context, _ stackenv.Env) ([]result, error) {
 		"cost", "a million messages until they are read, beside the naive design",
 		fmt.Sprintf("%.2f dollars, %.0f times less", b.Dollars(), b.Times()), b.Dollars() <= dearest,
 	}, {
-		"cost", "calls of AWS whose price is unknown, or whose caller", fmt.Sprint(c.unknown()), len(c.unknown()) == 0,
+		"cost", "calls of AWS whose price is unknown, or whose caller", fmt.Sprint(c.proxy.Unknown()), len(c.proxy.Unknown()) == 0,
 	}}
 	for _, l := range b.Ours {
 		results = append(results, result{"cost", "a million messages in " + l.Function, fmt.Sprintf("%.4f dollars", l.Units.Dollars(b.Prices.Units)), true})
@@ -78,7 +79,6 @@ type metered struct {
 	unwatch func()
 	memory  map[string]float64 // of functions, in GB
 	last    map[string]time.Duration
-	strange int
 }
 
 func startMetered(ctx context.Context) (m *metered, err error) {
@@ -133,14 +133,6 @@ func (m *metered) stop(ctx context.Context) error {
 	return err
 }
 
-func (m *metered) unknown() map[string]int {
-	calls := m.proxy.Unknown()
-	if m.strange > 0 {
-		calls["of nobody known"] = m.strange
-	}
-	return calls
-}
-
 // use is what a function used while something was done.
 type use struct {
 	metering.Usage
@@ -193,7 +185,6 @@ func (m *metered) quieten(ctx context.Context) error {
 func (m *metered) measure() map[string]use {
 	used := map[string]use{}
 	taken := m.proxy.Take()
-	m.strange += taken[""].Calls
 	for function := range m.memory {
 		spent := m.watched.spent(function)
 		used[function] = use{Usage: taken[function], cpu: spent - m.last[function]}
@@ -207,22 +198,15 @@ func (m *metered) measure() map[string]use {
 // bytes: the template switches it off.
 func (m *metered) logged(ctx context.Context, function string, since time.Time) (calls, bytes int, err error) {
 	group := "/campaign-dispatch/" + m.env["STACK_NAME"] + "/" + function
-	pages := cloudwatchlogs.NewFilterLogEventsPaginator(cloudwatchlogs.NewFromConfig(m.env.AWS()), &cloudwatchlogs.FilterLogEventsInput{
-		LogGroupName: &group, StartTime: aws.Int64(since.UnixMilli()),
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return 0, 0, fmt.Errorf("read the log of %s: %w", function, err)
-		}
-		for _, event := range page.Events {
-			switch line := aws.ToString(event.Message); {
-			case strings.HasPrefix(line, "START RequestId:"):
-				calls++
-			case strings.HasPrefix(line, "END RequestId:"), strings.HasPrefix(line, "REPORT RequestId:"):
-			default:
-				bytes += len(line) + metering.LogLine
-			}
+	for line, err := range linesOf(ctx, cloudwatchlogs.NewFromConfig(m.env.AWS()), group, since.UnixMilli()) {
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case strings.HasPrefix(line, "START RequestId:"):
+			calls++
+		case strings.HasPrefix(line, "END RequestId:"), strings.HasPrefix(line, "REPORT RequestId:"):
+		default:
+			bytes += len(line) + metering.LogLine
 		}
 	}
 	return calls, bytes, nil
@@ -370,12 +354,24 @@ func (m *metered) answering(ctx context.Context, b *bill.Bill, numbers []uint64)
 	if err := errors.Join(m.silenceSink(ctx), s.behave(ctx, map[string]any{})); err != nil {
 		return nil, err
 	}
-	const webhooks = 2 // of a message
+	trigger, err := newBatches(ctx, m.env)
+	if err != nil {
+		return nil, err
+	}
 	used, err := m.during(ctx, func() error {
-		if _, err := s.dispatchAll(ctx, m.watched, uuid.New(), numbers); err != nil {
-			return err
-		}
-		return heard.await(ctx, webhooks*len(numbers))
+		work, ctx := errgroup.WithContext(ctx)
+		calling, stop := context.WithCancel(ctx)
+		defer stop()
+		work.Go(func() error { return trigger.run(calling) })
+		work.Go(func() error {
+			defer stop()
+			const webhooks = 2 // of a message
+			if _, err := s.dispatchAll(ctx, m.watched, uuid.New(), numbers); err != nil {
+				return err
+			}
+			return heard.await(ctx, webhooks*len(numbers))
+		})
+		return work.Wait()
 	})
 	if err != nil {
 		return nil, err

@@ -101,17 +101,9 @@ func logLines(ctx context.Context, env stackenv.Env) iter.Seq2[utterance, error]
 			return
 		}
 		for _, group := range groups.LogGroups {
-			pages := cloudwatchlogs.NewFilterLogEventsPaginator(client, &cloudwatchlogs.FilterLogEventsInput{LogGroupName: group.LogGroupName})
-			for pages.HasMorePages() {
-				page, err := pages.NextPage(ctx)
-				if err != nil {
-					yield(utterance{}, fmt.Errorf("read the log %s: %w", *group.LogGroupName, err))
+			for line, err := range linesOf(ctx, client, *group.LogGroupName, 0) {
+				if !yield(utterance{*group.LogGroupName, line}, err) || err != nil {
 					return
-				}
-				for _, event := range page.Events {
-					if !yield(utterance{*group.LogGroupName, aws.ToString(event.Message)}, nil) {
-						return
-					}
 				}
 			}
 		}
