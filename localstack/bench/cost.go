@@ -122,7 +122,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	sizes := metering.RowSizes(dynamodb.NewFromConfig(env.AWS()))
+	sizes := metering.RowSizes(ctx, dynamodb.NewFromConfig(env.AWS()))
 	p := &plant{meter: &metering.Meter{Rules: metering.OfService(sizes), Distance: distance}, logs: &logMeter{}}
 	slog.SetDefault(awsconf.Logger(p.logs, ""))
 	cfg := env.AWS()

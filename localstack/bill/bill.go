@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"campaign-dispatch/localstack/metering"
@@ -87,7 +89,7 @@ func (b Bill) Print(w io.Writer) error {
 }
 
 func (b Bill) lines(w io.Writer, lines []Line, more ...Line) {
-	for _, l := range append(lines[:len(lines):len(lines)], more...) {
+	for _, l := range slices.Concat(lines, more) {
 		fmt.Fprintf(w, "%s\t%s\t", l.Function, strconv.FormatFloat(l.Units.Invocations, 'f', 0, 64))
 		for _, s := range services {
 			fmt.Fprint(w, dollars(s.of(l.Units).Dollars(b.Prices.Units)), "\t")
@@ -105,13 +107,13 @@ func dollars(d float64) string {
 }
 
 func (b Bill) printIdle(w io.Writer) {
-	month, rest := 0.0, ""
-	for _, i := range b.Idle {
+	month, parts := 0.0, make([]string, len(b.Idle))
+	for n, i := range b.Idle {
 		month += i.Dollars
-		rest += fmt.Sprintf(", %s %.2f", i.What, i.Dollars)
+		parts[n] = fmt.Sprintf("%s %.2f", i.What, i.Dollars)
 	}
 	const hours = 30 * 24
-	fmt.Fprintf(w, "With nothing sent: %.2f dollars a month, %.4f an hour%s.\n", month, month/hours, rest)
+	fmt.Fprintf(w, "With nothing sent: %.2f dollars a month, %.4f an hour (%s).\n", month, month/hours, strings.Join(parts, ", "))
 }
 
 // Write keeps the bill as JSON.

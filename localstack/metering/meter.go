@@ -95,11 +95,14 @@ func (c *chain) extend(start, end time.Time) {
 	}
 }
 
-// RowSizes reads the size of rows, by a client that nobody meters.
-func RowSizes(client *dynamodb.Client) func(table *string, key Item) int {
+// RowSizes reads the size of rows until ctx ends, by a client that nobody meters.
+func RowSizes(ctx context.Context, client *dynamodb.Client) func(table *string, key Item) int {
 	return func(table *string, key Item) int {
-		out, err := client.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
-		if err != nil {
+		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
+		switch {
+		case ctx.Err() != nil:
+			return 0
+		case err != nil:
 			panic(fmt.Sprintf("read a row that was updated: %v", err))
 		}
 		return size(out.Item)

@@ -27,7 +27,7 @@ func TestTheProxyCountsAsTheMeterDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizes := RowSizes(dynamodb.NewFromConfig(env.AWS()))
+	sizes := RowSizes(t.Context(), dynamodb.NewFromConfig(env.AWS()))
 	p, err := Start(t.Context(), env["STACK_NAME"], to, sizes)
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type Design struct {
 // New makes the table and the queue. Close removes them.
 func New(ctx context.Context, cfg aws.Config) (*Design, error) {
 	d := &Design{table: "naive-" + rand.Text(), meter: &metering.Meter{Rules: metering.Rules{
-		IndexKeys: []string{"messageId"}, RowSize: metering.RowSizes(dynamodb.NewFromConfig(cfg)),
+		IndexKeys: []string{"messageId"}, RowSize: metering.RowSizes(ctx, dynamodb.NewFromConfig(cfg)),
 	}}}
 	d.meter.Attach(&cfg)
 	d.rows, d.queue = dynamodb.NewFromConfig(cfg), sqs.NewFromConfig(cfg)

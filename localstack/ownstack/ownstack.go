@@ -72,7 +72,7 @@ func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
 // Down ends the stack and forgets it, whether ctx has ended or not.
 func (s *Stack) Down(ctx context.Context) error {
 	if _, err := os.Stat(s.program()); err != nil {
-		return nil //nolint:nilerr // it was never built
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

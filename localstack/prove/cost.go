@@ -32,7 +32,7 @@ const (
 	// others; of costAnswered at most the events come too, which takes the emulator
 	// some ten times as long.
 	costMessages = 50_000
-	costAnswered = 6_000
+	costAnswered = 4_000
 	// naiveMessages are sent by the naive design.
 	naiveMessages = 500
 	// quiet is how long no function has to call AWS until a run is over.
@@ -51,7 +51,7 @@ func cost(ctx context.Context, _ stackenv.Env) ([]result, error) {
 		return nil, err
 	}
 	b, err := c.bill(ctx)
-	if err = errors.Join(err, c.stop(ctx)); err != nil {
+	if err := errors.Join(err, c.stop(ctx)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(b.Print(os.Stderr), b.Write(".local/cost.json")); err != nil {
@@ -90,7 +90,7 @@ func startMetered(ctx context.Context) (m *metered, err error) {
 	emulator := stackenv.Env{
 		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": m.stack.AWS().String(), "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
 	}
-	if m.proxy, err = metering.Start(ctx, name, m.stack.AWS(), metering.RowSizes(dynamodb.NewFromConfig(emulator.AWS()))); err != nil {
+	if m.proxy, err = metering.Start(ctx, name, m.stack.AWS(), metering.RowSizes(ctx, dynamodb.NewFromConfig(emulator.AWS()))); err != nil {
 		return nil, err
 	}
 	if m.env, err = m.stack.Up(ctx, "--functions-aws", m.proxy.URL()); err == nil {
@@ -198,7 +198,7 @@ func (m *metered) measure() map[string]use {
 // bytes: the template switches it off.
 func (m *metered) logged(ctx context.Context, function string, since time.Time) (calls, bytes int, err error) {
 	group := "/campaign-dispatch/" + m.env["STACK_NAME"] + "/" + function
-	for line, err := range linesOf(ctx, cloudwatchlogs.NewFromConfig(m.env.AWS()), group, since.UnixMilli()) {
+	for line, err := range linesOf(ctx, cloudwatchlogs.NewFromConfig(m.env.AWS()), group, since) {
 		switch {
 		case err != nil:
 			return 0, 0, err
@@ -347,7 +347,7 @@ func (m *metered) sending(ctx context.Context, b *bill.Bill, numbers []uint64) (
 // answering meters messages until the webhooks of their delivery and reading came.
 func (m *metered) answering(ctx context.Context, b *bill.Bill, numbers []uint64) (map[string]use, error) {
 	s := m.service
-	heard, err := listenForWebhooks(ctx, m.env, campaign.KindDelivered, campaign.KindRead)
+	heard, err := listenForWebhooks(ctx, m.env, campaign.KindRead, campaign.KindDelivered)
 	if err != nil {
 		return nil, err
 	}
@@ -365,11 +365,10 @@ func (m *metered) answering(ctx context.Context, b *bill.Bill, numbers []uint64)
 		work.Go(func() error { return trigger.run(calling) })
 		work.Go(func() error {
 			defer stop()
-			const webhooks = 2 // of a message
 			if _, err := s.dispatchAll(ctx, m.watched, uuid.New(), numbers); err != nil {
 				return err
 			}
-			return heard.await(ctx, webhooks*len(numbers))
+			return heard.await(ctx, len(numbers))
 		})
 		return work.Wait()
 	})
@@ -383,8 +382,8 @@ func (m *metered) answering(ctx context.Context, b *bill.Bill, numbers []uint64)
 		b.Ours = append(b.Ours, perMillion(l, len(numbers)))
 	}
 	b.Assumptions = append(b.Assumptions, fmt.Sprintf(
-		"events, outcomes and notify: metered while %d messages were delivered and read, with a webhook of each; %.0f events a call of outcomes, %.0f webhooks a call of notify",
-		len(numbers), float64(used["events"].lines)/float64(max(used["outcomes"].lines, 1)), float64(heard.posts())/float64(max(used["notify"].lines, 1))))
+		"events, outcomes and notify: metered while %d messages were delivered and read, with %d webhooks; %.0f events a call of outcomes, %.0f webhooks a call of notify",
+		len(numbers), heard.posts(), float64(used["events"].lines)/float64(max(used["outcomes"].lines, 1)), float64(heard.posts())/float64(max(used["notify"].lines, 1))))
 	return used, nil
 }
 
@@ -412,7 +411,7 @@ func (m *metered) naive(ctx context.Context, b *bill.Bill, sent, answered map[st
 	}
 	numbers := someNumbers(naiveMessages)
 	steps, err := d.Send(ctx, numbers)
-	if err = errors.Join(err, d.Close(ctx)); err != nil {
+	if err := errors.Join(err, d.Close(ctx)); err != nil {
 		return err
 	}
 	all, some := float64(costCount()), float64(min(costCount(), costAnswered))

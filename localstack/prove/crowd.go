@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -73,24 +74,26 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 
 // webhooks is a receiver that counts what it hears.
 type webhooks struct {
+	awaited campaign.Kind
+
 	mu   sync.Mutex
-	seen map[string]int // by the webhook's id
+	seen map[string]int // of the awaited kind, by the webhook's id
 	all  int
 }
 
-// listenForWebhooks registers a receiver of those kinds as an endpoint of the demo
-// tenant; it ends with the program.
-func listenForWebhooks(ctx context.Context, env stackenv.Env, kinds ...campaign.Kind) (*webhooks, error) {
+// listenForWebhooks registers a receiver of the awaited kind and of others as an
+// endpoint of the demo tenant; it ends with the program.
+func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind, others ...campaign.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	w := &webhooks{seen: map[string]int{}}
+	w := &webhooks{awaited: awaited, seen: map[string]int{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
 	go func() { _ = server.Serve(listener) }()
-	names := make([]string, len(kinds))
-	for i, kind := range kinds {
-		names[i] = string(kind)
+	names := []string{string(awaited)}
+	for _, kind := range others {
+		names = append(names, string(kind))
 	}
 	return w, storeOf(env).SaveEndpoint(ctx, campaign.Endpoint{
 		ID: uuid.New(), Tenant: env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
@@ -99,9 +102,16 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env, kinds ...campaign.
 }
 
 func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
+	var said struct{ Type campaign.Kind }
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+		answer.WriteHeader(http.StatusBadRequest)
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[r.Header.Get("Webhook-Id")]++
+	if said.Type == w.awaited {
+		w.seen[r.Header.Get("Webhook-Id")]++
+	}
 	w.all++
 	answer.WriteHeader(http.StatusNoContent)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
@@ -101,7 +102,8 @@ func logLines(ctx context.Context, env stackenv.Env) iter.Seq2[utterance, error]
 			return
 		}
 		for _, group := range groups.LogGroups {
-			for line, err := range linesOf(ctx, client, *group.LogGroupName, 0) {
+			begun := time.UnixMilli(aws.ToInt64(group.CreationTime))
+			for line, err := range linesOf(ctx, client, *group.LogGroupName, begun) {
 				if !yield(utterance{*group.LogGroupName, line}, err) || err != nil {
 					return
 				}
