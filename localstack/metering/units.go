@@ -63,10 +63,9 @@ func (u Units) Dollars(p Units) (sum float64) {
 type Prices struct {
 	Units
 
-	KMSKeyMonths       float64 `json:"kmsKeyMonths"`
-	AlarmMetricMonths  float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
-	DashboardMonths    float64 `json:"dashboardMonths"`
-	CustomMetricMonths float64 `json:"customMetricMonths"`
+	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
+	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	DashboardMonths   float64 `json:"dashboardMonths"`
 }
 
 //go:embed prices.json

@@ -54,7 +54,7 @@ func cost(ctx context.Context, _ stackenv.Env) ([]result, error) {
 	if err := errors.Join(err, c.stop(ctx)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(b.Print(os.Stderr), b.Write(".local/cost.json")); err != nil {
+	if err := errors.Join(b.Print(os.Stdout), b.Write(".local/cost.json")); err != nil {
 		return nil, err
 	}
 	results := []result{{
@@ -278,7 +278,7 @@ func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 	b.Assumptions = append(b.Assumptions,
 		fmt.Sprintf("an AWS call takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once), a token an hour",
 			metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency, metering.WebhookRoundTrip, metering.PostsAtOnce),
-		"processor times are this machine's; prices are those published for us-east-1, without free tiers, storage and data transfer",
+		"processor times are this machine's; prices are those published for us-east-1, without free tiers, storage, data transfer and the functions' own metrics",
 		"the naive design computes as long for a message as the service does, and logs nothing of its own")
 	return b, nil
 }
