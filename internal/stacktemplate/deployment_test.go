@@ -87,8 +87,8 @@ func checkFast(t *testing.T, name string) {
 	}
 }
 
-// A function, a role or an alarm that names a table itself would stay with it when
-// a restored one stands in.
+// A function or an alarm that names a table itself would stay with it when a restored
+// one stands in. Roles reach both: a restored table's name begins with its source's.
 func TestRestoredTablesStandInEverywhere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "template.yaml")
@@ -103,7 +103,7 @@ func TestRestoredTablesStandInEverywhere(t *testing.T) {
 			if !used.MatchString(line) {
 				continue
 			}
-			if uses++; !strings.Contains(line, stands) {
+			if uses++; !strings.Contains(line, stands) && !strings.Contains(line, fmt.Sprintf("Resource: !Sub ${%sTable.Arn}*", table)) {
 				t.Errorf("line %d uses %sTable whatever stands in for it: %s", n+1, table, strings.TrimSpace(line))
 			}
 		}

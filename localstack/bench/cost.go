@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,69 +42,31 @@ import (
 	"campaign-dispatch/internal/schedule"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
 
-//go:embed prices.json
-var priceList []byte
-
-// units are what AWS bills. The names are those of the price list.
-type units struct {
-	Writes        float64 `json:"dynamoDBWriteUnits"`
-	Reads         float64 `json:"dynamoDBReadUnits"`
-	SQSRequests   float64 `json:"sqsRequests"`
-	Puts          float64 `json:"s3Puts"`
-	Gets          float64 `json:"s3Gets"`
-	Invocations   float64 `json:"lambdaRequests"`
-	GBSeconds     float64 `json:"lambdaGBSeconds"`
-	APICalls      float64 `json:"apiCalls"`
-	Schedules     float64 `json:"schedules"`
-	KMSSignatures float64 `json:"kmsSignatures"`
-	LogGB         float64 `json:"logGB"`
-}
-
-func (u *units) add(calls []meteredCall) {
-	for _, c := range calls {
-		u.Writes += c.writes
-		u.Reads += c.reads
-		u.SQSRequests += c.sqsRequests
-		u.Puts += c.puts
-		u.Gets += c.gets
-		u.Schedules += c.schedules
-		u.KMSSignatures += c.kmsSignature
-	}
-}
-
-// dollars prices the units.
-func (u units) dollars(p units) float64 {
-	return u.Writes*p.Writes + u.Reads*p.Reads + u.SQSRequests*p.SQSRequests + u.Puts*p.Puts + u.Gets*p.Gets +
-		u.Invocations*p.Invocations + u.GBSeconds*p.GBSeconds + u.APICalls*p.APICalls + u.Schedules*p.Schedules +
-		u.KMSSignatures*p.KMSSignatures + u.LogGB*p.LogGB
-}
-
 // What cannot be seen on this machine is assumed.
 const (
-	awsRoundTrip      = 8 * time.Millisecond   // one AWS call within a region
-	providerRoundTrip = 150 * time.Millisecond // one message to the provider
-	sendConcurrency   = 64
-	framesPerSend     = 5 // frames that one call of send gets
+	framesPerSend = 5 // frames that one call of send gets
 
 	dispatchGB = 1.0
 	releaseGB  = 0.25
 	sendGB     = 0.5
 
-	apiChunk  = 512 << 10
-	accessLog = 500 // bytes of the gateway's log line of a call
-	logLine   = 26  // bytes that CloudWatch adds to a line
-	million   = 1_000_000
-	gigabyte  = 1e9
+	million  = 1_000_000
+	gigabyte = 1e9
 )
+
+// distance is added to each call of AWS, so that calls are seen that are made side
+// by side.
+const distance = 5 * time.Millisecond
 
 // plant is the service in one process, on the stack's tables and bucket, with
 // metered clients and queues of its own that no function reads.
 type plant struct {
-	meter    *meter
+	meter    *metering.Meter
 	logs     *logMeter
 	dispatch lambda.Handler
 	release  release.Releaser
@@ -161,10 +122,11 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	p := &plant{meter: &meter{rows: dynamodb.NewFromConfig(env.AWS())}, logs: &logMeter{}}
+	sizes := metering.RowSizes(ctx, dynamodb.NewFromConfig(env.AWS()))
+	p := &plant{meter: &metering.Meter{Rules: metering.OfService(sizes), Distance: distance}, logs: &logMeter{}}
 	slog.SetDefault(awsconf.Logger(p.logs, ""))
 	cfg := env.AWS()
-	p.meter.attach(&cfg)
+	p.meter.Attach(&cfg)
 	if p.releases, err = newTee(ctx, cfg, "bench-releases"); err != nil {
 		return nil, err
 	}
@@ -189,9 +151,9 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{
-			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now,
+			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now,
 		},
-		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
 	tenant, err := benchTenant(ctx, cfg, env, store)
 	if err == nil {
@@ -283,27 +245,27 @@ func quicken(ctx context.Context, store *dynamo.Store, tenant string) error {
 
 // cost is what was seen of one batch of 2,000 messages on its way.
 type cost struct {
-	handOff  units   // up to the hand-off
-	provider units   // from there to the provider's acceptance
-	outcomes units   // from there to the last webhook
-	entered  float64 // write units of that
-	chain    int     // AWS calls of the dispatch call that waited for one another
+	handOff  metering.Units // up to the hand-off
+	provider metering.Units // from there to the provider's acceptance
+	outcomes metering.Units // from there to the last webhook
+	entered  float64        // write units of that
+	chain    int            // AWS calls of the dispatch call that waited for one another
 }
 
 // batch dispatches one full batch and sends it, unless it is for later.
 func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
-	p.meter.take()
+	p.meter.Take()
 	p.logs.take()
 	started := cpuTime()
 	mustAccept(ctx, p.dispatch, call)
 	cpu := cpuTime() - started
-	calls := p.meter.take()
-	c.chain = depth(calls)
-	c.handOff.add(calls)
-	c.handOff.APICalls = float64((len(call) + apiChunk - 1) / apiChunk)
+	calls := p.meter.Take()
+	c.chain = metering.Depth(calls)
+	c.handOff.Add(metering.Sum(calls))
+	c.handOff.APICalls = metering.APICalls(len(call))
 	c.handOff.Invocations = 1
-	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*awsRoundTrip).Seconds()
-	c.handOff.LogGB = float64(p.logs.take()+accessLog+logLine) / gigabyte
+	c.handOff.GBSeconds = dispatchGB * (cpu + time.Duration(c.chain)*metering.AWSRoundTrip).Seconds()
+	c.handOff.LogGB = float64(p.logs.take()+metering.AccessLog+metering.LogLine) / gigabyte
 	if len(p.releases.bodies) == 0 {
 		return c, nil
 	}
@@ -311,14 +273,14 @@ func (p *plant) batch(ctx context.Context, call []byte) (c cost, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.provider.add(p.meter.take())
+	c.provider.Add(metering.Sum(p.meter.Take()))
 	c.provider.LogGB = float64(p.logs.take()) / gigabyte
 	c.entered, err = p.after.follow(ctx, p.meter, ref, &c.outcomes)
 	c.outcomes.LogGB = float64(p.logs.take()) / gigabyte
 	return c, err
 }
 
-func (p *plant) deliver(ctx context.Context, u *units) (ref campaign.BatchRef, err error) {
+func (p *plant) deliver(ctx context.Context, u *metering.Units) (ref campaign.BatchRef, err error) {
 	releases, err := take[campaign.ReleaseTask](p.releases)
 	if err != nil {
 		return ref, err
@@ -326,7 +288,7 @@ func (p *plant) deliver(ctx context.Context, u *units) (ref campaign.BatchRef, e
 	if err := errors.Join(p.release.Handle(ctx, releases)...); err != nil {
 		return ref, err
 	}
-	u.invoke(releaseGB, 6*awsRoundTrip)
+	invoke(u, releaseGB, 6*metering.AWSRoundTrip)
 	frames, err := take[campaign.SendTask](p.frames)
 	if err != nil {
 		return ref, err
@@ -335,8 +297,8 @@ func (p *plant) deliver(ctx context.Context, u *units) (ref campaign.BatchRef, e
 		if err := errors.Join(p.send.Handle(ctx, tasks)...); err != nil {
 			return ref, err
 		}
-		waves := (len(tasks)*campaign.FrameSize + sendConcurrency - 1) / sendConcurrency
-		u.invoke(sendGB, time.Duration(waves)*providerRoundTrip+5*awsRoundTrip)
+		waves := (len(tasks)*campaign.FrameSize + metering.SendConcurrency - 1) / metering.SendConcurrency
+		invoke(u, sendGB, time.Duration(waves)*metering.ProviderRoundTrip+5*metering.AWSRoundTrip)
 	}
 	if len(p.frames.bodies) > 0 {
 		return ref, errors.New("the simulator did not take every message: is the stack's behaviour changed?")
@@ -345,7 +307,7 @@ func (p *plant) deliver(ctx context.Context, u *units) (ref campaign.BatchRef, e
 }
 
 // invoke counts a function call by a queue: a receive and a delete beside it.
-func (u *units) invoke(gigabytes float64, duration time.Duration) {
+func invoke(u *metering.Units, gigabytes float64, duration time.Duration) {
 	u.Invocations++
 	u.SQSRequests += 2
 	u.GBSeconds += gigabytes * duration.Seconds()
@@ -356,9 +318,9 @@ func (u *units) invoke(gigabytes float64, duration time.Duration) {
 const costBatches = 5
 
 func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-	var prices units
-	if err := json.Unmarshal(priceList, &prices); err != nil {
-		return nil, fmt.Errorf("read the prices: %w", err)
+	prices, err := metering.PriceList()
+	if err != nil {
+		return nil, err
 	}
 	p, err := newPlant(ctx, key)
 	if err != nil {
@@ -373,7 +335,7 @@ func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]fi
 	if err != nil {
 		return nil, err
 	}
-	return costTable(now, later, prices), nil
+	return costTable(now, later, prices.Units), nil
 }
 
 // campaign dispatches the numbers in full calls of a new campaign, and returns
@@ -412,26 +374,26 @@ func (p *plant) calls(numbers []uint64, at string) (calls [][]byte, err error) {
 	return calls, nil
 }
 
-func costTable(now, later []cost, prices units) []figure {
+func costTable(now, later []cost, prices metering.Units) []figure {
 	const perMillion = float64(million) / campaign.MaxMessages
 	var chain int
 	var writes, handOff, scheduled, provider, outcomes, entered float64
 	for i := range now {
 		chain = max(chain, now[i].chain, later[i].chain)
 		writes = max(writes, now[i].handOff.Writes)
-		handOff += now[i].handOff.dollars(prices) / float64(len(now))
-		scheduled += later[i].handOff.dollars(prices) / float64(len(later))
-		outcomes += now[i].outcomes.dollars(prices) / float64(len(now))
+		handOff += now[i].handOff.Dollars(prices) / float64(len(now))
+		scheduled += later[i].handOff.Dollars(prices) / float64(len(later))
+		outcomes += now[i].outcomes.Dollars(prices) / float64(len(now))
 		entered = max(entered, now[i].entered/campaign.MaxMessages)
-		provider += now[i].provider.dollars(prices) / float64(len(now))
+		provider += now[i].provider.Dollars(prices) / float64(len(now))
 	}
-	token := units{
-		KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05, LogGB: (accessLog + logLine) / gigabyte,
-	}.dollars(prices)
+	token := metering.Units{
+		KMSSignatures: 1, Invocations: 1, APICalls: 1, Writes: 4, Reads: 4, GBSeconds: 0.05, LogGB: (metering.AccessLog + metering.LogLine) / gigabyte,
+	}.Dollars(prices)
 	handOff = handOff*perMillion + token
 	scheduled = scheduled*perMillion + token
 	assumed := fmt.Sprintf("metered calls and log lines × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
-		awsRoundTrip, providerRoundTrip)
+		metering.AWSRoundTrip, metering.ProviderRoundTrip)
 	return []figure{
 		measured("AWS round trips of a dispatch call, warm", float64(chain), "in a row", 4, "longest chain of calls that waited for one another"),
 		measured("write units to accept 2,000 messages", writes, "units", 30, "into an existing campaign, by DynamoDB's rules from the requests and rows"),
@@ -439,7 +401,7 @@ func costTable(now, later []cost, prices units) []figure {
 		measured("1,000,000 scheduled messages to the hand-off", scheduled, "dollars", 0.02, assumed),
 		measured("1,000,000 messages to the provider", handOff+provider*perMillion, "dollars", 0, assumed),
 		measured("1,000,000 messages until they are read", handOff+(provider+outcomes)*perMillion, "dollars", 2.50,
-			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", webhookRoundTrip, eventsPerCall)),
+			fmt.Sprintf("the same, with two webhooks each; assumed: %v a post, %d events a call", metering.WebhookRoundTrip, eventsPerCall)),
 		measured("write units of a message from sent to read", entered, "units", 0.5, fmt.Sprintf("outcomes and notify, %d events a call", eventsPerCall)),
 	}
 }

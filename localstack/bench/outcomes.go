@@ -28,23 +28,19 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/rbmhook"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/uuid"
 )
 
 // What cannot be seen on this machine is assumed, and what the template says.
 const (
-	webhookRoundTrip = 150 * time.Millisecond // one post to an endpoint
-	postsAtOnce      = 32                     // to one endpoint
-	eventsPerCall    = 500                    // that outcomes gets at once
-	noticesPerCall   = 10                     // that notify gets at once
-	received         = 10                     // messages of one SQS request
-	callsAtOnce      = 16                     // of the events function, to save time
+	eventsPerCall  = 500 // that outcomes gets at once
+	noticesPerCall = 10  // that notify gets at once
+	callsAtOnce    = 16  // of the events function, to save time
 
 	eventsGB   = 0.25
 	outcomesGB = 0.5
 	notifyGB   = 0.5
-	// wholeCPU is the memory with which a function has one processor.
-	wholeCPU = 1769.0 / 1024
 )
 
 // aftermath is what follows the provider's acceptance: its events, the books and
@@ -86,7 +82,7 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
 		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
-		HTTP: guard.Client(postsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
+		HTTP: guard.Client(metering.PostsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }
@@ -125,12 +121,12 @@ func twoKinds(tenant, address string) campaign.Endpoint {
 
 // follow does for a sent batch what the provider's events ask for, first all
 // deliveries and then all readings, and counts what cannot be metered.
-func (a *aftermath) follow(ctx context.Context, m *meter, ref campaign.BatchRef, u *units) (writes float64, err error) {
+func (a *aftermath) follow(ctx context.Context, m *metering.Meter, ref campaign.BatchRef, u *metering.Units) (writes float64, err error) {
 	b, err := a.store.Batch(ctx, ref)
 	if err != nil {
 		return 0, err
 	}
-	m.take()
+	m.Take()
 	want := a.posts.Load() + int64(2*b.Accepted)
 	for _, kind := range []string{"DELIVERED", "READ"} {
 		if err := a.tell(ctx, m, b, kind, u); err != nil {
@@ -153,7 +149,7 @@ func (a *aftermath) follow(ctx context.Context, m *meter, ref campaign.BatchRef,
 }
 
 // tell gives the events function an event of each message of the batch.
-func (a *aftermath) tell(ctx context.Context, m *meter, b campaign.Batch, kind string, u *units) error {
+func (a *aftermath) tell(ctx context.Context, m *metering.Meter, b campaign.Batch, kind string, u *metering.Units) error {
 	started := cpuTime()
 	var calls errgroup.Group
 	calls.SetLimit(callsAtOnce)
@@ -164,9 +160,9 @@ func (a *aftermath) tell(ctx context.Context, m *meter, b campaign.Batch, kind s
 		return err
 	}
 	cpu := (cpuTime() - started) / time.Duration(b.Accepted)
-	u.add(m.take())
+	u.Add(metering.Sum(m.Take()))
 	u.Invocations += float64(b.Accepted)
-	u.GBSeconds += float64(b.Accepted) * seconds(eventsGB, awsRoundTrip, cpu)
+	u.GBSeconds += float64(b.Accepted) * seconds(eventsGB, metering.AWSRoundTrip, cpu)
 	return nil
 }
 
@@ -198,7 +194,7 @@ func (a *aftermath) call(ctx context.Context, messageID, kind string) error {
 }
 
 // apply gives the outcomes function what is on the events queue.
-func (a *aftermath) apply(ctx context.Context, m *meter, u *units) (writes float64, err error) {
+func (a *aftermath) apply(ctx context.Context, m *metering.Meter, u *metering.Units) (writes float64, err error) {
 	tasks, err := take[campaign.EventTask](a.events)
 	if err != nil {
 		return 0, err
@@ -208,14 +204,14 @@ func (a *aftermath) apply(ctx context.Context, m *meter, u *units) (writes float
 		if err := errors.Join(a.applier.Handle(ctx, group)...); err != nil {
 			return 0, err
 		}
-		calls := m.take()
-		writes += u.serve(calls, len(group), outcomesGB, time.Duration(depth(calls))*awsRoundTrip, cpuTime()-started)
+		calls := m.Take()
+		writes += serve(u, calls, len(group), outcomesGB, time.Duration(metering.Depth(calls))*metering.AWSRoundTrip, cpuTime()-started)
 	}
 	return writes, nil
 }
 
 // notify gives the notify function what is on its queue.
-func (a *aftermath) notify(ctx context.Context, m *meter, u *units) (writes float64, err error) {
+func (a *aftermath) notify(ctx context.Context, m *metering.Meter, u *metering.Units) (writes float64, err error) {
 	tasks, err := take[campaign.NotifyTask](a.notices)
 	if err != nil {
 		return 0, err
@@ -225,20 +221,20 @@ func (a *aftermath) notify(ctx context.Context, m *meter, u *units) (writes floa
 		if err := errors.Join(a.notifier.Handle(ctx, group)...); err != nil {
 			return 0, err
 		}
-		calls := m.take()
-		rounds := (a.posts.Load() - before + postsAtOnce - 1) / postsAtOnce
-		waited := time.Duration(depth(calls))*awsRoundTrip + time.Duration(rounds)*webhookRoundTrip
-		writes += u.serve(calls, len(group), notifyGB, waited, cpuTime()-started)
+		calls := m.Take()
+		rounds := (a.posts.Load() - before + metering.PostsAtOnce - 1) / metering.PostsAtOnce
+		waited := time.Duration(metering.Depth(calls))*metering.AWSRoundTrip + time.Duration(rounds)*metering.WebhookRoundTrip
+		writes += serve(u, calls, len(group), notifyGB, waited, cpuTime()-started)
 	}
 	return writes, nil
 }
 
 // serve counts a function call by a queue that brings so many messages.
-func (u *units) serve(calls []meteredCall, messages int, gigabytes float64, waited, cpu time.Duration) (writes float64) {
+func serve(u *metering.Units, calls []metering.Call, messages int, gigabytes float64, waited, cpu time.Duration) (writes float64) {
 	before := u.Writes
-	u.add(calls)
+	u.Add(metering.Sum(calls))
 	u.Invocations++
-	u.SQSRequests += float64(2 * ((messages + received - 1) / received)) // receives and deletes
+	u.SQSRequests += metering.Polling(1, float64(messages))
 	u.GBSeconds += seconds(gigabytes, waited, cpu)
 	return u.Writes - before
 }
@@ -246,5 +242,5 @@ func (u *units) serve(calls []meteredCall, messages int, gigabytes float64, wait
 // seconds are the gigabyte-seconds of a call that waits and computes, the latter
 // with the share of a processor that its memory gives it.
 func seconds(gigabytes float64, waited, cpu time.Duration) float64 {
-	return gigabytes * (waited.Seconds() + cpu.Seconds()*max(1, wholeCPU/gigabytes))
+	return metering.GBSeconds(gigabytes, waited.Seconds(), cpu.Seconds())
 }

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/uuid"
 )
 
@@ -50,8 +51,8 @@ func sendFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 	rows := newSendRows(document, mobiles(random, campaign.MaxMessages))
 	sender := &send.Sender{
 		Batches: rows, Directory: rows, Paces: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
-		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(sendConcurrency), Now: time.Now},
-		Concurrency: sendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
+		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
 	if err := rows.sendAll(ctx, sender); err != nil { // connections, token, caches
 		return nil, err

@@ -14,10 +14,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"campaign-dispatch/localstack/callers"
 )
 
 // Proxy passes calls on. Its zero value is of no use: see Start.
@@ -25,7 +26,7 @@ type Proxy struct {
 	to        *url.URL
 	stack     string // name of the stack, with which its functions' names begin
 	transport http.RoundTripper
-	callers   processes
+	callers   callers.Finder
 	server    *http.Server
 
 	mu        sync.Mutex
@@ -45,7 +46,7 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 	}
 	p := &Proxy{
 		to: to, stack: stack, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
-		callers: processes{endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
+		callers: callers.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }()
@@ -53,7 +54,7 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 }
 
 // URL is the address of AWS for the functions.
-func (p *Proxy) URL() string { return p.callers.endpoint }
+func (p *Proxy) URL() string { return p.callers.Endpoint }
 
 // Stop ends the proxy.
 func (p *Proxy) Stop() { _ = p.server.Close() }
@@ -105,8 +106,8 @@ func (p *Proxy) Lose(word string) {
 // Kill ends the living processes of a function, so that its next call is one of
 // a new process.
 func (p *Proxy) Kill(function string) {
-	for pid, name := range p.callers.all() {
-		if p.short(name) == function {
+	for pid, name := range p.callers.All() {
+		if callers.Short(p.stack, name) == function {
 			kill(pid)
 		}
 	}
@@ -163,38 +164,27 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	return ""
 }
 
-var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
-
 // function returns which function makes a request, "" where that is not known.
 // Each has a role's key of its own; whose it is, the process tells that signs with it.
 func (p *Proxy) function(r *http.Request) string {
-	key := ""
-	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
-		key = m[1]
-	}
+	key := callers.Key(r)
 	p.mu.Lock()
 	name := p.functions[key]
 	p.mu.Unlock()
 	if name != "" {
 		return name
 	}
-	caller, err := p.callers.behind(r.RemoteAddr)
+	caller, err := p.callers.Behind(r.RemoteAddr)
 	if err != nil {
 		return ""
 	}
-	name = p.short(caller.function)
+	name = callers.Short(p.stack, caller.Function)
 	if key != "" {
 		p.mu.Lock()
 		p.functions[key] = name
 		p.mu.Unlock()
 	}
 	return name
-}
-
-// short is the template's name of a function, in lower case and without "function".
-func (p *Proxy) short(name string) string {
-	name, _, _ = strings.Cut(strings.TrimPrefix(name, p.stack+"-"), "-")
-	return strings.ToLower(strings.TrimSuffix(name, "Function"))
 }
 
 // forward makes the call, and returns its whole answer.
@@ -225,9 +215,9 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 
 // fail makes the call, and keeps the answer from the caller.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
-	var caller process
+	var caller callers.Process
 	if fault == Killed {
-		caller, _ = p.callers.behind(r.RemoteAddr)
+		caller, _ = p.callers.Behind(r.RemoteAddr)
 	}
 	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
 	switch {
@@ -246,9 +236,9 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	}
 }
 
-func killIf(caller process) {
-	if caller.pid != 0 {
-		kill(caller.pid)
+func killIf(caller callers.Process) {
+	if caller.ID != 0 {
+		kill(caller.ID)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,11 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -30,7 +29,7 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	heard, err := listenForWebhooks(ctx, env)
+	heard, err := listenForWebhooks(ctx, env, campaign.KindRead)
 	if err != nil {
 		return nil, err
 	}
@@ -75,32 +74,44 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 
 // webhooks is a receiver that counts what it hears.
 type webhooks struct {
+	awaited campaign.Kind
+
 	mu   sync.Mutex
-	seen map[string]int // by the webhook's id
+	seen map[string]int // of the awaited kind, by the webhook's id
 	all  int
 }
 
-// listenForWebhooks registers a receiver of what was read as an endpoint of the demo
-// tenant; it ends with the program.
-func listenForWebhooks(ctx context.Context, env stackenv.Env) (*webhooks, error) {
+// listenForWebhooks registers a receiver of the awaited kind and of others as an
+// endpoint of the demo tenant; it ends with the program.
+func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind, others ...campaign.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	w := &webhooks{seen: map[string]int{}}
+	w := &webhooks{awaited: awaited, seen: map[string]int{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
 	go func() { _ = server.Serve(listener) }()
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
-	return w, store.SaveEndpoint(ctx, campaign.Endpoint{
+	names := []string{string(awaited)}
+	for _, kind := range others {
+		names = append(names, string(kind))
+	}
+	return w, storeOf(env).SaveEndpoint(ctx, campaign.Endpoint{
 		ID: uuid.New(), Tenant: env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
-		Kinds: []string{string(campaign.KindRead)},
+		Kinds: names,
 	})
 }
 
 func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
+	var said struct{ Type campaign.Kind }
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+		answer.WriteHeader(http.StatusBadRequest)
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen[r.Header.Get("Webhook-Id")]++
+	if said.Type == w.awaited {
+		w.seen[r.Header.Get("Webhook-Id")]++
+	}
 	w.all++
 	answer.WriteHeader(http.StatusNoContent)
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/drift"
+	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -27,16 +30,16 @@ import (
 // deployment deploys a stack of its own again and again: to new versions and back,
 // out of step with its template, and over to tables as they were before.
 func deployment(ctx context.Context, _ stackenv.Env) (results []result, err error) {
-	stack, err := startOwnStack(ctx, "deployment")
+	stack, err := ownstack.New(ctx, "campaign-dispatch-deployment", ".local/deployment")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, stack.down(ctx)) }()
-	env, err := stack.up(ctx)
+	defer func() { err = errors.Join(err, stack.Down(ctx)) }()
+	env, err := stack.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2")
 	if err != nil {
 		return nil, err
 	}
-	for _, show := range []func(context.Context, *ownStack, stackenv.Env) (result, error){
+	for _, show := range []func(context.Context, *ownstack.Stack, stackenv.Env) (result, error){
 		newVersion, wayBack, halfDeployed, drifting, restoring,
 	} {
 		r, err := show(ctx, stack, env)
@@ -49,13 +52,13 @@ func deployment(ctx context.Context, _ stackenv.Env) (results []result, err erro
 }
 
 // newVersion deploys a change while clients call.
-func newVersion(ctx context.Context, stack *ownStack, env stackenv.Env) (result, error) {
+func newVersion(ctx context.Context, stack *ownstack.Stack, env stackenv.Env) (result, error) {
 	before, err := versions(ctx, env)
 	if err != nil {
 		return result{}, err
 	}
 	stop := call(ctx, env)
-	_, err = stack.up(ctx, "LogLevel=DEBUG")
+	_, err = stack.Redeploy(ctx, "--parameter", "LogLevel=DEBUG")
 	made, failed := stop()
 	if err != nil {
 		return result{}, err
@@ -129,7 +132,7 @@ func versions(ctx context.Context, env stackenv.Env) (map[string]string, error) 
 }
 
 // wayBack lets a broken version have all calls, and takes it back as CodeDeploy does.
-func wayBack(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error) {
+func wayBack(ctx context.Context, _ *ownstack.Stack, env stackenv.Env) (result, error) {
 	s, err := newService(ctx, env)
 	if err != nil {
 		return result{}, err
@@ -164,7 +167,7 @@ func answered(err error) string {
 
 // halfDeployed deploys a new version, and after it what is refused: an alias that is
 // there already.
-func halfDeployed(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error) {
+func halfDeployed(ctx context.Context, _ *ownstack.Stack, env stackenv.Env) (result, error) {
 	before, err := versions(ctx, env)
 	if err != nil {
 		return result{}, err
@@ -258,7 +261,7 @@ func awaitEnd(ctx context.Context, client *cloudformation.Client, name string) (
 }
 
 // drifting changes a queue by hand, and back.
-func drifting(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error) {
+func drifting(ctx context.Context, _ *ownstack.Stack, env stackenv.Env) (result, error) {
 	detector := drift.Detector{Client: cloudformation.NewFromConfig(env.AWS()), Stack: env["STACK_NAME"], Tick: time.Second}
 	hide := func(seconds string) error {
 		_, err := sqs.NewFromConfig(env.AWS()).SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
@@ -283,4 +286,17 @@ func drifting(ctx context.Context, _ *ownStack, env stackenv.Env) (result, error
 	}
 	kept := strings.HasSuffix(told[1], " 1 (SendQueue/VisibilityTimeout: 360, is 30)") && told[0] == told[2] && strings.HasSuffix(told[0], " 0")
 	return result{"deployment", "drift from the template: none, a queue changed by hand, changed back", strings.Join(slices.Compact(told), "; "), kept}, nil
+}
+
+// operate runs a command of the operator's on a stack.
+func operate(ctx context.Context, env stackenv.Env, arguments ...string) error {
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "./internal/cmd/admin"}, arguments...)...) //nolint:gosec // our own program
+	command.Env = os.Environ()
+	for key, value := range env {
+		command.Env = append(command.Env, key+"="+value)
+	}
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("admin %s: %w\n%s", arguments[0], err, out)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/restore"
+	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -18,7 +19,7 @@ import (
 // more, loses every row, and goes back to the instant. The emulator restores a table
 // as it is when it is asked, so it is asked at the instant; the rest is the operator's
 // own commands.
-func restoring(ctx context.Context, stack *ownStack, env stackenv.Env) (result, error) {
+func restoring(ctx context.Context, stack *ownstack.Stack, env stackenv.Env) (result, error) {
 	s, err := newService(ctx, env)
 	if err != nil {
 		return result{}, err
@@ -131,12 +132,13 @@ func (d disaster) lose(ctx context.Context) error {
 }
 
 // goBack is what an operator does.
-func goBack(ctx context.Context, stack *ownStack, env stackenv.Env, at time.Time) error {
+func goBack(ctx context.Context, stack *ownstack.Stack, env stackenv.Env, at time.Time) error {
 	if err := operate(ctx, env, "restore", "--at", at.Format(time.RFC3339)); err != nil {
 		return err
 	}
-	env, err := stack.up(ctx,
-		"RestoredAuthTable="+restore.Name(env["AUTH_TABLE"], at), "RestoredCampaignsTable="+restore.Name(env["CAMPAIGNS_TABLE"], at))
+	env, err := stack.Redeploy(ctx,
+		"--parameter", "RestoredAuthTable="+restore.Name(env["AUTH_TABLE"], at),
+		"--parameter", "RestoredCampaignsTable="+restore.Name(env["CAMPAIGNS_TABLE"], at))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
@@ -106,17 +107,10 @@ func logLines(ctx context.Context, env stackenv.Env) iter.Seq2[utterance, error]
 			return
 		}
 		for _, group := range groups.LogGroups {
-			pages := cloudwatchlogs.NewFilterLogEventsPaginator(client, &cloudwatchlogs.FilterLogEventsInput{LogGroupName: group.LogGroupName})
-			for pages.HasMorePages() {
-				page, err := pages.NextPage(ctx)
-				if err != nil {
-					yield(utterance{}, fmt.Errorf("read the log %s: %w", *group.LogGroupName, err))
+			begun := time.UnixMilli(aws.ToInt64(group.CreationTime))
+			for line, err := range linesOf(ctx, client, *group.LogGroupName, begun) {
+				if !yield(utterance{*group.LogGroupName, line}, err) || err != nil {
 					return
-				}
-				for _, event := range page.Events {
-					if !yield(utterance{*group.LogGroupName, aws.ToString(event.Message)}, nil) {
-						return
-					}
 				}
 			}
 		}

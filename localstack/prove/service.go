@@ -94,9 +94,7 @@ func (s service) behave(ctx context.Context, behaviour map[string]any) error {
 
 // unhurried gives the tenant's agent a rate that is kept but never waited for.
 func (s service) unhurried(ctx context.Context) error {
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(s.env.AWS()), Auth: s.env["AUTH_TABLE"], Campaigns: s.env["CAMPAIGNS_TABLE"], Now: time.Now,
-	}
+	store := storeOf(s.env)
 	tenant, err := store.Tenant(ctx, s.env["TENANT"])
 	if err != nil {
 		return err
@@ -107,4 +105,8 @@ func (s service) unhurried(ctx context.Context) error {
 	}
 	agent.Rate = 100_000
 	return store.SaveAgent(ctx, agent)
+}
+
+func storeOf(env stackenv.Env) *dynamo.Store {
+	return &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
 }

@@ -4,11 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/localstack/faultproxy"
+	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -29,31 +25,22 @@ const (
 
 // stack is a local stack whose functions reach AWS through the proxy.
 type stack struct {
+	own   *ownstack.Stack
 	env   stackenv.Env
 	proxy *faultproxy.Proxy
-	flags []string
 	sinks *sinks
 }
 
 func startStack(ctx context.Context) (*stack, error) {
-	ports, err := FreePorts(ctx, 4)
+	own, err := ownstack.New(ctx, stackName, stackDir)
 	if err != nil {
 		return nil, err
 	}
-	emulator := "http://127.0.0.1:" + ports[1]
-	to, err := url.Parse(emulator)
+	proxy, err := faultproxy.Start(ctx, stackName, own.AWS())
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := faultproxy.Start(ctx, stackName, to)
-	if err != nil {
-		return nil, err
-	}
-	s := &stack{proxy: proxy, flags: []string{
-		"--brief", "--dir", stackDir, "--name", stackName, "--port", ports[0], "--aws-port", ports[1], "--rcs-port", ports[2], "--sink-port", ports[3],
-		"--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2", "--parameter", "EventsWindowSeconds=1",
-		"--functions-aws", proxy.URL(),
-	}}
+	s := &stack{own: own, proxy: proxy}
 	if err := s.up(ctx); err != nil {
 		return nil, errors.Join(err, s.stop(ctx))
 	}
@@ -61,13 +48,9 @@ func startStack(ctx context.Context) (*stack, error) {
 }
 
 func (s *stack) up(ctx context.Context) (err error) {
-	if err := s.command(ctx, "down"); err != nil {
-		return err
-	}
-	if err := s.command(ctx, "up"); err != nil {
-		return err
-	}
-	if s.env, err = stackenv.Read(filepath.Join(stackDir, "stack.env")); err != nil {
+	s.env, err = s.own.Up(ctx, "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2", "--parameter", "EventsWindowSeconds=1",
+		"--functions-aws", s.proxy.URL())
+	if err != nil {
 		return err
 	}
 	queues := sqs.NewFromConfig(s.env.AWS())
@@ -85,29 +68,12 @@ func (s *stack) up(ctx context.Context) (err error) {
 
 // stop ends all that startStack began.
 func (s *stack) stop(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	err := s.command(ctx, "down")
+	err := s.own.Down(ctx)
 	s.proxy.Stop()
 	if s.sinks != nil {
 		s.sinks.stop()
 	}
 	return err
-}
-
-// command runs a command of the local stack.
-func (s *stack) command(ctx context.Context, name string) error {
-	const program = ".local/localstack-faults"
-	if _, err := os.Stat(program); err != nil || name == "up" {
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./localstack").CombinedOutput(); err != nil {
-			return fmt.Errorf("build the local stack: %w\n%s", err, out)
-		}
-	}
-	out, err := exec.CommandContext(ctx, program, append(s.flags, name)...).CombinedOutput() //nolint:gosec // our own program
-	if err != nil {
-		return fmt.Errorf("bring a stack for the faults %s: %w\n%s", name, err, out)
-	}
-	return nil
 }
 
 // sweepAlways runs the sweep function again and again, until ctx ends: every two
@@ -127,25 +93,4 @@ func (s *stack) sweepAlways(ctx context.Context) {
 			}()
 		}
 	}
-}
-
-// FreePorts returns n ports of 127.0.0.1 that nobody listens on.
-func FreePorts(ctx context.Context, n int) ([]string, error) {
-	var ports []string
-	var held []net.Listener // until all are found
-	var failed error
-	for range n {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			failed = err
-			break
-		}
-		held = append(held, l)
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		ports, failed = append(ports, port), errors.Join(failed, err)
-	}
-	for _, l := range held {
-		failed = errors.Join(failed, l.Close())
-	}
-	return ports, failed
 }

@@ -1,65 +1,68 @@
-package faultproxy
+// Package callers tells which function of a local stack is at the other end of a
+// connection: it looks in /proc, which makes this a matter of Linux.
+package callers
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
-// process is a function's process at the other end of a connection. It is found in
-// /proc, which makes this a matter of Linux.
-type process struct {
-	pid      int
-	function string
+// Process is a function's process.
+type Process struct {
+	ID       int
+	Function string // as the stack calls it
 }
 
 var errNobody = errors.New("no process of a function has that connection")
 
-// processes finds the processes of one stack's functions.
-type processes struct {
-	endpoint string // that they have for AWS, by which they are known
+// Finder finds the processes of one stack's functions.
+type Finder struct {
+	Endpoint string // that they have for AWS, by which they are known
 
 	mu    sync.Mutex
 	known map[int]string // functions by process
 }
 
-// behind returns the process that has the connection from that address. The
+// Behind returns the process that has the connection from that address. The
 // kernel's tables may leave something out while they change: they are read again.
-func (ps *processes) behind(remote string) (found process, err error) {
+func (f *Finder) Behind(remote string) (found Process, err error) {
 	const looks, pause = 20, 5 * time.Millisecond
 	for range looks {
-		if found, err = ps.look(remote); err == nil {
+		if found, err = f.look(remote); err == nil {
 			return found, nil
 		}
 		time.Sleep(pause)
 	}
-	return process{}, err
+	return Process{}, err
 }
 
-func (ps *processes) look(remote string) (process, error) {
+func (f *Finder) look(remote string) (Process, error) {
 	inode, err := socket(remote)
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
-	for pid, function := range ps.all() {
+	for pid, function := range f.All() {
 		if holds(pid, inode) {
-			return process{pid, function}, nil
+			return Process{pid, function}, nil
 		}
 	}
-	return process{}, fmt.Errorf("%s: %w", remote, errNobody)
+	return Process{}, fmt.Errorf("%s: %w", remote, errNobody)
 }
 
-// all returns the functions' processes that live.
-func (ps *processes) all() map[int]string {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
+// All returns the functions of the processes that live.
+func (f *Finder) All() map[int]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	living := make(map[int]string, len(paths))
 	for _, path := range paths {
@@ -67,15 +70,15 @@ func (ps *processes) all() map[int]string {
 		if err != nil {
 			continue
 		}
-		function, ok := ps.known[pid]
+		function, ok := f.known[pid]
 		if !ok {
-			function, ok = ps.functionOf(pid)
+			function, ok = f.functionOf(pid)
 		}
 		if ok {
 			living[pid] = function
 		}
 	}
-	ps.known = living
+	f.known = living
 	found := make(map[int]string, len(living))
 	for pid, function := range living {
 		if function != "" {
@@ -86,7 +89,7 @@ func (ps *processes) all() map[int]string {
 }
 
 // functionOf returns which function of the stack a process is, "" for none.
-func (ps *processes) functionOf(pid int) (function string, ok bool) {
+func (f *Finder) functionOf(pid int) (function string, ok bool) {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil || len(environ) == 0 {
 		return "", false
@@ -98,7 +101,7 @@ func (ps *processes) functionOf(pid int) (function string, ok bool) {
 		case "AWS_LAMBDA_FUNCTION_NAME":
 			function = value
 		case "AWS_ENDPOINT_URL":
-			ours = value == ps.endpoint
+			ours = value == f.Endpoint
 		}
 	}
 	if !ours {
@@ -119,7 +122,7 @@ func socket(local string) (string, error) {
 	}
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
-		return "", fmt.Errorf("faults need Linux: %w", err)
+		return "", fmt.Errorf("telling who calls needs Linux: %w", err)
 	}
 	address := fmt.Sprintf(":%04X", n)
 	for line := range strings.Lines(string(table)) {
@@ -141,4 +144,22 @@ func holds(pid int, inode string) bool {
 		}
 	}
 	return false
+}
+
+// Short is the template's name of a stack's function, in lower case and without
+// "function".
+func Short(stack, function string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(function, stack+"-"), "-")
+	return strings.ToLower(strings.TrimSuffix(name, "Function"))
+}
+
+var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
+
+// Key returns the access key that signs a request, "" for none. Each function has a
+// role's of its own.
+func Key(r *http.Request) string {
+	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		return m[1]
+	}
+	return ""
 }

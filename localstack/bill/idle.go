@@ -1,0 +1,88 @@
+package bill
+
+import (
+	"fmt"
+	"os"
+
+	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/localstack/metering"
+)
+
+// Idle is what costs though nothing is sent.
+type Idle struct {
+	What    string  `json:"what"`
+	Count   float64 `json:"count"`
+	Dollars float64 `json:"dollars"` // a month of 30 days
+}
+
+// Resources are those of a template that cost by the month.
+type Resources struct {
+	Keys, AlarmMetrics, Dashboards, Queues int // queues that a function reads
+}
+
+// CountResources counts them in a template of CloudFormation. An alarm on an
+// expression costs each metric that it looks at.
+func CountResources(path string) (r Resources, err error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the project's own
+	if err != nil {
+		return r, fmt.Errorf("read the template: %w", err)
+	}
+	var template struct {
+		Resources map[string]struct {
+			Type       string `yaml:"Type"`
+			Properties struct {
+				Metrics []struct {
+					MetricStat *yaml.Node `yaml:"MetricStat"`
+				} `yaml:"Metrics"`
+				Events map[string]struct {
+					Type string `yaml:"Type"`
+				} `yaml:"Events"`
+			} `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		return r, fmt.Errorf("read the template: %w", err)
+	}
+	for _, resource := range template.Resources {
+		switch resource.Type {
+		case "AWS::KMS::Key":
+			r.Keys++
+		case "AWS::CloudWatch::Dashboard":
+			r.Dashboards++
+		case "AWS::CloudWatch::Alarm":
+			looked := 0
+			for _, m := range resource.Properties.Metrics {
+				if m.MetricStat != nil {
+					looked++
+				}
+			}
+			r.AlarmMetrics += max(looked, 1)
+		case "AWS::Serverless::Function":
+			for _, e := range resource.Properties.Events {
+				if e.Type == "SQS" {
+					r.Queues++
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// Month is what the resources cost in 30 days with nothing sent, where sweep is what
+// one call of that function costs.
+func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
+	const (
+		minutes = 30 * 24 * 60
+		pollers = 5 // of Lambda for a queue, each of which asks every 20 seconds
+		asked   = 3 // times a minute
+	)
+	polls := float64(r.Queues * pollers * asked * minutes)
+	return []Idle{
+		{fmt.Sprintf("%d keys", r.Keys), float64(r.Keys), float64(r.Keys) * p.KMSKeyMonths},
+		{fmt.Sprintf("%d metrics of alarms", r.AlarmMetrics), float64(r.AlarmMetrics), float64(r.AlarmMetrics) * p.AlarmMetricMonths},
+		{fmt.Sprintf("%d dashboard", r.Dashboards), float64(r.Dashboards), float64(r.Dashboards) * p.DashboardMonths},
+		{"sweep's minutes", minutes, sweep.Times(minutes).Dollars(p.Units)},
+		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units)},
+	}
+}

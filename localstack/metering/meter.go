@@ -1,0 +1,110 @@
+package metering
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// Meter sees every call that the AWS clients of one process make.
+type Meter struct {
+	Rules Rules
+	// Distance is added to each call, as a real service is some way off: calls that
+	// are made side by side are then seen to be.
+	Distance time.Duration
+
+	mu    sync.Mutex
+	calls []Call
+}
+
+// Call is one call with the units that it costs.
+type Call struct {
+	Units
+
+	Operation  string
+	Start, End time.Time
+}
+
+// Attach makes the meter see the calls of the clients built from cfg.
+func (m *Meter) Attach(cfg *aws.Config) {
+	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("meter", m.see), middleware.After)
+	})
+}
+
+func (m *Meter) see(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	call := Call{Operation: awsmiddleware.GetOperationName(ctx), Start: time.Now()}
+	time.Sleep(m.Distance)
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	call.End = time.Now()
+	call.Units, _ = m.Rules.Count(call.Operation, in.Parameters, out.Result)
+	m.mu.Lock()
+	m.calls = append(m.calls, call)
+	m.mu.Unlock()
+	return out, metadata, err
+}
+
+// Take returns the calls since the last take.
+func (m *Meter) Take() []Call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	calls := m.calls
+	m.calls = nil
+	return calls
+}
+
+// Sum returns the units of all calls.
+func Sum(calls []Call) (u Units) {
+	for _, c := range calls {
+		u.Add(c.Units)
+	}
+	return u
+}
+
+// Depth is how many of the calls waited for one another: the length of the longest
+// chain in which each call started after the one before had ended.
+func Depth(calls []Call) int {
+	ordered := slices.SortedFunc(slices.Values(calls), func(a, b Call) int { return a.End.Compare(b.End) })
+	var c chain
+	for _, call := range ordered {
+		c.extend(call.Start, call.End)
+	}
+	return c.length
+}
+
+// chain is the longest chain of calls that waited for one another, among calls that
+// it is told of in the order of their ends.
+type chain struct {
+	length int
+	last   time.Time
+}
+
+func (c *chain) extend(start, end time.Time) {
+	if !start.Before(c.last) {
+		c.length++
+		c.last = end
+	}
+}
+
+// RowSizes reads the size of rows until ctx ends, by a client that nobody meters.
+func RowSizes(ctx context.Context, client *dynamodb.Client) func(table *string, key Item) int {
+	return func(table *string, key Item) int {
+		out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key, ConsistentRead: aws.Bool(true)})
+		switch {
+		case ctx.Err() != nil:
+			return 0
+		case err != nil:
+			panic(fmt.Sprintf("read a row that was updated: %v", err))
+		}
+		return size(out.Item)
+	}
+}

@@ -1,0 +1,239 @@
+package metering
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"campaign-dispatch/localstack/callers"
+)
+
+// Proxy stands between the functions of a local stack and the emulator of AWS,
+// passes their calls on and counts them. Its zero value is of no use: see Start.
+type Proxy struct {
+	stack     string
+	to        *url.URL
+	finder    callers.Finder
+	rules     Rules
+	transport *http.Transport
+	server    *http.Server
+	pending   chan exchange
+	counted   sync.WaitGroup
+
+	mu        sync.Mutex
+	functions map[string]*Usage
+	chains    map[int]*chain    // by process
+	keys      map[string]string // functions by the key that signs a call
+	unknown   map[string]int
+}
+
+// Usage is what a function was seen to use.
+type Usage struct {
+	Units
+
+	Calls int
+	// Waits is how many of the calls waited for one another, over all invocations.
+	Waits int
+	// Messages are those put on each queue, by its address.
+	Messages map[string]int
+}
+
+// exchange is a call that was answered.
+type exchange struct {
+	function, operation string
+	body, answer        []byte // the answer is nil for an error
+}
+
+// Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
+// whose functions call, to is where the emulator will be; sizes reads rows there by
+// a client of its own.
+func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *string, key Item) int) (*Proxy, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
+	}
+	const waiting, counters = 1000, 2
+	p := &Proxy{
+		stack: stack, to: to, rules: OfService(sizes), finder: callers.Finder{Endpoint: "http://" + listener.Addr().String()},
+		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}, pending: make(chan exchange, waiting),
+		functions: map[string]*Usage{}, chains: map[int]*chain{}, keys: map[string]string{}, unknown: map[string]int{},
+	}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ConnContext: withCaller}
+	go func() { _ = p.server.Serve(listener) }()
+	for range counters {
+		go p.countAll()
+	}
+	return p, nil
+}
+
+// URL is the address of AWS for the functions.
+func (p *Proxy) URL() string { return p.finder.Endpoint }
+
+// Stop ends the proxy.
+func (p *Proxy) Stop() { _ = p.server.Close() }
+
+// Take returns what each function used since the last take; "" is who called and is
+// none. Nobody may call meanwhile.
+func (p *Proxy) Take() map[string]Usage {
+	p.counted.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	taken := make(map[string]Usage, len(p.functions))
+	for name, u := range p.functions {
+		taken[name] = *u
+	}
+	p.functions = map[string]*Usage{}
+	return taken
+}
+
+// Calls is how many calls were made since the last take.
+func (p *Proxy) Calls() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.functions {
+		n += u.Calls
+	}
+	return n
+}
+
+// Unknown returns the calls of which no rule tells what they cost, or nothing who made
+// them, by operation.
+func (p *Proxy) Unknown() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.unknown)
+}
+
+// caller is who has a connection, once it was looked up.
+type caller struct {
+	once sync.Once
+	callers.Process
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, callerKey{}, &caller{})
+}
+
+// callerOf returns the process that makes a request. One that is gone before it was
+// looked up has no number, but the function that its key is of.
+func (p *Proxy) callerOf(r *http.Request) callers.Process {
+	c, ok := r.Context().Value(callerKey{}).(*caller)
+	if !ok {
+		return callers.Process{}
+	}
+	c.once.Do(func() {
+		if found, err := p.finder.Behind(r.RemoteAddr); err == nil {
+			c.Process = callers.Process{ID: found.ID, Function: callers.Short(p.stack, found.Function)}
+		}
+	})
+	by, key := c.Process, callers.Key(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if by.Function == "" {
+		by.Function = p.keys[key]
+	} else {
+		p.keys[key] = by.Function
+	}
+	return by
+}
+
+// ServeHTTP passes a call on. It is counted after its answer, so that the caller does
+// not wait for that.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the caller is gone
+	}
+	by, begun := p.callerOf(r), time.Now()
+	status, header, answer, err := p.forward(r, body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	p.note(by, begun, time.Now())
+	call := exchange{function: by.Function, operation: operationOf(r), body: body, answer: answer}
+	if status >= http.StatusMultipleChoices {
+		call.answer = nil
+	}
+	p.counted.Add(1)
+	p.pending <- call
+	maps.Copy(w.Header(), header)
+	w.WriteHeader(status)
+	_, _ = w.Write(answer) //nolint:gosec // what the emulator answers, to whom it answers
+}
+
+func (p *Proxy) forward(r *http.Request, body []byte) (status int, header http.Header, answer []byte, err error) {
+	// A caller that gives up does not undo its call.
+	out := r.Clone(context.WithoutCancel(r.Context()))
+	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.to.Scheme, p.to.Host
+	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	got, err := p.transport.RoundTrip(out)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer func() { _ = got.Body.Close() }()
+	answer, err = io.ReadAll(got.Body)
+	return got.StatusCode, got.Header, answer, err
+}
+
+// usage returns what a function has used; p.mu is held.
+func (p *Proxy) usage(function string) *Usage {
+	u := p.functions[function]
+	if u == nil {
+		u = &Usage{Messages: map[string]int{}}
+		p.functions[function] = u
+	}
+	return u
+}
+
+// note takes down when a call was made. A process serves one invocation at a time:
+// the chains of its calls are those of its invocations.
+func (p *Proxy) note(by callers.Process, begun, ended time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.chains[by.ID]
+	if c == nil {
+		c = &chain{}
+		p.chains[by.ID] = c
+	}
+	before, u := c.length, p.usage(by.Function)
+	c.extend(begun, ended)
+	u.Calls++
+	u.Waits += c.length - before
+}
+
+func (p *Proxy) countAll() {
+	for call := range p.pending {
+		p.count(call)
+		p.counted.Done()
+	}
+}
+
+func (p *Proxy) count(call exchange) {
+	in, out, err := parse(call.operation, call.body, call.answer)
+	var units Units
+	known := err == nil
+	if known {
+		units, known = p.rules.Count(call.operation, in, out)
+	}
+	queue, messages := messagesOf(call.operation, call.body)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !known {
+		p.unknown[call.operation]++
+	}
+	if call.function == "" {
+		p.unknown["of nobody known: "+call.operation]++
+	}
+	u := p.usage(call.function)
+	u.Add(units)
+	u.Messages[queue] += messages
+}

@@ -1,0 +1,219 @@
+package metering
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+)
+
+// Item is a row, or the key of one.
+type Item = map[string]types.AttributeValue
+
+// Rules are what a call does not tell of itself.
+type Rules struct {
+	// IndexKeys are the attributes by which a row is in an index: each is an entry
+	// of its own, a unit more.
+	IndexKeys []string
+	// Indexed are the beginnings of the sort keys of rows that are in an index when
+	// they are deleted.
+	Indexed []string
+	// RowSize returns the size of a row as it is now: an update is billed by the
+	// whole row.
+	RowSize func(table *string, key Item) int
+}
+
+// OfService are the rules of the service's own tables.
+func OfService(rowSize func(table *string, key Item) int) Rules {
+	return Rules{IndexKeys: []string{"nextCheck", "listAs"}, Indexed: []string{"NOTICE#"}, RowSize: rowSize}
+}
+
+// free are the operations that cost nothing, and GetPublicKey, whose answer a
+// process keeps.
+var free = []string{
+	"DeleteObject", "DeleteObjects", "DeleteSchedule", "UpdateSchedule", "GetSchedule", "GetPublicKey", "DescribeTable",
+}
+
+// Count returns the units of a call by its operation, and its input and output of
+// the SDK, as pointers; out may be nil. It fails to know a call of another kind.
+func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
+	switch in := in.(type) {
+	case *dynamodb.TransactWriteItemsInput:
+		for _, write := range in.TransactItems {
+			u.Writes += 2 * r.transactUnits(write)
+		}
+	case *dynamodb.PutItemInput:
+		u.Writes = r.putUnits(in.Item)
+	case *dynamodb.UpdateItemInput:
+		u.Writes = r.updateUnits(in.TableName, in.Key, in.UpdateExpression)
+	case *dynamodb.DeleteItemInput:
+		u.Writes = r.deleteUnits(in.Key)
+	case *dynamodb.BatchGetItemInput:
+		u.Reads = batchReadUnits(in, out)
+	case *dynamodb.GetItemInput:
+		if got, ok := out.(*dynamodb.GetItemOutput); ok && got != nil {
+			u.Reads = readUnits(size(got.Item), aws.ToBool(in.ConsistentRead))
+		}
+	case *dynamodb.QueryInput:
+		u.Reads = queryUnits(in, out)
+	case *sqs.SendMessageInput:
+		u.SQSRequests = chunks(len(aws.ToString(in.MessageBody)), sqsChunk)
+	case *sqs.SendMessageBatchInput:
+		bytes := 0
+		for _, e := range in.Entries {
+			bytes += len(aws.ToString(e.MessageBody))
+		}
+		u.SQSRequests = chunks(bytes, sqsChunk)
+	case *ssm.GetParameterInput:
+		if aws.ToBool(in.WithDecryption) {
+			u.KMSRequests = 1
+		}
+	default:
+		return countByName(operation)
+	}
+	return u, true
+}
+
+func countByName(operation string) (u Units, known bool) {
+	switch operation {
+	case "PutObject", "ListObjectsV2":
+		u.Puts = 1
+	case "GetObject", "HeadObject":
+		u.Gets = 1
+	case "CreateSchedule":
+		u.Schedules = 1
+	case "Sign":
+		u.KMSSignatures = 1
+	case "ReceiveMessage", "DeleteMessage", "DeleteMessageBatch", "ChangeMessageVisibility", "GetQueueAttributes":
+		u.SQSRequests = 1
+	default:
+		return u, slices.Contains(free, operation)
+	}
+	return u, true
+}
+
+func (r Rules) transactUnits(write types.TransactWriteItem) float64 {
+	switch {
+	case write.Put != nil:
+		return r.putUnits(write.Put.Item)
+	case write.Update != nil:
+		return r.updateUnits(write.Update.TableName, write.Update.Key, write.Update.UpdateExpression)
+	default:
+		return 1
+	}
+}
+
+// putUnits are those of a new row, with one for its entry in each sparse index.
+func (r Rules) putUnits(row Item) float64 {
+	units := kilobytes(size(row))
+	for _, key := range r.IndexKeys {
+		if _, indexed := row[key]; indexed {
+			units++
+		}
+	}
+	return units
+}
+
+// deleteUnits are those of a row and of its entry in the index, where it has one.
+func (r Rules) deleteUnits(key Item) float64 {
+	sk, _ := key["sk"].(*types.AttributeValueMemberS)
+	for _, kind := range r.Indexed {
+		if sk != nil && strings.HasPrefix(sk.Value, kind) {
+			return 2
+		}
+	}
+	return 1
+}
+
+// updateUnits are those of an update. One that sets an index's key deletes the row's
+// entry and writes another; counted so also where the row enters the index or leaves
+// it, which costs one less.
+func (r Rules) updateUnits(table *string, key Item, expression *string) float64 {
+	units := kilobytes(r.RowSize(table, key))
+	for _, key := range r.IndexKeys {
+		if strings.Contains(aws.ToString(expression), key) {
+			units += 2
+		}
+	}
+	return units
+}
+
+// kilobytes is the number of units that writing so many bytes costs.
+func kilobytes(bytes int) float64 { return chunks(bytes, 1<<10) }
+
+func readUnits(bytes int, consistent bool) float64 {
+	units := chunks(bytes, 4<<10)
+	if !consistent {
+		units /= 2
+	}
+	return units
+}
+
+func batchReadUnits(in *dynamodb.BatchGetItemInput, out any) (units float64) {
+	got, _ := out.(*dynamodb.BatchGetItemOutput)
+	if got == nil {
+		return 0
+	}
+	for table, keys := range in.RequestItems {
+		consistent := aws.ToBool(keys.ConsistentRead)
+		missing := math.Max(0, float64(len(keys.Keys)-len(got.Responses[table])))
+		units += missing * readUnits(0, consistent)
+		for _, item := range got.Responses[table] {
+			units += readUnits(size(item), consistent)
+		}
+	}
+	return units
+}
+
+func queryUnits(in *dynamodb.QueryInput, out any) float64 {
+	got, _ := out.(*dynamodb.QueryOutput)
+	if got == nil {
+		return 0
+	}
+	bytes := 0
+	for _, item := range got.Items {
+		bytes += size(item)
+	}
+	return readUnits(bytes, aws.ToBool(in.ConsistentRead))
+}
+
+// size is an item's size in bytes as DynamoDB counts it: names in UTF-8 and
+// values, numbers at about a byte for two digits.
+func size(row Item) (bytes int) {
+	for name, value := range row {
+		bytes += len(name) + valueSize(value)
+	}
+	return bytes
+}
+
+func valueSize(value types.AttributeValue) int {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return len(v.Value)/2 + 2
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberNS:
+		bytes := 3
+		for _, n := range v.Value {
+			bytes += len(n)/2 + 2
+		}
+		return bytes
+	case *types.AttributeValueMemberM:
+		return 3 + size(v.Value) + len(v.Value)
+	case *types.AttributeValueMemberL:
+		bytes := 3 + len(v.Value)
+		for _, each := range v.Value {
+			bytes += valueSize(each)
+		}
+		return bytes
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,104 @@
+// Package metering counts what AWS bills for calls, by AWS's published rules from
+// the calls themselves: an emulator's own count is not trusted.
+package metering
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Units are what AWS bills. The names are those of the price list.
+type Units struct {
+	Writes        float64 `json:"dynamoDBWriteUnits"`
+	Reads         float64 `json:"dynamoDBReadUnits"`
+	SQSRequests   float64 `json:"sqsRequests"`
+	Puts          float64 `json:"s3Puts"`
+	Gets          float64 `json:"s3Gets"`
+	Invocations   float64 `json:"lambdaRequests"`
+	GBSeconds     float64 `json:"lambdaGBSeconds"`
+	APICalls      float64 `json:"apiCalls"`
+	Schedules     float64 `json:"schedules"`
+	KMSSignatures float64 `json:"kmsSignatures"` // asymmetric
+	KMSRequests   float64 `json:"kmsRequests"`   // all others
+	LogGB         float64 `json:"logGB"`
+}
+
+// each returns all counts, in one order for all units.
+func (u *Units) each() []*float64 {
+	return []*float64{
+		&u.Writes, &u.Reads, &u.SQSRequests, &u.Puts, &u.Gets, &u.Invocations, &u.GBSeconds, &u.APICalls, &u.Schedules,
+		&u.KMSSignatures, &u.KMSRequests, &u.LogGB,
+	}
+}
+
+// Add adds other units.
+func (u *Units) Add(other Units) {
+	more := other.each()
+	for i, count := range u.each() {
+		*count += *more[i]
+	}
+}
+
+// Times returns the units so many times.
+func (u Units) Times(factor float64) Units {
+	for _, count := range u.each() {
+		*count *= factor
+	}
+	return u
+}
+
+// Dollars prices the units.
+func (u Units) Dollars(p Units) (sum float64) {
+	prices := p.each()
+	for i, count := range u.each() {
+		sum += *count * *prices[i]
+	}
+	return sum
+}
+
+// Prices are what each unit costs in US dollars, and what costs whether it is used
+// or not.
+type Prices struct {
+	Units
+
+	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
+	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
+	DashboardMonths   float64 `json:"dashboardMonths"`
+}
+
+//go:embed prices.json
+var priceList []byte
+
+// PriceList returns the published prices of us-east-1, without free tiers.
+func PriceList() (p Prices, err error) {
+	if err := json.Unmarshal(priceList, &p); err != nil {
+		return p, fmt.Errorf("read the prices: %w", err)
+	}
+	return p, nil
+}
+
+// LogLine is how many bytes CloudWatch adds to each line of a log.
+const LogLine = 26
+
+// wholeCPU is the memory in GB with which a function has one processor.
+const wholeCPU = 1769.0 / 1024
+
+// GBSeconds are those of a function that waits and computes, the latter with the
+// share of a processor that its memory gives it.
+func GBSeconds(gigabytes, waited, cpu float64) float64 {
+	return gigabytes * (waited + cpu*max(1, wholeCPU/gigabytes))
+}
+
+// chunks is how many parts of a size are begun by so many bytes, one at least.
+func chunks(bytes, part int) float64 { return math.Max(1, math.Ceil(float64(bytes)/float64(part))) }
+
+// Chunks of an API call and of an SQS request, in bytes, each of which is billed.
+const (
+	apiChunk = 512 << 10
+	sqsChunk = 64 << 10
+)
+
+// APICalls is how many calls API Gateway bills for one with a body of so many bytes.
+func APICalls(bytes int) float64 { return chunks(bytes, apiChunk) }
