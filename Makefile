@@ -164,7 +164,7 @@ bench: bin/localstack ## the measured figures, as a table and in .local/bench.js
 	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
 
 .PHONY: prove
-prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability for one part)
+prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
 	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
 	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')

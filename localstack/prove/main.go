@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "run only this part: "+strings.Join(partNames(), ", "))
+	only := flag.String("only", "", "run only these parts, with commas between them: "+strings.Join(partNames(), ", "))
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *only)
@@ -31,38 +31,50 @@ func main() {
 	}
 }
 
-// part shows one promise on a running stack.
+// part shows one promise on a running stack, or else on one of its own.
 type part struct {
-	name string
-	show func(ctx context.Context, env stackenv.Env) ([]result, error)
+	name     string
+	show     func(ctx context.Context, env stackenv.Env) ([]result, error)
+	ownStack bool
 }
 
 func parts() []part {
 	return []part{
-		{"second-opinion", secondOpinion},
-		{"linearizability", linearizability},
-		{"faults", faults},
-		{"load", load},
-		{"crowd", crowd},
-		{"cost", cost},
-		{"least-privilege", leastPrivilege},
-		{"wrong-hands", wrongHands},
-		{"bad-input", badInput},
-		{"clients", realClients},
-		{"observability", observability},
-		{"deployment", deployment},
-		{"secrets", secrets}, // the last one: it searches what all others left
+		{name: "second-opinion", show: secondOpinion},
+		{name: "linearizability", show: linearizability},
+		{name: "faults", show: faults, ownStack: true},
+		{name: "load", show: load},
+		{name: "crowd", show: crowd},
+		{name: "cost", show: cost, ownStack: true},
+		{name: "least-privilege", show: leastPrivilege},
+		{name: "wrong-hands", show: wrongHands},
+		{name: "bad-input", show: badInput},
+		{name: "clients", show: realClients},
+		{name: "observability", show: observability},
+		{name: "deployment", show: deployment, ownStack: true},
+		{name: "secrets", show: secrets}, // the last one: it searches what all others left
 	}
 }
-
-// alone are parts that need no running stack: each starts one of its own.
-var alone = []string{"faults", "cost"}
 
 func partNames() (names []string) {
 	for _, p := range parts() {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+// chosen returns the parts that a list names, in their own order, or all of them.
+func chosen(list string) ([]part, error) {
+	if list == "" {
+		return parts(), nil
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(partNames(), name) {
+			return nil, fmt.Errorf("there is no part %q: it is one of %s", name, strings.Join(partNames(), ", "))
+		}
+	}
+	return slices.DeleteFunc(parts(), func(p part) bool { return !slices.Contains(names, p.name) }), nil
 }
 
 // result is one line of the table.
@@ -74,31 +86,36 @@ type result struct {
 }
 
 func run(ctx context.Context, only string) error {
+	some, err := chosen(only)
+	if err != nil {
+		return err
+	}
 	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
-	if err != nil && !slices.Contains(alone, only) {
+	if err != nil && slices.ContainsFunc(some, func(p part) bool { return !p.ownStack }) {
 		return fmt.Errorf("no stack is running: use `make prove` (%w)", err)
 	}
 	var results []result
-	for _, p := range parts() {
-		if only != "" && only != p.name {
-			continue
-		}
-		begun := time.Now()
-		fmt.Fprintf(os.Stderr, "… %s\n", p.name)
-		found, err := p.show(ctx, env)
+	for _, p := range some {
+		results = append(results, p.run(ctx, env)...)
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: interrupted", p.name)
+			break
 		}
-		if err != nil {
-			found = append(found, result{p.name, "it broke off", err.Error(), false})
-		}
-		fmt.Fprintf(os.Stderr, "  %s took %s\n", p.name, time.Since(begun).Round(time.Second))
-		results = append(results, found...)
-	}
-	if len(results) == 0 {
-		return fmt.Errorf("there is no part %q: it is one of %s", only, strings.Join(partNames(), ", "))
 	}
 	return report(os.Stdout, results)
+}
+
+func (p part) run(ctx context.Context, env stackenv.Env) []result {
+	begun := time.Now()
+	fmt.Fprintf(os.Stderr, "… %s\n", p.name)
+	found, err := p.show(ctx, env)
+	if ctx.Err() != nil {
+		return append(found, result{p.name, "it was interrupted", "make prove PROVE=" + p.name + " runs it alone", false})
+	}
+	if err != nil {
+		found = append(found, result{p.name, "it broke off", err.Error(), false})
+	}
+	fmt.Fprintf(os.Stderr, "  %s took %s\n", p.name, time.Since(begun).Round(time.Second))
+	return found
 }
 
 // report prints the table, keeps it in .local/prove.json, and returns an error
