@@ -47,12 +47,15 @@ func (f *Finder) Behind(remote string) (found Process, err error) {
 }
 
 func (f *Finder) look(remote string) (Process, error) {
-	inode, err := socket(remote)
+	inode, err := f.socket(remote)
 	if err != nil {
 		return Process{}, err
 	}
-	for pid, function := range f.All() {
-		if holds(pid, inode) {
+	for pid := range f.All() {
+		if !holds(pid, inode) {
+			continue
+		}
+		if function, ours := f.functionOf(pid); ours { // what was known may be of a process before it
 			return Process{pid, function}, nil
 		}
 	}
@@ -110,13 +113,14 @@ func (f *Finder) functionOf(pid int) (function string, ok bool) {
 	return function, function != "" // others may still become one
 }
 
-// socket returns the inode of the socket with that local address.
-func socket(local string) (string, error) {
-	_, port, err := net.SplitHostPort(local)
+// socket returns the inode of the socket that is connected from that address to the
+// endpoint: the same port may be that of other connections to elsewhere.
+func (f *Finder) socket(local string) (string, error) {
+	from, err := tableAddress(local)
 	if err != nil {
 		return "", err
 	}
-	n, err := strconv.Atoi(port)
+	to, err := tableAddress(strings.TrimPrefix(f.Endpoint, "http://"))
 	if err != nil {
 		return "", err
 	}
@@ -124,15 +128,24 @@ func socket(local string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("telling who calls needs Linux: %w", err)
 	}
-	address := fmt.Sprintf(":%04X", n)
 	for line := range strings.Lines(string(table)) {
-		const localAddress, inode = 1, 9
+		const localAddress, remoteAddress, inode = 1, 2, 9
 		fields := strings.Fields(line)
-		if len(fields) > inode && strings.HasSuffix(fields[localAddress], address) {
+		if len(fields) > inode && strings.HasSuffix(fields[localAddress], from) && strings.HasSuffix(fields[remoteAddress], to) {
 			return fields[inode], nil
 		}
 	}
 	return "", fmt.Errorf("%s: %w", local, errNobody)
+}
+
+// tableAddress is the end of an address in the kernel's table: its port.
+func tableAddress(address string) (string, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(port)
+	return fmt.Sprintf(":%04X", n), err
 }
 
 // holds tells whether the process has the socket.

@@ -139,7 +139,7 @@ func report(w io.Writer, results []result) error {
 	if err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	if err := os.WriteFile(".local/prove.json", text, 0o600); err != nil {
+	if err := os.WriteFile(".local/prove.json", text, 0o600); err != nil { //nolint:gosec // the path is fixed
 		return fmt.Errorf("keep the table: %w", err)
 	}
 	if len(broken) > 0 {

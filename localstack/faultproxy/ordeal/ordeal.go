@@ -35,6 +35,9 @@ type Outcome struct {
 	Fault faultproxy.Fault
 	// Met tells whether the fault met a call.
 	Met bool
+	// Wake tells that the call is one that only other faults lead to: a fault alone
+	// may not meet it.
+	Wake bool
 	// Trouble is what was not kept, nil where all was.
 	Trouble error
 	Took    time.Duration
@@ -75,8 +78,11 @@ func Run(ctx context.Context, plan Plan) (r Report, err error) {
 		}
 		r.Calls = append(r.Calls, found...)
 		quick, slow := plan.faults(found)
-		r.Outcomes = append(r.Outcomes, s.tryAll(ctx, quick, lanes, plan.Log)...)
-		r.Outcomes = append(r.Outcomes, s.tryAll(ctx, slow, slowLanes, plan.Log)...)
+		tried := append(s.tryAll(ctx, quick, lanes, plan.Log), s.tryAll(ctx, slow, slowLanes, plan.Log)...)
+		for i := range tried {
+			tried[i].Wake = len(r.Outcomes) > 0
+		}
+		r.Outcomes = append(r.Outcomes, tried...)
 	}
 	r.Strangers = s.proxy.Strangers()
 	if ctx.Err() == nil && plan.After != nil {
