@@ -110,7 +110,8 @@ func readPace(row Item) campaign.Pace {
 }
 
 // get reads one row of the Campaigns table consistently; the error is
-// campaign.ErrNotFound where there is none.
+// campaign.ErrNotFound where there is none, and campaign.ErrEnded where its time is
+// over.
 func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Campaigns, Key: key, ConsistentRead: aws.Bool(true),
@@ -118,8 +119,11 @@ func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.alive(out.Item) == nil {
+	if len(out.Item) == 0 {
 		return nil, campaign.ErrNotFound
+	}
+	if s.alive(out.Item) == nil {
+		return nil, campaign.ErrEnded
 	}
 	return out.Item, nil
 }

@@ -169,7 +169,7 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 		return campaign.Notice{}, nil, err
 	}
 	for _, t := range tasks {
-		read, err := n.Store.Notice(ctx, t)
+		read, err := n.notice(ctx, t)
 		if lost(err) || err == nil && !read.Parked {
 			continue
 		}

@@ -112,9 +112,9 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	if t.BatchKey == "" && t.Blob == "" {
 		return n.lookAfter(ctx, t)
 	}
-	notice, err := n.Store.Notice(ctx, t)
+	notice, err := n.notice(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // it was taken
+		return nil // it was taken, or its time is over
 	}
 	if err != nil || notice.Dead {
 		return err
@@ -139,6 +139,19 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	return n.settle(ctx, notice, e, n.postAll(ctx, notice, e, letters))
+}
+
+// notice reads a notice. One that has ended is deleted, which DynamoDB does days
+// later: until then sweep would find it again and again, and it would stand before
+// those that wait.
+func (n *Notifier) notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
+	read, err := n.Store.Notice(ctx, t)
+	if errors.Is(err, campaign.ErrEnded) {
+		if err := n.Store.DeleteNotice(ctx, t); err != nil {
+			return read, err
+		}
+	}
+	return read, err
 }
 
 func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
@@ -182,9 +195,12 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 }
 
 // unpark puts a notice back in sweep's sight: as if its last attempt had failed
-// now, or for at once. It tells whether the notice was parked.
+// now, or for at once. It tells whether the notice was parked, or has ended.
 func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
-	read, err := n.Store.Notice(ctx, t)
+	read, err := n.notice(ctx, t)
+	if errors.Is(err, campaign.ErrEnded) {
+		return true, nil
+	}
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
 		return false, nil
 	}

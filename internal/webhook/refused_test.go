@@ -253,6 +253,35 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 	}
 }
 
+// Notices that have ended, and that DynamoDB has not deleted yet, are deleted where
+// they stand before those that wait.
+func TestNoticesThatHaveEndedHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	const ended = 2 * 100 // twice as many as are read at once
+	w := newWorld(t, 20)
+	process := w.notifier()
+	w.receiver.set(failing(503))
+	w.record(sent(20)...)
+	w.run(time.Minute, process)
+	var key campaign.BatchKey
+	_, _ = rand.Read(key[:])
+	for i := range ended {
+		w.must(w.store.AddNotices(t.Context(), []campaign.Notice{{
+			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
+			Next: start.Add(-time.Hour), Parked: true, Ends: start.Add(-time.Second),
+		}}))
+	}
+	w.receiver.set(nil)
+	w.run(10*time.Minute, process)
+	if ids, _ := w.receiver.taken(); len(ids) != 20 {
+		t.Errorf("%d webhooks arrived, want 20", len(ids))
+	}
+	w.isWell()
+	if left, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, ended); err != nil || len(left) > 0 {
+		t.Errorf("%d notices are left, %v", len(left), err)
+	}
+}
+
 // owe writes a notice, whatever was written of it before.
 func (w *world) owe(n campaign.Notice) {
 	w.t.Helper()
