@@ -1,8 +1,9 @@
 // Package naive sends messages as one would write it straightforwardly, and meters
 // that: a yardstick for what the service costs. Each message is a row that is put
-// under the condition that it is not there, with the payload in it; it is one message
-// of a queue and one task; each event of the provider finds the row by a secondary
-// index and updates it, and makes one task for one webhook.
+// under the condition that it is not there, with the payload in it, and a task of its
+// own; each event of the provider finds the row by a secondary index and updates it,
+// and makes one task for one webhook. Functions take ten tasks at once, as they do
+// unless they are told otherwise, and one after the other.
 package naive
 
 import (
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/localstack/metering"
@@ -76,8 +78,7 @@ func (d *Design) Close(ctx context.Context) error {
 type Step struct {
 	Function string
 	Units    metering.Units
-	Tasks    float64 // of a message
-	// Waited is how long one task waited for AWS and others.
+	// Waited is how long one call of the function waited for AWS and others.
 	Waited time.Duration
 }
 
@@ -93,38 +94,42 @@ func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 	var steps []Step
 	for _, s := range []struct {
 		name   string
-		tasks  float64 // of a message
+		calls  float64 // of a message
 		queued bool
-		beside time.Duration // that a task waits for others than AWS
+		beside time.Duration // that a call waits for others than AWS
 		do     func(i int) error
 	}{
-		{"dispatch", 1.0 / perCall, false, 0, func(i int) error { return d.accept(ctx, campaign, ids[i], numbers[i], i) }},
-		{"send", 1, true, metering.ProviderRoundTrip, func(i int) error { return d.send(ctx, campaign, numbers[i]) }},
+		{"dispatch", 1.0 / perCall, false, 0, func(i int) error { return d.accept(ctx, campaign, ids, numbers, i) }},
+		{"send", 1.0 / perTask, true, perTask * metering.ProviderRoundTrip, func(i int) error { return d.send(ctx, campaign, numbers[i]) }},
 		{"events", events, false, 0, func(i int) error {
 			return errors.Join(d.event(ctx, ids[i], "delivered"), d.event(ctx, ids[i], "read"))
 		}},
-		{"notify", events, true, metering.WebhookRoundTrip, func(int) error { return nil }}, // the task holds what is posted
+		{"notify", 1.0 * events / perTask, true, perTask * metering.WebhookRoundTrip, func(int) error { return nil }}, // the task holds what is posted
 	} {
 		if err := each(len(numbers), s.do); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		calls, tasks := d.meter.Take(), float64(len(numbers))*s.tasks
-		step := Step{Function: s.name, Units: metering.Sum(calls), Tasks: s.tasks}
-		step.Units.Invocations = tasks
-		step.Waited = s.beside + metering.AWSRoundTrip*time.Duration(float64(len(calls))/tasks)
+		made, calls := d.meter.Take(), float64(len(numbers))*s.calls
+		step := Step{Function: s.name, Units: metering.Sum(made)}
+		step.Units.Invocations = calls
+		step.Waited = s.beside + metering.AWSRoundTrip*time.Duration(float64(len(made))/calls)
 		if s.name == "dispatch" { // makes its calls side by side
 			step.Waited /= metering.SendConcurrency
 		}
 		if s.queued {
-			step.Units.SQSRequests += metering.Polling(tasks, tasks)
+			step.Units.SQSRequests += metering.Polling(calls, calls*perTask)
 		}
 		steps = append(steps, step)
 	}
 	return steps, nil
 }
 
-// perCall is how many messages one call brings.
-const perCall = 2000
+const (
+	// perCall is how many messages one call brings.
+	perCall = 2000
+	// perTask is how many tasks a function takes at once, and one request queues.
+	perTask = 10
+)
 
 func each(n int, do func(i int) error) error {
 	var group errgroup.Group
@@ -142,11 +147,11 @@ func (d *Design) key(campaign string, number uint64) metering.Item {
 	return metering.Item{"pk": text(campaign + "#+" + strconv.FormatUint(number, 10))}
 }
 
-// accept puts the row, unless the number has one, and the task.
-func (d *Design) accept(ctx context.Context, campaign, id string, number uint64, position int) error {
-	row := d.key(campaign, number)
+// accept puts the row, unless the number has one, and from every tenth on ten tasks.
+func (d *Design) accept(ctx context.Context, campaign string, ids []string, numbers []uint64, position int) error {
+	row := d.key(campaign, numbers[position])
 	for name, value := range map[string]string{
-		"messageId": id, "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position), "templateId": uuid.New(),
+		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position), "templateId": uuid.New(),
 		"status": "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
 	} {
 		row[name] = text(value)
@@ -156,7 +161,23 @@ func (d *Design) accept(ctx context.Context, campaign, id string, number uint64,
 	if err != nil {
 		return err
 	}
-	return d.put(ctx, map[string]string{"campaignId": campaign, "messageId": id})
+	if position%perTask > 0 {
+		return nil
+	}
+	return d.putAll(ctx, campaign, ids[position:min(position+perTask, len(ids))])
+}
+
+func (d *Design) putAll(ctx context.Context, campaign string, ids []string) error {
+	entries := make([]sqstypes.SendMessageBatchRequestEntry, len(ids))
+	for i, id := range ids {
+		body, err := json.Marshal(map[string]string{"campaignId": campaign, "messageId": id})
+		if err != nil {
+			return err
+		}
+		entries[i] = sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body))}
+	}
+	_, err := d.queue.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &d.tasks, Entries: entries})
+	return err
 }
 
 func (d *Design) put(ctx context.Context, task map[string]string) error {

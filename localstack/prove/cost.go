@@ -51,7 +51,8 @@ func cost(ctx context.Context, _ stackenv.Env) ([]result, error) {
 		return nil, err
 	}
 	b, err := c.bill(ctx)
-	if err := errors.Join(err, c.stop(ctx)); err != nil {
+	said, unsearched := searched(ctx, c.env, "cost")
+	if err := errors.Join(err, unsearched, c.stop(ctx)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(b.Print(os.Stdout), b.Write(".local/cost.json")); err != nil {
@@ -66,7 +67,7 @@ func cost(ctx context.Context, _ stackenv.Env) ([]result, error) {
 	for _, l := range b.Ours {
 		results = append(results, result{"cost", "a million messages in " + l.Function, fmt.Sprintf("%.4f dollars", l.Units.Dollars(b.Prices.Units)), true})
 	}
-	return results, nil
+	return append(results, said...), nil
 }
 
 // metered is a stack whose functions' calls are metered.
@@ -278,7 +279,7 @@ func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 	b.Assumptions = append(b.Assumptions,
 		fmt.Sprintf("an AWS call takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once), a token an hour",
 			metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency, metering.WebhookRoundTrip, metering.PostsAtOnce),
-		"processor times are this machine's; prices are those published for us-east-1, without free tiers, storage, data transfer and the functions' own metrics",
+		"reads are counted by what they return, deletions as one unit each; processor times are this machine's; prices are those published for us-east-1, without free tiers, storage, data transfer and the functions' own metrics",
 		"the naive design computes as long for a message as the service does, and logs nothing of its own")
 	return b, nil
 }

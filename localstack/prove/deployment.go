@@ -48,7 +48,8 @@ func deployment(ctx context.Context, _ stackenv.Env) (results []result, err erro
 		}
 		results = append(results, r)
 	}
-	return results, nil
+	said, err := searched(ctx, env, "deployment")
+	return append(results, said...), err
 }
 
 // newVersion deploys a change while clients call.

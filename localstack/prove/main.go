@@ -101,7 +101,15 @@ func run(ctx context.Context, only string) error {
 			break
 		}
 	}
-	return report(os.Stdout, results)
+	return report(os.Stdout, results, reportFile(only))
+}
+
+// reportFile is where the table is kept: that of some parts beside that of all.
+func reportFile(only string) string {
+	if only == "" {
+		return ".local/prove.json"
+	}
+	return ".local/prove-" + strings.ReplaceAll(only, ",", "-") + ".json"
 }
 
 func (p part) run(ctx context.Context, env stackenv.Env) []result {
@@ -118,9 +126,9 @@ func (p part) run(ctx context.Context, env stackenv.Env) []result {
 	return found
 }
 
-// report prints the table, keeps it in .local/prove.json, and returns an error
-// where a promise was not kept.
-func report(w io.Writer, results []result) error {
+// report prints the table, keeps it in a file, and returns an error where a promise
+// was not kept.
+func report(w io.Writer, results []result, file string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "part\twhat\tfigure\t")
 	var broken []string
@@ -139,11 +147,11 @@ func report(w io.Writer, results []result) error {
 	if err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	if err := os.WriteFile(".local/prove.json", text, 0o600); err != nil { //nolint:gosec // the path is fixed
+	if err := os.WriteFile(file, text, 0o600); err != nil { //nolint:gosec // its name is made of parts' names
 		return fmt.Errorf("keep the table: %w", err)
 	}
 	if len(broken) > 0 {
-		return fmt.Errorf("%d of %d promises were not kept, .local/prove.json tells more: %s", len(broken), len(results), strings.Join(broken, ", "))
+		return fmt.Errorf("%d of %d promises were not kept, %s tells more: %s", len(broken), len(results), file, strings.Join(broken, ", "))
 	}
 	return nil
 }

@@ -38,17 +38,11 @@ func (w *watch) readLogs(ctx context.Context, since time.Time, seen alarms.Measu
 		return fmt.Errorf("list the logs: %w", err)
 	}
 	for _, group := range groups.LogGroups {
-		pages := cloudwatchlogs.NewFilterLogEventsPaginator(client, &cloudwatchlogs.FilterLogEventsInput{
-			LogGroupName: group.LogGroupName, StartTime: aws.Int64(since.UnixMilli()),
-		})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
+		for line, err := range linesOf(ctx, client, *group.LogGroupName, since) {
 			if err != nil {
-				return fmt.Errorf("read the log %s: %w", *group.LogGroupName, err)
+				return err
 			}
-			for _, event := range page.Events {
-				addEmbedded(aws.ToString(event.Message), since, seen)
-			}
+			addEmbedded(line, since, seen)
 		}
 	}
 	return nil
