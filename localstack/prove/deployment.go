@@ -278,6 +278,9 @@ func drifting(ctx context.Context, _ *ownstack.Stack, env stackenv.Env) (result,
 		if err != nil {
 			return result{}, err
 		}
+		if found.Failed != "" {
+			return result{}, errors.New(found.Failed)
+		}
 		line := []string{fmt.Sprintf("of %d resources %d", found.Checked, len(found.Differences))}
 		for _, d := range found.Differences {
 			line = append(line, fmt.Sprintf("(%s%s: %s, is %s)", d.Resource, d.Property, d.Expected, d.Actual))
