@@ -105,7 +105,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive drift restore reopen list export-number erase-number
+.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive drift restore hold reopen list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -142,7 +142,9 @@ drift: bin/admin ## tell what is not as the template says any more; fails where 
 	@$(ADMIN) drift $(ON_STACK)
 restore: bin/admin ## hold the service, and make tables as they were: AT=2026-11-20T12:00:00-03:00
 	@$(call need,AT)$(ADMIN) restore $(ON_STACK) $(call flag,--at,AT)
-reopen: bin/admin ## let the functions go on that restore holds
+hold: bin/admin ## pause sending and hold the service, without a restore
+	@$(ADMIN) hold $(ON_STACK)
+reopen: bin/admin ## let the functions go on that hold or restore holds
 	@$(ADMIN) reopen $(ON_STACK)
 list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)

@@ -3,6 +3,7 @@
 package drift
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type Difference struct {
 type Report struct {
 	Checked     int // resources; CloudFormation cannot check those of every type
 	Differences []Difference
+	// Failed is why CloudFormation could not look at some of what it can check, or "".
+	Failed string
 }
 
 // ErrNotSupported says that the endpoint knows no detection of drift.
@@ -47,10 +50,13 @@ func (d Detector) Detect(ctx context.Context, waiting func()) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("detect drift of %s: %w", d.Stack, supported(err))
 	}
-	if err := d.await(ctx, begun.StackDriftDetectionId, waiting); err != nil {
+	failed, err := d.await(ctx, begun.StackDriftDetectionId, waiting)
+	if err != nil {
 		return Report{}, fmt.Errorf("detect drift of %s: %w", d.Stack, err)
 	}
-	return d.report(ctx)
+	found, err := d.report(ctx)
+	found.Failed = failed
+	return found, err
 }
 
 func supported(err error) error {
@@ -59,29 +65,30 @@ func supported(err error) error {
 		return err
 	}
 	switch api.ErrorCode() {
-	case "InvalidAction", "UnknownOperation", "UnknownOperationException", "NotImplemented", "InternalFailure":
+	case "InvalidAction", "UnknownOperation", "UnknownOperationException", "NotImplemented":
 		return ErrNotSupported
 	}
 	return err
 }
 
-func (d Detector) await(ctx context.Context, id *string, waiting func()) error {
+// await returns why the detection failed for one resource or more, "" where it did not.
+func (d Detector) await(ctx context.Context, id *string, waiting func()) (failed string, err error) {
 	for {
 		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id})
 		if err != nil {
-			return err
+			return "", err
 		}
 		switch is.DetectionStatus {
 		case types.StackDriftDetectionStatusDetectionComplete:
-			return nil
+			return "", nil
 		case types.StackDriftDetectionStatusDetectionFailed:
-			return errors.New(aws.ToString(is.DetectionStatusReason))
+			return cmp.Or(aws.ToString(is.DetectionStatusReason), "CloudFormation gives no reason"), nil
 		case types.StackDriftDetectionStatusDetectionInProgress:
 		}
 		waiting()
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return "", ctx.Err()
 		case <-time.After(d.Tick):
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +24,8 @@ func (f formation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	action := r.FormValue("Action")
 	if len(f[action]) == 0 {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `<ErrorResponse><Error><Type>Sender</Type><Code>InvalidAction</Code><Message>no such action</Message></Error></ErrorResponse>`)
+		code := append(f["fails with"], "InvalidAction")[0]
+		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>no such action</Message></Error></ErrorResponse>`, code)
 		return
 	}
 	fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>", action, f[action][0])
@@ -78,10 +78,25 @@ func TestDifferencesAreToldFromAllPages(t *testing.T) {
 	}
 }
 
-func TestADetectionThatFailsIsNoGoodNews(t *testing.T) {
+// It failed for one resource or more, and the others are known.
+func TestADetectionThatFailsInPartTellsWhatItFound(t *testing.T) {
 	t.Parallel()
-	_, _, err := detect(t, formation{"DetectStackDrift": {detection}, "DescribeStackDriftDetectionStatus": {failed}})
-	if err == nil || !strings.Contains(err.Error(), "too much at once") {
+	found, _, err := detect(t, formation{
+		"DetectStackDrift": {detection}, "DescribeStackDriftDetectionStatus": {failed},
+		"DescribeStackResourceDrifts": {"<StackResourceDrifts>" + resource("Gone", "DELETED", "") + "</StackResourceDrifts>"},
+	})
+	want := drift.Report{Checked: 1, Failed: "too much at once", Differences: []drift.Difference{
+		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
+	}}
+	if diff := cmp.Diff(want, found); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestAPassingFailureOfCloudFormationIsNoMissingDetection(t *testing.T) {
+	t.Parallel()
+	_, _, err := detect(t, formation{"fails with": {"InternalFailure"}})
+	if err == nil || errors.Is(err, drift.ErrNotSupported) {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -31,13 +31,28 @@ func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts,
 	return shards, nil
 }
 
+// KeepOptOuts writes a shard as another table has it, version and all, unless the
+// table has that version or a newer one. It tells whether it did.
+func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version),
+		ConditionExpression:       aws.String("attribute_not_exists(pk) OR version < :version"),
+		ExpressionAttributeValues: Item{":version": number(o.Version)},
+	})
+	return held(err, "write the opt-outs of tenant "+tenant)
+}
+
+func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
+	row := optOutKey(tenant, o.Shard)
+	row["version"], row["packed"], row["recent"] = number(version), bytesOf(o.Packed), bytesOf(o.Recent)
+	return row
+}
+
 // SwapOptOuts writes the next version of a shard whose Version is still the one
 // given, and tells whether it was. A swap whose answer was lost may report false
 // although it took place.
 func (s *Store) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
-	row := optOutKey(tenant, o.Shard)
-	row["version"], row["packed"], row["recent"] = number(o.Version+1), bytesOf(o.Packed), bytesOf(o.Recent)
-	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
+	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
 		in.ConditionExpression = aws.String("version = :read")
 		in.ExpressionAttributeValues = Item{":read": number(o.Version)}

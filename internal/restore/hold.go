@@ -2,7 +2,9 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -21,35 +23,56 @@ const alias = "live"
 
 // Close holds the functions. Held ones stay so.
 func (g Gate) Close(ctx context.Context) error {
+	queues, err := g.queues(ctx)
+	if err != nil {
+		return err
+	}
 	for _, name := range g.Callers {
 		_, err := g.Client.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: aws.Int32(0)})
 		if err != nil {
 			return fmt.Errorf("hold the function %s: %w", name, err)
 		}
 	}
-	return g.take(ctx, false)
+	return g.take(ctx, queues, false)
 }
 
 // Open lets them go on.
 func (g Gate) Open(ctx context.Context) error {
+	queues, err := g.queues(ctx)
+	if err != nil {
+		return err
+	}
 	for _, name := range g.Callers {
 		if _, err := g.Client.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &name}); err != nil {
 			return fmt.Errorf("let the function %s go on: %w", name, err)
 		}
 	}
-	return g.take(ctx, true)
+	return g.take(ctx, queues, true)
 }
 
-func (g Gate) take(ctx context.Context, enabled bool) error {
+// queues finds what each taker takes its tasks by, or fails before anything is held:
+// a gate that is open in one place holds nothing.
+func (g Gate) queues(ctx context.Context) (mappings []string, err error) {
+	if slices.Contains(g.Callers, "") || slices.Contains(g.Takers, "") {
+		return nil, errors.New("the stack does not tell the names of all its functions: deploy it with `make deploy` or `make up`")
+	}
 	for _, name := range g.Takers {
 		found, err := g.Client.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(name + ":" + alias)})
 		if err != nil {
-			return fmt.Errorf("find the queue of %s: %w", name, err)
+			return nil, fmt.Errorf("find the queue of %s: %w", name, err)
 		}
-		for _, queue := range found.EventSourceMappings {
-			if _, err := g.Client.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: queue.UUID, Enabled: &enabled}); err != nil {
-				return fmt.Errorf("hold or let go the queue of %s: %w", name, err)
-			}
+		if n := len(found.EventSourceMappings); n != 1 {
+			return nil, fmt.Errorf("%d queues call %s by its alias %s, not one: deploy the stack anew", n, name, alias)
+		}
+		mappings = append(mappings, aws.ToString(found.EventSourceMappings[0].UUID))
+	}
+	return mappings, nil
+}
+
+func (g Gate) take(ctx context.Context, queues []string, enabled bool) error {
+	for i, id := range queues {
+		if _, err := g.Client.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: &id, Enabled: &enabled}); err != nil {
+			return fmt.Errorf("hold or let go the queue of %s: %w", g.Takers[i], err)
 		}
 	}
 	return nil

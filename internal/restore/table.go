@@ -20,11 +20,44 @@ type Tables struct {
 	Tick   time.Duration // between two looks at whether a restore is over
 }
 
-// Name is the name of a table as it was at an instant. A table that was restored
-// itself keeps the beginning of its name.
+// mark is between the name of a table and the instant that it was restored to.
+const mark = "-at-"
+
+// Origin is the name of the table that a restored one stands in for, and of any other
+// its own.
+func Origin(table string) string {
+	table, _, _ = strings.Cut(table, mark)
+	return table
+}
+
+// Name is the name of a table as it was at an instant.
 func Name(table string, at time.Time) string {
-	table, _, _ = strings.Cut(table, "-at-")
-	return table + "-at-" + at.UTC().Format("20060102T150405Z")
+	return Origin(table) + mark + at.UTC().Format("20060102T150405Z")
+}
+
+// Check fails where a table cannot be restored to an instant. One that was restored
+// to it already, or is being so, can.
+func (t Tables) Check(ctx context.Context, table string, at time.Time) error {
+	_, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(Name(table, at))})
+	if err == nil {
+		return nil
+	}
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
+		return fmt.Errorf("look for a restored table: %w", err)
+	}
+	has, err := t.Client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table})
+	if err != nil {
+		return fmt.Errorf("look up the backups of the table %s: %w", table, err)
+	}
+	of := has.ContinuousBackupsDescription.PointInTimeRecoveryDescription
+	if of == nil || of.EarliestRestorableDateTime == nil || of.LatestRestorableDateTime == nil {
+		return fmt.Errorf("the table %s has no backups: its recovery to a point in time is off", table)
+	}
+	if at.Before(*of.EarliestRestorableDateTime) || at.After(*of.LatestRestorableDateTime) {
+		return fmt.Errorf("the table %s goes back to an instant from %s to %s only", table,
+			of.EarliestRestorableDateTime.Format(time.RFC3339), of.LatestRestorableDateTime.Format(time.RFC3339))
+	}
+	return nil
 }
 
 // Begin has DynamoDB restore a table as it was at an instant. One that it restores

@@ -68,8 +68,8 @@ func TestEveryDeploymentMakesVersionsThatAlarmsUndo(t *testing.T) {
 	}
 }
 
-// checkFast makes sure that an alarm tells within the shares of a deployment, and that
-// a stack without calls is in order.
+// checkFast makes sure that an alarm tells within the shares of a deployment, of which
+// a new version may get a call or two a minute, and that a stack without calls is in order.
 func checkFast(t *testing.T, name string) {
 	t.Helper()
 	text, err := yaml.Marshal(section(t, "Resources")[name])
@@ -79,6 +79,10 @@ func checkFast(t *testing.T, name string) {
 	periods := regexp.MustCompile(`Period: (\d+)`).FindAllStringSubmatch(string(text), -1)
 	if len(periods) == 0 || !strings.Contains(string(text), "TreatMissingData: notBreaching") || !strings.Contains(string(text), "EvaluationPeriods: 1\n") {
 		t.Errorf("%s is no alarm that undoes a deployment", name)
+	}
+	threshold := regexp.MustCompile(`\bThreshold: ([12])\n`)
+	if !threshold.MatchString(string(text)) {
+		t.Errorf("%s waits for more than two failures a minute", name)
 	}
 	for _, p := range periods {
 		if p[1] != "60" {

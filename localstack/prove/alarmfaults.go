@@ -118,7 +118,7 @@ func (w *watch) misled(ctx context.Context, function, variable, value string) (u
 }
 
 func (w *watch) apiFails(ctx context.Context) (func(context.Context) error, error) {
-	const calls = 6
+	const calls = 3
 	undo, err := w.misled(ctx, "DispatchFunction", "CAMPAIGNS_TABLE", "gone")
 	for range calls {
 		if err == nil && strings.Contains(fmt.Sprint(w.dispatch(ctx, uuid.New(), 1, someNumbers(1))), "answered 5") {

@@ -52,13 +52,17 @@ func deployment(ctx context.Context, _ stackenv.Env) (results []result, err erro
 	return append(results, said...), err
 }
 
-// newVersion deploys a change while clients call.
+// newVersion deploys a change while clients dispatch campaigns and read them.
 func newVersion(ctx context.Context, stack *ownstack.Stack, env stackenv.Env) (result, error) {
 	before, err := versions(ctx, env)
 	if err != nil {
 		return result{}, err
 	}
-	stop := call(ctx, env)
+	s, err := newService(ctx, env)
+	if err != nil {
+		return result{}, err
+	}
+	stop := s.call(ctx)
 	_, err = stack.Redeploy(ctx, "--parameter", "LogLevel=DEBUG")
 	made, failed := stop()
 	if err != nil {
@@ -76,25 +80,32 @@ func newVersion(ctx context.Context, stack *ownstack.Stack, env stackenv.Env) (r
 	}
 	return result{
 		"deployment", "a new version under calls; the emulator moves aliases at once, AWS by shares",
-		fmt.Sprintf("%d of %d functions moved, %d of %d calls failed", moved, len(after), failed, made),
+		fmt.Sprintf("%d of %d functions moved, %d of %d calls that dispatch a campaign or read one failed", moved, len(after), failed, made),
 		moved == len(after) && failed == 0 && made > 0,
 	}, nil
 }
 
-// call reads the API's description until it is stopped.
-func call(ctx context.Context, env stackenv.Env) (stop func() (made, failed int)) {
+// call dispatches campaigns and reads each until it is stopped.
+func (s service) call(ctx context.Context) (stop func() (made, failed int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	over, made, failed := make(chan struct{}), 0, 0
 	go func() {
 		defer close(over)
 		for ctx.Err() == nil {
-			status, err := statusOf(ctx, env)
-			if ctx.Err() != nil {
-				return
+			id := uuid.New()
+			for _, do := range []func() error{
+				func() error { return s.dispatch(ctx, id, 1, someNumbers(1)) },
+				func() error { _, err := s.campaign(ctx, id); return err },
+			} {
+				err := do()
+				if ctx.Err() != nil {
+					return
+				}
+				if made++; err != nil {
+					failed++
+				}
 			}
-			if made++; err != nil || status != http.StatusOK {
-				failed++
-			}
+			time.Sleep(50 * time.Millisecond) // all that is dispatched is sent, too
 		}
 	}()
 	return func() (int, int) {
@@ -278,6 +289,9 @@ func drifting(ctx context.Context, _ *ownstack.Stack, env stackenv.Env) (result,
 		found, err := detector.Detect(ctx, func() {})
 		if err != nil {
 			return result{}, err
+		}
+		if found.Failed != "" {
+			return result{}, errors.New(found.Failed)
 		}
 		line := []string{fmt.Sprintf("of %d resources %d", found.Checked, len(found.Differences))}
 		for _, d := range found.Differences {

@@ -37,7 +37,8 @@ func commands() []command {
 		{name: "erase-number", summary: "erase all that a tenant's data holds on one phone number", prepare: eraseNumberCommand, endless: true},
 		{name: "drift", summary: "tell what is not as the template says any more", prepare: driftCommand, endless: true},
 		{name: "restore", summary: "hold the service, and make tables as they were at a point in time", prepare: restoreCommand, endless: true},
-		{name: "reopen", summary: "let the functions go on that restore holds", prepare: reopenCommand},
+		{name: "hold", summary: "pause sending and hold the functions", prepare: holdCommand, endless: true},
+		{name: "reopen", summary: "let the functions go on that hold or restore holds", prepare: reopenCommand},
 		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
 	}
 }

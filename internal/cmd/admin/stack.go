@@ -152,11 +152,10 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	}
 }
 
-func values(env func(string) string, keys ...string) (found []string) {
-	for _, key := range keys {
-		if value := env(key); value != "" {
-			found = append(found, value)
-		}
+func values(env func(string) string, keys ...string) []string {
+	found := make([]string, len(keys))
+	for i, key := range keys {
+		found[i] = env(key)
 	}
 	return found
 }

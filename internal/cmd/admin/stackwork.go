@@ -30,22 +30,28 @@ func driftCommand(*flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		result := answer{
-			Lines: []string{fmt.Sprintf("%d resources were compared with the template", found.Checked)},
-			Data:  map[string]any{"checked": found.Checked, "differences": append([]drift.Difference{}, found.Differences...)},
-		}
-		if len(found.Differences) == 0 {
-			return result, nil
-		}
-		drifted := map[string]bool{}
-		for _, d := range found.Differences {
-			drifted[d.Resource] = true
-			result.Lines = append(result.Lines, fmt.Sprintf("%s\t%s\texpected %s\tis %s", d.Resource, d.Property, shown(d.Expected), shown(d.Actual)))
-		}
+		return driftAnswer(found), nil
+	}
+}
+
+func driftAnswer(found drift.Report) answer {
+	result := answer{
+		Lines: []string{fmt.Sprintf("%d resources were compared with the template", found.Checked)},
+		Data:  map[string]any{"checked": found.Checked, "differences": append([]drift.Difference{}, found.Differences...), "failed": found.Failed},
+	}
+	drifted := map[string]bool{}
+	for _, d := range found.Differences {
+		drifted[d.Resource] = true
+		result.Lines = append(result.Lines, fmt.Sprintf("%s\t%s\texpected %s\tis %s", d.Resource, d.Property, shown(d.Expected), shown(d.Actual)))
+	}
+	if len(drifted) > 0 {
 		result.Next = "change the template to what is right and deploy it, or set what is listed back by hand"
 		result.Failure = fmt.Errorf("%d resources are not as the template says", len(drifted))
-		return result, nil
 	}
+	if found.Failed != "" {
+		result.Failure = errors.Join(result.Failure, fmt.Errorf("CloudFormation could not compare all resources: %s", found.Failed))
+	}
+	return result
 }
 
 // shown is a value as one short word of a line.
@@ -81,46 +87,123 @@ func restoreCommand(flags *flag.FlagSet) action {
 // own stay as they are.
 func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
 	sources := []string{s.env("AUTH_TABLE"), s.env("CAMPAIGNS_TABLE")}
-	s.say("sending is paused")
-	if err := s.desk.Pause(ctx, admin.Subject{All: true}); err != nil {
-		return answer{}, err
-	}
-	s.say("functions are held")
-	if err := s.gate.Close(ctx); err != nil {
-		return answer{}, err
-	}
 	for _, source := range sources {
-		if err := s.tables.Begin(ctx, source, at); err != nil {
+		if err := s.tables.Check(ctx, source, at); err != nil {
 			return answer{}, err
 		}
 	}
-	var targets []string
+	if err := s.hold(ctx); err != nil {
+		return answer{}, err
+	}
+	targets, err := s.restoreAll(ctx, sources, at)
+	if err != nil {
+		return answer{}, s.held(err)
+	}
+	return answer{
+		Lines: []string{
+			"the tables are as they were at " + at.Format(time.RFC3339) + ", but for opt-outs, which are as they are; the service is held; these parameters switch it over:",
+			"  RestoredAuthTable=" + targets[0],
+			"  RestoredCampaignsTable=" + targets[1],
+			"  GradualDeployment=false",
+			doAgain,
+		},
+		Data: map[string]any{"at": at.Format(time.RFC3339), "authTable": targets[0], "campaignsTable": targets[1]},
+		Next: "let them replace those in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") + "; it alone goes back to the tables as they are",
+	}, nil
+}
+
+const doAgain = "before sending goes on, do again what was done after that instant: campaigns cancelled or rescheduled, numbers erased, credentials revoked"
+
+// restoreAll makes the tables, with nobody's opt-out undone and sending paused.
+func (s *stack) restoreAll(ctx context.Context, sources []string, at time.Time) (targets []string, err error) {
+	for _, source := range sources {
+		if err := s.tables.Begin(ctx, source, at); err != nil {
+			return nil, err
+		}
+	}
 	for _, source := range sources {
 		target := restore.Name(source, at)
 		if err := s.tables.Await(ctx, target, s.waiting(target+" is being restored")); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		if err := s.tables.Equip(ctx, source, target); err != nil {
-			return answer{}, err
+			return nil, err
 		}
 		s.say(target + " is restored, with the settings of its source")
 		targets = append(targets, target)
 	}
-	// At that instant nobody had paused.
-	restored := dynamo.Store{Client: s.store.Client, Auth: targets[0], Campaigns: targets[1], Now: s.store.Now}
-	if err := restored.Pause(ctx, "all"); err != nil {
-		return answer{}, err
+	restored := s.storeOn(targets[0], targets[1])
+	if err := s.carryOptOuts(ctx, s.store, restored); err != nil {
+		return nil, err
 	}
-	return answer{
-		Lines: []string{
-			"the tables are as they were at " + at.Format(time.RFC3339) + ", the service is held; these parameters switch it over:",
-			"  RestoredAuthTable=" + targets[0],
-			"  RestoredCampaignsTable=" + targets[1],
-			"  GradualDeployment=false",
-		},
-		Data: map[string]any{"at": at.Format(time.RFC3339), "authTable": targets[0], "campaignsTable": targets[1]},
-		Next: "put them into parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") + "; it alone goes back to the tables as they are",
-	}, nil
+	return targets, restored.Pause(ctx, "all") // at that instant nobody had
+}
+
+// storeOn is the store on other tables.
+func (s *stack) storeOn(auth, campaigns string) *dynamo.Store {
+	return &dynamo.Store{Client: s.store.Client, Auth: auth, Campaigns: campaigns, Now: s.store.Now}
+}
+
+func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.Store) error {
+	taken, err := restore.CarryOptOuts(ctx, from, into)
+	if err != nil {
+		return err
+	}
+	s.say(fmt.Sprintf("%s has the opt-outs of %s: %d sets were newer", into.Campaigns, from.Campaigns, taken))
+	return nil
+}
+
+// hold pauses sending and holds the functions.
+func (s *stack) hold(ctx context.Context) error {
+	s.say("sending is paused")
+	if err := s.desk.Pause(ctx, admin.Subject{All: true}); err != nil {
+		return err
+	}
+	s.say("functions are held")
+	if err := s.gate.Close(ctx); err != nil {
+		return s.held(err)
+	}
+	return nil
+}
+
+// held is an error after which the service is held, wholly or in part.
+func (s *stack) held(err error) error {
+	return fmt.Errorf("%w; the service is held, wholly or in part: repeat this, or let it go on with `%s` and `%s`", err, s.next("reopen"), s.next("resume", "all", "1"))
+}
+
+func holdCommand(*flag.FlagSet) action {
+	return func(ctx context.Context, s *stack) (answer, error) {
+		if err := s.hold(ctx); err != nil {
+			return answer{}, err
+		}
+		if err := s.readyWayBack(ctx); err != nil {
+			return answer{}, s.held(err)
+		}
+		return answer{
+			Lines: []string{"sending is paused, and functions are held"},
+			Data:  map[string]any{"held": true},
+			Next:  s.next("reopen") + " and " + s.next("resume", "all", "1") + " let the service go on",
+		}, nil
+	}
+}
+
+// begun is how long tasks go on that were taken before the hold, at most.
+const begun = 2 * time.Minute
+
+// readyWayBack gives the stack's own tables, where restored ones stand in, the
+// opt-outs since.
+func (s *stack) readyWayBack(ctx context.Context) error {
+	own := s.storeOn(restore.Origin(s.store.Auth), restore.Origin(s.store.Campaigns))
+	if own.Campaigns == s.store.Campaigns {
+		return nil
+	}
+	s.say("tasks that were taken before end, which takes " + begun.String())
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(begun):
+	}
+	return s.carryOptOuts(ctx, s.store, own)
 }
 
 func (s *stack) say(line string) { fmt.Fprintln(s.progress, line) }
@@ -133,7 +216,7 @@ func reopenCommand(*flag.FlagSet) action {
 		return answer{
 			Lines: []string{"functions go on, with the table " + s.env("CAMPAIGNS_TABLE")},
 			Data:  map[string]any{"authTable": s.env("AUTH_TABLE"), "campaignsTable": s.env("CAMPAIGNS_TABLE")},
-			Next:  "look at a campaign or two, then " + s.next("resume", "all", "1") + " sends again",
+			Next:  "look at a campaign or two, then " + s.next("resume", "all", "1") + " sends again; after a restore, " + doAgain,
 		}, nil
 	}
 }
