@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -90,30 +89,4 @@ func (d *Desk) open(ctx context.Context, tenantID, phone string) (*person, error
 		return nil, fmt.Errorf("tenant %.60q does not exist: list them", tenantID)
 	}
 	return &person{d, tenant, number}, err
-}
-
-// brazil begins the digits of Brazilian numbers.
-const brazil = "55"
-
-// wrote tells whether a text writes the person's number, in whatever form: only
-// numbers in a form that is not accepted, or that lack a digit, rest as they were
-// sent.
-func (p *person) wrote(text string) bool {
-	digits := strings.TrimLeft(strings.Map(digit, text), "0")
-	full := p.number.String()[1:]
-	national, brazilian := strings.CutPrefix(full, brazil)
-	return digits == full || brazilian && digits == national
-}
-
-func digit(r rune) rune {
-	if r < '0' || r > '9' {
-		return -1
-	}
-	return r
-}
-
-// rejected tells whether a rejected number is the person's: as it was sent, or as the
-// reason says that it may have been meant.
-func (p *person) rejected(phone, reason string) bool {
-	return p.wrote(phone) || strings.Contains(reason, p.number.String())
 }

@@ -115,7 +115,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	if err != nil {
 		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may quote it
 	}
-	return h, p.wrote(phone), nil
+	return h, phone == p.number.String(), nil
 }
 
 // eraseEvent erases what is kept of an event, and tells whether it was too early to.
