@@ -94,7 +94,7 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 	case err != nil:
 		return usageError{err}
 	case flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected %q: everything is given by flags", flags.Arg(0))}
+		return usageError{errors.New("everything is given by flags, and something else stands among them")} // it may be a phone number
 	}
 	if !c.endless {
 		var cancel context.CancelFunc

@@ -114,7 +114,7 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		if err := s.requireNoDeadEvents(ctx); err != nil {
+		if err := s.requireAppliedEvents(ctx); err != nil {
 			return answer{}, err
 		}
 		desk, err := s.people()
@@ -137,18 +137,31 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// requireNoDeadEvents fails while events of the provider are dead letters: what is
-// known of an opt-out rests in their contents.
-func (s *stack) requireNoDeadEvents(ctx context.Context) error {
-	url := s.env("EVENTS_DEAD_LETTERS_URL")
-	if url == "" {
-		return errors.New("the stack does not say where it is: set EVENTS_DEAD_LETTERS_URL")
+// requireAppliedEvents fails while events of the provider wait to be applied, or are dead
+// letters: what is known of an opt-out rests in their contents.
+func (s *stack) requireAppliedEvents(ctx context.Context) error {
+	dead, err := s.count(ctx, "EVENTS_DEAD_LETTERS_URL")
+	if err != nil {
+		return err
 	}
-	n, err := s.mover.Count(ctx, url)
-	if err == nil && n > 0 {
-		err = fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", n, s.next("redrive", "queue", "events"))
+	if dead > 0 {
+		return fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", dead, s.next("redrive", "queue", "events"))
+	}
+	waiting, err := s.count(ctx, "EVENTS_QUEUE_URL")
+	if err == nil && waiting > 0 {
+		err = fmt.Errorf("%d events of the provider wait to be applied, and may be this number's opt-out: run it again in a minute; "+
+			"where the queue never empties, pause sending first, and look for functions that are held or fail", waiting)
 	}
 	return err
+}
+
+// count returns about how many messages a queue of the stack has.
+func (s *stack) count(ctx context.Context, queue string) (int, error) {
+	url := s.env(queue)
+	if url == "" {
+		return 0, errors.New("the stack does not say where it is: set " + queue)
+	}
+	return s.mover.Count(ctx, url)
 }
 
 func erasedLines(e datasubject.Erased) []string {
