@@ -171,7 +171,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 		return nil, err
 	}
 	var messages []campaign.Message
-	err := payload.OfLatest(ctx, p.Store.Batch, b, func(b campaign.Batch) (err error) {
+	err := payload.OfLatest(ctx, p.Store.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, p.Blobs, b)
 		return err
 	})
