@@ -130,8 +130,11 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 			Lines: erasedLines(done), Data: erasedData(done),
 			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what is left",
 		}
-		if done.Early > 0 {
+		switch {
+		case done.Early > 0:
 			result.Next = again + " after " + instant(done.Again)
+		case done.Young > 0:
+			result.Next = again + " after " + instant(done.YoungUntil)
 		}
 		return result, nil
 	}
@@ -176,6 +179,10 @@ func erasedLines(e datasubject.Erased) []string {
 	if e.Remains > 0 {
 		lines = append(lines, fmt.Sprintf("deleted: %d payloads that failed calls had left behind", e.Remains))
 	}
+	if e.Young > 0 {
+		lines = append(lines, fmt.Sprintf("kept until %s: %d payloads that failed calls have left behind, nobody can tell with whose data: "+
+			"a restored table may need them", instant(e.YoungUntil), e.Young))
+	}
 	if e.Early > 0 {
 		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that came within the last hour, and may have to be applied still", instant(e.Again), e.Early))
 	}
@@ -188,7 +195,7 @@ func erasedLines(e datasubject.Erased) []string {
 func erasedData(e datasubject.Erased) map[string]any {
 	return map[string]any{
 		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads,
-		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Early == 0, "early": e.Early,
+		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }
 
