@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/csv"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	_ = lines.Write([]string{"line", "phone", "uid", "code", "reason"})
 	for i, n := range numbers {
 		p.Add(n, fmt.Append(nil, n), nil)
-		_ = lines.Write([]string{fmt.Sprint(i + 1), fmt.Sprintf("(%d) %d", n/1e9%100, n%1e9), "", "invalid_form", "r"})
+		_ = lines.Write([]string{strconv.Itoa(i + 1), fmt.Sprintf("(%d) %d", n/1e9%100, n%1e9), "", "invalid_form", "r"})
 	}
 	lines.Flush()
 	name := fmt.Sprint("batch ", ordinal)
