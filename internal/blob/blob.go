@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,6 +36,32 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 		return fmt.Errorf("put object: %w", err)
 	}
 	return nil
+}
+
+// Change writes an object anew as change makes it of what it is, and again where
+// others wrote it meanwhile. It leaves it as it is where change returns nil. The error
+// wraps campaign.ErrNotFound where there is no such object.
+func (s *Store) Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error {
+	for {
+		o, err := s.read(ctx, key, nil)
+		if err != nil {
+			return err
+		}
+		after, err := change(o.body)
+		if err != nil || after == nil {
+			return err
+		}
+		_, err = s.Client.PutObject(ctx, &s3.PutObjectInput{
+			Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(after), ContentType: &contentType, IfMatch: o.tag,
+		})
+		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") { // others were faster
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("change object: %w", err)
+		}
+		return nil
+	}
 }
 
 // Get returns an object's bytes; the error wraps campaign.ErrNotFound where
@@ -84,23 +111,40 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob
 	}
 }
 
-func (s *Store) get(ctx context.Context, key string, byteRange *string, since time.Time) (body []byte, err error) {
-	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
-	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
-		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
-	}
-	if answer, ok := errors.AsType[smithy.APIError](err); ok && answer.ErrorCode() == "InvalidRange" {
-		return nil, fmt.Errorf("get object: it is too short: %w", campaign.ErrDamaged)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get object: %w", err)
-	}
-	defer func() { err = errors.Join(err, out.Body.Close()) }()
-	if !since.IsZero() && !aws.ToTime(out.LastModified).After(since) {
+func (s *Store) get(ctx context.Context, key string, byteRange *string, since time.Time) ([]byte, error) {
+	o, err := s.read(ctx, key, byteRange)
+	if err == nil && !since.IsZero() && !o.at.After(since) {
 		return nil, fmt.Errorf("get object: it is too old: %w", campaign.ErrNotFound)
 	}
-	if body, err = io.ReadAll(out.Body); err != nil {
-		return nil, fmt.Errorf("read object: %w", err)
+	return o.body, err
+}
+
+type object struct {
+	body []byte
+	at   time.Time // when it was written last
+	tag  *string   // which tells its contents from others
+}
+
+func (s *Store) read(ctx context.Context, key string, byteRange *string) (o object, err error) {
+	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key, Range: byteRange})
+	if _, missing := errors.AsType[*types.NoSuchKey](err); missing {
+		return o, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
-	return body, nil
+	if hasCode(err, "InvalidRange") {
+		return o, fmt.Errorf("get object: it is too short: %w", campaign.ErrDamaged)
+	}
+	if err != nil {
+		return o, fmt.Errorf("get object: %w", err)
+	}
+	defer func() { err = errors.Join(err, out.Body.Close()) }()
+	body, err := io.ReadAll(out.Body)
+	if err != nil {
+		return o, fmt.Errorf("read object: %w", err)
+	}
+	return object{body, aws.ToTime(out.LastModified), out.ETag}, nil
+}
+
+func hasCode(err error, codes ...string) bool {
+	answer, ok := errors.AsType[smithy.APIError](err)
+	return ok && slices.Contains(codes, answer.ErrorCode())
 }

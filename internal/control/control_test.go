@@ -77,7 +77,11 @@ func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
 }
 
 func (d *desk) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
-	return d.payloads[key][from:to], nil
+	content, there := d.payloads[key]
+	if !there {
+		return nil, campaign.ErrNotFound
+	}
+	return content[min(from, len(content)):min(to, len(content))], nil
 }
 
 func (d *desk) Revoke(_ context.Context, _ campaign.Agent, messageID, phone string) error {
@@ -299,6 +303,44 @@ func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
 	if len(d.tasks) != 0 {
 		t.Errorf("%d tasks are left", len(d.tasks))
 	}
+}
+
+// One message is erased after the task has read the batch, which gives the batch
+// another payload.
+func TestTheOthersOfABatchWithAnErasedMessageAreTakenBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(1, "", 3, campaign.BatchSending)
+	d.record(b, campaign.OutcomeSent, 0, 2)
+	d.erase(b, 1)
+	if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
+		t.Fatal(got)
+	}
+	d.work() // the campaign, which queues its frames
+	d.work() // the frame
+	want := []string{b.Key.MessageID(0), b.Key.MessageID(2)}
+	slices.Sort(want)
+	slices.Sort(d.asked)
+	if diff := cmp.Diff(want, slices.Compact(d.asked)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// erase lets another payload take the place of a batch's, without one of its messages.
+func (d *desk) erase(b campaign.Batch, index int) {
+	d.t.Helper()
+	all, err := payload.ReadAll(d.t.Context(), d, b)
+	d.must(err)
+	all[index] = campaign.Message{}
+	var w payload.Writer
+	for _, m := range all {
+		d.must(w.AddMessage(m))
+	}
+	b.FormerPayload, b.Payload = b.Payload, payload.SuccessorKey(b.Payload, rand.Text())
+	d.payloads[b.Payload], b.Offsets = w.Finish()
+	pointer, content := payload.Pointer(b)
+	d.payloads[pointer] = content
+	delete(d.payloads, b.FormerPayload)
 }
 
 func TestWhatCannotBeCancelled(t *testing.T) {

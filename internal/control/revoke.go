@@ -88,9 +88,13 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if err != nil {
 		return false, err
 	}
-	messages, err := payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
+	var messages []campaign.Message
+	err = payload.OfLatest(ctx, c.Books.Batch, c.Blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
+		return err
+	})
 	if err != nil {
-		return false, err // where the payload was replaced meanwhile, the task that comes again finds the other
+		return false, err
 	}
 	// Of what was erased nothing is left that the provider could be told.
 	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -43,34 +43,36 @@ func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Contex
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	done := 0
-	group, ctx := errgroup.WithContext(ctx)
+	var found troubles
+	var done atomic.Int32
+	var group errgroup.Group
 	group.SetLimit(campaignsAtOnce)
 	for _, listed := range all {
 		group.Go(func() error {
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if err := p.visit(ctx, listed.ID, visit); err != nil {
+				found.add(fmt.Errorf("campaign %s: %w", listed.CampaignID, err))
 			}
-			c, err := p.read(ctx, listed.ID)
-			if err == nil {
-				err = visit(ctx, c)
-			}
-			if err != nil {
-				return fmt.Errorf("campaign %s: %w", listed.CampaignID, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			p.Progress("campaigns", done, len(all))
+			p.Progress("campaigns", int(done.Add(1)), len(all))
 			return nil
 		})
 	}
-	return group.Wait()
+	_ = group.Wait()
+	return found.err()
 }
 
-// read reads a campaign. Its batches are read after its numbers: each batch that they
-// name is there.
+func (p *person) visit(ctx context.Context, id campaign.ID, visit func(ctx context.Context, c dispatched) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c, err := p.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	return visit(ctx, c)
+}
+
+// read reads a campaign. Its batches are read after its numbers: of each of these the
+// batch is there, unless its time is over.
 func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	sets, err := p.Store.PackedSets(ctx, id)
 	if err != nil {
@@ -82,9 +84,26 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	}
 	c.Campaign, err = p.Store.Dispatched(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) { // its list may be late
-		return c, nil
+		c.ID, err = id, nil
 	}
 	return c, err
+}
+
+// ended returns the ordinals of the batches whose time is over, while the campaign
+// that goes on keeps their numbers.
+func (c dispatched) ended() []int {
+	there := map[int]bool{}
+	for _, b := range c.Batches {
+		there[b.Ordinal] = true
+	}
+	var ordinals []int
+	for ordinal := range c.sets {
+		if !there[ordinal] {
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	slices.Sort(ordinals)
+	return ordinals
 }
 
 // in tells whether the person's number is in a packed set, and returns the set

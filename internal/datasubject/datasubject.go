@@ -3,7 +3,8 @@
 // people a right to both, in its articles 16 and 18.
 //
 // Each step of an erasure leaves everybody else's data whole, and whoever dies at
-// one of them erases the rest by beginning again. What is accepted or arrives while
+// one of them erases the rest by beginning again. What cannot be read keeps nothing
+// else from being erased. What is accepted or arrives while
 // it runs is new data, which it need not find.
 package datasubject
 
@@ -13,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -34,17 +34,19 @@ type Store interface {
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
-	ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) error
+	ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error)
 }
 
 // Blobs keeps payloads, error files, long answers, uploads and the contents of
-// events. Get and GetRange return an error that wraps campaign.ErrNotFound for what
-// does not exist; Delete does not.
+// events. Get, GetRange and Change return an error that wraps campaign.ErrNotFound for
+// what does not exist; Delete does not. Change calls change again where others wrote
+// the object meanwhile, and leaves it as it is where that returns nil.
 type Blobs interface {
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 	Get(ctx context.Context, key string) ([]byte, error)
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 	Put(ctx context.Context, key string, body []byte, contentType string) error
+	Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error
 	Delete(ctx context.Context, key string) error
 }
 
@@ -90,30 +92,4 @@ func (d *Desk) open(ctx context.Context, tenantID, phone string) (*person, error
 		return nil, fmt.Errorf("tenant %.60q does not exist: list them", tenantID)
 	}
 	return &person{d, tenant, number}, err
-}
-
-// brazil begins the digits of Brazilian numbers.
-const brazil = "55"
-
-// wrote tells whether a text writes the person's number, in whatever form: only
-// numbers in a form that is not accepted, or that lack a digit, rest as they were
-// sent.
-func (p *person) wrote(text string) bool {
-	digits := strings.TrimLeft(strings.Map(digit, text), "0")
-	full := p.number.String()[1:]
-	national, brazilian := strings.CutPrefix(full, brazil)
-	return digits == full || brazilian && digits == national
-}
-
-func digit(r rune) rune {
-	if r < '0' || r > '9' {
-		return -1
-	}
-	return r
-}
-
-// rejected tells whether a rejected number is the person's: as it was sent, or as the
-// reason says that it may have been meant.
-func (p *person) rejected(phone, reason string) bool {
-	return p.wrote(phone) || strings.Contains(reason, p.number.String())
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,39 +29,58 @@ type heard struct {
 	happening *campaign.Happening   // of one that is told to the tenant's endpoints
 }
 
+// keptEvents are the keys of the contents that are kept of events.
+type keptEvents struct {
+	contents []campaign.Blob
+	keys     map[string]bool
+	told     map[string]bool // those of which something was told to any tenant
+}
+
+func (p *person) keptEvents(ctx context.Context) (keptEvents, error) {
+	kept := keptEvents{keys: map[string]bool{}, told: map[string]bool{}}
+	for o, err := range p.Blobs.List(ctx, "events/") {
+		if err != nil {
+			return kept, err
+		}
+		kept.add(o)
+	}
+	return kept, nil
+}
+
+func (k *keptEvents) add(o campaign.Blob) {
+	k.contents, k.keys[o.Key] = append(k.contents, o), true
+	if event, told := eventOf(o.Key); told {
+		k.told[event] = true
+	}
+}
+
 // eachEvent visits what is kept of the person's replies, opt-outs and opt-ins, from
 // any number of goroutines.
 func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, h heard) error) error {
-	var all []campaign.Blob
-	kept := map[string]bool{}
-	for o, err := range p.Blobs.List(ctx, "events/") {
-		if err != nil {
-			return err
-		}
-		all = append(all, o)
-		kept[o.Key] = true
+	kept, err := p.keptEvents(ctx)
+	if err != nil {
+		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	var found troubles
+	var done atomic.Int32
+	var group errgroup.Group
 	group.SetLimit(eventsAtOnce)
-	var mu sync.Mutex
-	done := 0
-	for _, o := range all {
+	for _, o := range kept.contents {
 		group.Go(func() error {
-			mu.Lock()
-			done++
-			p.Progress("events", done, len(all))
-			mu.Unlock()
+			p.Progress("events", int(done.Add(1)), len(kept.contents))
 			if !p.concerns(o.Key, kept) {
 				return nil
 			}
 			h, about, err := p.hear(ctx, o)
-			if err != nil || !about {
-				return err
+			if err == nil && about {
+				err = visit(ctx, h)
 			}
-			return visit(ctx, h)
+			found.add(err)
+			return nil
 		})
 	}
-	return group.Wait()
+	_ = group.Wait()
+	return found.err()
 }
 
 // happens returns the key of what is told to the tenant of an event.
@@ -69,9 +88,10 @@ func (p *person) happens(event string, kind campaign.Kind) string {
 	return event + "." + campaign.Digest(p.tenant.ID+"#"+event+"#"+string(kind))
 }
 
-// concerns tells whether the content of an event concerns the tenant: it came to the
-// tenant's agent, or something of it was told to the tenant.
-func (p *person) concerns(key string, kept map[string]bool) bool {
+// concerns tells whether the content of an event concerns the tenant: something of it
+// was told to the tenant, or it came to the tenant's agent and was told to nobody.
+// Tenants may share an agent.
+func (p *person) concerns(key string, kept keptEvents) bool {
 	event, told := eventOf(key)
 	mine := false
 	for _, kind := range []campaign.Kind{campaign.KindReplied, campaign.KindOptedOut} {
@@ -79,9 +99,9 @@ func (p *person) concerns(key string, kept map[string]bool) bool {
 		if told && name == key {
 			return true
 		}
-		mine = mine || kept[name]
+		mine = mine || kept.keys[name]
 	}
-	return !told && (mine || strings.HasPrefix(key, "events/"+p.tenant.AgentID+"/"))
+	return !told && (mine || !kept.told[event] && strings.HasPrefix(key, "events/"+p.tenant.AgentID+"/"))
 }
 
 // eventOf returns the key of the event's content that a key belongs to, and whether
@@ -115,7 +135,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	if err != nil {
 		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may quote it
 	}
-	return h, p.wrote(phone), nil
+	return h, phone == p.number.String(), nil
 }
 
 // eraseEvent erases what is kept of an event, and tells whether it was too early to.

@@ -37,10 +37,10 @@ type OptOut struct {
 // Place is a batch of a campaign.
 type Place struct {
 	CampaignID string    `json:"campaignId"`
-	Campaign   string    `json:"campaign"` // its name
-	BatchID    string    `json:"batchId"`
-	Batch      string    `json:"batch,omitempty"` // its name
-	AcceptedAt time.Time `json:"acceptedAt"`
+	Campaign   string    `json:"campaign"`          // its name
+	BatchID    string    `json:"batchId,omitempty"` // none of a batch whose time is over
+	Batch      string    `json:"batch,omitempty"`   // its name
+	AcceptedAt time.Time `json:"acceptedAt,omitzero"`
 }
 
 // Message is a message to the person and what became of it.
@@ -135,6 +135,13 @@ func (p *person) exportOptOut(ctx context.Context, x *Export) error {
 func (p *person) exportCampaigns(ctx context.Context, x *Export) error {
 	var mu sync.Mutex
 	return p.eachCampaign(ctx, func(ctx context.Context, c dispatched) error {
+		ended, err := p.endedOf(c)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		x.Messages = append(x.Messages, ended...)
+		mu.Unlock()
 		for _, b := range c.Batches {
 			rejected, err := p.rejectedOf(ctx, c, b.Batch)
 			if err != nil {
@@ -152,12 +159,31 @@ func (p *person) exportCampaigns(ctx context.Context, x *Export) error {
 	})
 }
 
+// endedOf tells of the batches that had the person and whose time is over.
+func (p *person) endedOf(c dispatched) (all []Message, err error) {
+	for _, ordinal := range c.ended() {
+		_, in, err := p.in(c.sets[ordinal])
+		if err != nil {
+			return nil, err
+		}
+		if in {
+			all = append(all, deleted(Place{CampaignID: c.CampaignID, Campaign: c.Name}))
+		}
+	}
+	return all, nil
+}
+
+// deleted is a message of which the number is left.
+func deleted(place Place) Message {
+	return Message{Place: place, Changes: []Change{}, ContentsDeleted: true}
+}
+
 func placeOf(c dispatched, b campaign.Batch) Place {
 	return Place{CampaignID: c.CampaignID, Campaign: c.Name, BatchID: b.BatchID, Batch: b.Name, AcceptedAt: b.AcceptedAt}
 }
 
 func (p *person) rejectedOf(ctx context.Context, c dispatched, b campaign.Batch) ([]Rejected, error) {
-	lines, _, err := p.errorFile(ctx, b)
+	lines, err := p.errorLines(ctx, b)
 	all := make([]Rejected, 0, len(lines))
 	for _, l := range lines {
 		n, _ := strconv.Atoi(l[columnLine])
@@ -171,12 +197,12 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 		return nil, err
 	}
 	var messages []campaign.Message
-	err := payload.OfLatest(ctx, p.Store.Batch, b, func(b campaign.Batch) (err error) {
+	err := payload.OfLatest(ctx, p.Store.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, p.Blobs, b)
 		return err
 	})
 	if errors.Is(err, campaign.ErrNotFound) {
-		return []Message{{Place: placeOf(c, b), Changes: []Change{}, ContentsDeleted: true}}, nil
+		return []Message{deleted(placeOf(c, b))}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -80,14 +80,13 @@ func readKeptAnswer(row Item) campaign.KeptAnswer {
 	}
 }
 
-// ReplaceAnswer replaces the body of a kept answer. One that another call has taken
-// the place of meanwhile stays as it is.
-func (s *Store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) error {
+// ReplaceAnswer replaces the body of a kept answer where it is still as it was read,
+// and tells whether it was.
+func (s *Store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),
 		ExpressionAttributeValues: Item{":new": bytesOf(body), ":read": bytesOf(a.Body)},
 	})
-	_, err = held(err, "write a kept answer")
-	return err
+	return held(err, "write a kept answer")
 }

@@ -91,7 +91,13 @@ func number[T ~int | ~int64](n T) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
 }
 
-func bytesOf(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+// bytesOf returns an attribute that is empty for nil, which DynamoDB refuses.
+func bytesOf(b []byte) types.AttributeValue {
+	if b == nil {
+		b = []byte{}
+	}
+	return &types.AttributeValueMemberB{Value: b}
+}
 
 func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 

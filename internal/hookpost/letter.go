@@ -41,8 +41,15 @@ type Data struct {
 // erased is Data that was erased. What its kind always has it has too, empty.
 type erased struct {
 	Data
-	UID   string `json:"uid"`
-	Phone string `json:"phone"`
+	UID   *string `json:"uid,omitempty"`
+	Phone string  `json:"phone"`
+}
+
+func erase(kind campaign.Kind, d Data) erased {
+	if kind == campaign.KindReplied || kind == campaign.KindOptedOut {
+		return erased{Data: d}
+	}
+	return erased{Data: d, UID: new("")}
 }
 
 const instant = "2006-01-02T15:04:05.000Z"
@@ -54,7 +61,7 @@ func New(subject string, kind campaign.Kind, at time.Time, d Data) (Letter, erro
 	d.OccurredAt = at.UTC().Format(instant)
 	told := document{ID: l.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
 	if d.Erased {
-		told.Data = erased{Data: d}
+		told.Data = erase(kind, d)
 	}
 	body, err := json.Marshal(told)
 	l.Body = body

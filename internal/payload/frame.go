@@ -2,7 +2,6 @@ package payload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
@@ -24,30 +23,6 @@ func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([
 // ReadFrame.
 func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, 0, b.Frames())
-}
-
-// Reread reads a batch as it is now.
-type Reread func(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-
-// OfLatest calls read with the batch, and where its payload is gone with the batch
-// as it is now, if that has another payload: it is replaced where somebody's data is
-// erased. The error wraps campaign.ErrNotFound only where the payload is gone for
-// good.
-func OfLatest(ctx context.Context, reread Reread, b campaign.Batch, read func(campaign.Batch) error) error {
-	for {
-		err := read(b)
-		if !errors.Is(err, campaign.ErrNotFound) {
-			return err
-		}
-		latest, readErr := reread(ctx, b.BatchRef)
-		if readErr != nil {
-			return readErr
-		}
-		if latest.Payload == b.Payload {
-			return err
-		}
-		b = latest
-	}
 }
 
 // readFrames reads the frames of a batch from from up to, not including, to.

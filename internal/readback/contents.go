@@ -45,7 +45,7 @@ func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int)
 }
 
 func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
-	err = payload.OfLatest(ctx, s.Store.Batch, b, func(b campaign.Batch) (err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadFrame(ctx, s.Blobs, b, frame)
 		return err
 	})
@@ -54,7 +54,7 @@ func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messa
 
 // whole returns all messages of a batch, by a single read.
 func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
-	err = payload.OfLatest(ctx, s.Store.Batch, b, func(b campaign.Batch) (err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, s.Blobs, b)
 		return err
 	})

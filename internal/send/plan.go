@@ -224,7 +224,7 @@ func (p *part) abandon(now time.Time) {
 
 func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, p *part) error {
 	var messages []campaign.Message
-	err := payload.OfLatest(ctx, s.Batches.Batch, b, func(b campaign.Batch) (err error) {
+	err := payload.OfLatest(ctx, s.Batches.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadFrame(ctx, s.Blobs, b, p.task.Frame)
 		return err
 	})

@@ -161,7 +161,10 @@ func (g *rig) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bo
 	return true, nil
 }
 
-func (g *rig) GetRange(_ context.Context, _ string, from, to int) ([]byte, error) {
+func (g *rig) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+	if payload.IsPointer(key) {
+		return nil, campaign.ErrNotFound
+	}
 	if g.blobErr != nil && from > 0 {
 		return nil, g.blobErr
 	}

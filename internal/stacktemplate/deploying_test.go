@@ -14,7 +14,7 @@ import (
 func deployed(t *testing.T, samconfig string) (arguments []string) {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), "python3", "-c", "import tomllib").Run(); err != nil {
-		t.Skip("outside the venv of SAM this needs Python 3.11")
+		t.Fatal("this needs Python 3.11 or later on the PATH")
 	}
 	folder := t.TempDir()
 	for path, content := range map[string]string{

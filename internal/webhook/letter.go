@@ -178,7 +178,7 @@ func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.L
 	if last < 0 {
 		return frames, nil
 	}
-	err := payload.OfLatest(ctx, n.reread, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
+	err := payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
 	return frames, err
 }
 

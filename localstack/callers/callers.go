@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Process is a function's process.
+// Process is a function's process, or this one.
 type Process struct {
 	ID       int
-	Function string // as the stack calls it
+	Function string // as the stack calls it, "" for this process
 }
 
 var errNobody = errors.New("no process of a function has that connection")
@@ -50,6 +50,9 @@ func (f *Finder) look(remote string) (Process, error) {
 	inode, err := f.socket(remote)
 	if err != nil {
 		return Process{}, err
+	}
+	if own := os.Getpid(); holds(own, inode) {
+		return Process{ID: own}, nil
 	}
 	for pid := range f.All() {
 		if !holds(pid, inode) {

@@ -125,7 +125,12 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller is gone
 	}
-	call := Call{Function: p.function(r)}
+	function, err := p.function(r)
+	if err == nil && function == "" { // a person on the pages, played by this process
+		p.pass(w, r, body)
+		return
+	}
+	call := Call{Function: function}
 	call.Operation, call.Subject = nameCall(r, body)
 	fault := p.note(call, r.Header.Get("Amz-Sdk-Invocation-Id"), body)
 	switch fault { //nolint:exhaustive // the others are those that fail makes
@@ -164,27 +169,27 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	return ""
 }
 
-// function returns which function makes a request, "" where that is not known.
+// function returns which function makes a request, "" where this process does.
 // Each has a role's key of its own; whose it is, the process tells that signs with it.
-func (p *Proxy) function(r *http.Request) string {
+func (p *Proxy) function(r *http.Request) (string, error) {
 	key := callers.Key(r)
 	p.mu.Lock()
 	name := p.functions[key]
 	p.mu.Unlock()
 	if name != "" {
-		return name
+		return name, nil
 	}
 	caller, err := p.callers.Behind(r.RemoteAddr)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	name = callers.Short(p.stack, caller.Function)
-	if key != "" {
+	if key != "" && name != "" {
 		p.mu.Lock()
 		p.functions[key] = name
 		p.mu.Unlock()
 	}
-	return name
+	return name, nil
 }
 
 // forward makes the call, and returns its whole answer.

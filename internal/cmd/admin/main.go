@@ -94,7 +94,7 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 	case err != nil:
 		return usageError{err}
 	case flags.NArg() > 0:
-		return usageError{fmt.Errorf("unexpected %q: everything is given by flags", flags.Arg(0))}
+		return unexpected(flags)
 	}
 	if !c.endless {
 		var cancel context.CancelFunc
@@ -114,6 +114,15 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 		return err
 	}
 	return result.Failure
+}
+
+// unexpected names the first argument that is no flag, unless it may be somebody's
+// phone number.
+func unexpected(flags *flag.FlagSet) error {
+	if flags.Lookup("phone") != nil {
+		return usageError{errors.New("there is more than flags: everything is given by flags")}
+	}
+	return usageError{fmt.Errorf("unexpected %q: everything is given by flags", flags.Arg(0))}
 }
 
 func (c command) help(flags *flag.FlagSet, w io.Writer) {

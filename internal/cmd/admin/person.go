@@ -114,7 +114,7 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		if err := s.requireNoDeadEvents(ctx); err != nil {
+		if err := s.requireAppliedEvents(ctx); err != nil {
 			return answer{}, err
 		}
 		desk, err := s.people()
@@ -130,25 +130,41 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 			Lines: erasedLines(done), Data: erasedData(done),
 			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what is left",
 		}
-		if done.Early > 0 {
+		switch {
+		case done.Early > 0:
 			result.Next = again + " after " + instant(done.Again)
+		case done.Young > 0:
+			result.Next = again + " after " + instant(done.YoungUntil)
 		}
 		return result, nil
 	}
 }
 
-// requireNoDeadEvents fails while events of the provider are dead letters: what is
-// known of an opt-out rests in their contents.
-func (s *stack) requireNoDeadEvents(ctx context.Context) error {
-	url := s.env("EVENTS_DEAD_LETTERS_URL")
-	if url == "" {
-		return errors.New("the stack does not say where it is: set EVENTS_DEAD_LETTERS_URL")
+// requireAppliedEvents fails while events of the provider wait to be applied, or are dead
+// letters: what is known of an opt-out rests in their contents.
+func (s *stack) requireAppliedEvents(ctx context.Context) error {
+	dead, err := s.count(ctx, "EVENTS_DEAD_LETTERS_URL")
+	if err != nil {
+		return err
 	}
-	n, err := s.mover.Count(ctx, url)
-	if err == nil && n > 0 {
-		err = fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", n, s.next("redrive", "queue", "events"))
+	if dead > 0 {
+		return fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", dead, s.next("redrive", "queue", "events"))
+	}
+	waiting, err := s.count(ctx, "EVENTS_QUEUE_URL")
+	if err == nil && waiting > 0 {
+		err = fmt.Errorf("%d events of the provider wait to be applied, and may be this number's opt-out: run it again in a minute; "+
+			"where the queue never empties, pause sending first, and look for functions that are held or fail", waiting)
 	}
 	return err
+}
+
+// count returns about how many messages a queue of the stack has.
+func (s *stack) count(ctx context.Context, queue string) (int, error) {
+	url := s.env(queue)
+	if url == "" {
+		return 0, errors.New("the stack does not say where it is: set " + queue)
+	}
+	return s.mover.Count(ctx, url)
 }
 
 func erasedLines(e datasubject.Erased) []string {
@@ -163,6 +179,10 @@ func erasedLines(e datasubject.Erased) []string {
 	if e.Remains > 0 {
 		lines = append(lines, fmt.Sprintf("deleted: %d payloads that failed calls had left behind", e.Remains))
 	}
+	if e.Young > 0 {
+		lines = append(lines, fmt.Sprintf("kept until %s: %d payloads that failed calls have left behind, nobody can tell with whose data: "+
+			"a restored table may need them", instant(e.YoungUntil), e.Young))
+	}
 	if e.Early > 0 {
 		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that came within the last hour, and may have to be applied still", instant(e.Again), e.Early))
 	}
@@ -175,7 +195,7 @@ func erasedLines(e datasubject.Erased) []string {
 func erasedData(e datasubject.Erased) map[string]any {
 	return map[string]any{
 		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads,
-		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Early == 0, "early": e.Early,
+		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }
 

@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 const somebody = "+5561987650001"
@@ -29,6 +32,7 @@ func TestANumberOfWhichNothingButAnOptOutIsHeld(t *testing.T) {
 	if err := book.Record(t.Context(), tenant, []campaign.OptChange{{Phone: somebody, Out: true, At: time.Now()}}); err != nil {
 		t.Fatal(err)
 	}
+	c.env = withQueues(t, c.env)
 	erased := c.run("erase-number", "--tenant", tenant, "--phone", somebody)
 	if erased.code != 0 || !strings.Contains(erased.stdout, "kept: that the number is opted out") || !strings.Contains(erased.stdout, "next: ") {
 		t.Errorf("erased: exit %d, %q, %q", erased.code, erased.stdout, erased.stderr)
@@ -67,6 +71,7 @@ func TestNumbersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant := c.tenant()
+	c.env = withQueues(t, c.env)
 	for name, test := range map[string]struct {
 		args []string
 		want string
@@ -83,5 +88,44 @@ func TestNumbersThatAreRefused(t *testing.T) {
 				t.Errorf("%s, %s: exit %d, %q", command, name, got.code, got.stderr)
 			}
 		}
+	}
+}
+
+// withQueues gives a stack queues of events of the test's own, empty ones.
+func withQueues(t *testing.T, env stackenv.Env) stackenv.Env {
+	t.Helper()
+	client := sqs.NewFromConfig(env.AWS())
+	env = with(env, "EVENTS_QUEUE_URL", newQueue(t, client))
+	return with(env, "EVENTS_DEAD_LETTERS_URL", newQueue(t, client))
+}
+
+func TestNothingIsErasedWhileAnOptOutMayWait(t *testing.T) {
+	t.Parallel()
+	for queue, advice := range map[string]string{"EVENTS_QUEUE_URL": "run it again in a minute", "EVENTS_DEAD_LETTERS_URL": "redrive"} {
+		c := newTool(t)
+		c.env = withQueues(t, c.env)
+		client := sqs.NewFromConfig(c.env.AWS())
+		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(c.env[queue]), MessageBody: aws.String("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		erase := func(when string) {
+			got := c.run("erase-number", "--tenant", c.env["TENANT"], "--phone", somebody)
+			if got.code != exitFailed || !strings.Contains(got.stderr, advice) || strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%s, one %s: exit %d, %q, %q", queue, when, got.code, got.stdout, got.stderr)
+			}
+		}
+		erase("waits")
+		if _, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(c.env[queue]), VisibilityTimeout: 600}); err != nil {
+			t.Fatal(err)
+		}
+		erase("is being applied")
+	}
+}
+
+func TestANumberThatIsNoFlagIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	got := newTool(t).run("erase-number", somebody, "--tenant", "acme")
+	if got.code != exitUsage || !strings.Contains(got.stderr, "by flags") || strings.Contains(got.stderr, somebody[1:]) {
+		t.Errorf("exit %d, %q", got.code, got.stderr)
 	}
 }

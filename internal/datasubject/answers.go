@@ -1,9 +1,7 @@
 package datasubject
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,60 +11,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 )
-
-// The columns of an error file.
-const (
-	columnLine = iota
-	columnPhone
-	columnUID
-	columnCode
-	columnReason
-	columns
-)
-
-const errorFiles = "errors/"
-
-// errorFile returns the lines of a batch's error file that are about the person, and
-// the file without them. A batch without a file has none of them.
-func (p *person) errorFile(ctx context.Context, b campaign.Batch) (about [][]string, without []byte, err error) {
-	if b.ErrorFile == "" {
-		return nil, nil, nil
-	}
-	file, err := p.Blobs.Get(ctx, errorFiles+b.ErrorFile)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	r := csv.NewReader(bytes.NewReader(file))
-	r.FieldsPerRecord = columns
-	lines, err := r.ReadAll()
-	if err != nil { // which quotes nothing of the file
-		return nil, nil, fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
-	}
-	var rest [][]string
-	for i, line := range lines {
-		if i > 0 && p.rejected(line[columnPhone], line[columnReason]) {
-			about = append(about, line)
-		} else {
-			rest = append(rest, line)
-		}
-	}
-	var body bytes.Buffer
-	w := csv.NewWriter(&body)
-	w.UseCRLF = true
-	err = w.WriteAll(rest)
-	return about, body.Bytes(), err
-}
-
-func (p *person) eraseErrorFile(ctx context.Context, b campaign.Batch) (lines int, err error) {
-	about, without, err := p.errorFile(ctx, b)
-	if err != nil || len(about) == 0 {
-		return 0, err
-	}
-	return len(about), p.Blobs.Put(ctx, errorFiles+b.ErrorFile, without, "text/csv; charset=utf-8")
-}
 
 // refusal is a rejected number in a kept answer.
 type refusal struct {
@@ -108,35 +52,30 @@ const answerFor = 25 * time.Hour
 // eachAnswer visits the kept answers of the tenant that are about the person, with
 // what is to be done to erase that.
 func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
+	var found troubles
 	named := map[string]bool{} // by any tenant's key
 	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for kept answers", rows, 0) }) {
 		if err != nil {
 			return err
 		}
 		named[a.BlobKey] = true
-		if a.Tenant != p.tenant.ID {
-			continue
-		}
-		if err := p.keptAnswer(ctx, a, visit); err != nil {
-			return err
+		if a.Tenant == p.tenant.ID {
+			found.add(p.keptAnswer(ctx, a, visit))
 		}
 	}
 	for o, err := range p.Blobs.List(ctx, "answers/") {
 		if err != nil {
 			return err
 		}
-		if named[o.Key] || p.Now().Sub(o.At) < answerFor {
-			continue
-		}
-		if err := p.strayAnswer(ctx, o.Key, visit); err != nil {
-			return err
+		if !named[o.Key] && p.Now().Sub(o.At) >= answerFor {
+			found.add(p.strayAnswer(ctx, o.Key, visit))
 		}
 	}
-	return nil
+	return found.err()
 }
 
 func (p *person) keptAnswer(ctx context.Context, a campaign.KeptAnswer, visit func([]refusal, func() error) error) error {
-	body, write := a.Body, func(without []byte) error { return p.Store.ReplaceAnswer(ctx, a, without) }
+	body, erase := a.Body, func() error { return p.eraseShortAnswer(ctx, a) }
 	if a.BlobKey != "" {
 		var err error
 		body, err = p.Blobs.Get(ctx, a.BlobKey)
@@ -146,13 +85,39 @@ func (p *person) keptAnswer(ctx context.Context, a campaign.KeptAnswer, visit fu
 		if err != nil {
 			return err
 		}
-		write = func(without []byte) error { return p.Blobs.Put(ctx, a.BlobKey, without, "application/json") }
+		erase = func() error { return p.eraseLongAnswer(ctx, a.BlobKey) }
 	}
-	about, without, err := p.answer(body)
+	about, _, err := p.answer(body)
 	if err != nil || len(about) == 0 {
 		return err
 	}
-	return visit(about, func() error { return write(without) })
+	return visit(about, erase)
+}
+
+func (p *person) eraseShortAnswer(ctx context.Context, a campaign.KeptAnswer) error {
+	_, without, err := p.answer(a.Body)
+	if err != nil {
+		return err
+	}
+	replaced, err := p.Store.ReplaceAnswer(ctx, a, without)
+	if err == nil && !replaced {
+		err = errors.New("a kept answer was changed meanwhile")
+	}
+	return err
+}
+
+func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
+	err := p.Blobs.Change(ctx, key, "application/json", func(body []byte) ([]byte, error) {
+		about, without, err := p.answer(body)
+		if len(about) == 0 {
+			return nil, err
+		}
+		return without, err
+	})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // strayAnswer is an answer whose key is gone. It is the tenant's if its campaign is.
@@ -182,42 +147,4 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 		return err
 	}
 	return visit(about, func() error { return p.Blobs.Delete(ctx, key) })
-}
-
-// eachUpload visits the campaign files that wait in the dashboard and hold the
-// person's number, with the lines that do.
-func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
-	for o, err := range p.Blobs.List(ctx, "uploads/"+p.tenant.ID+"/") {
-		if err != nil {
-			return err
-		}
-		content, err := p.Blobs.Get(ctx, o.Key)
-		if errors.Is(err, campaign.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if lines := p.linesOf(content); len(lines) > 0 {
-			if err := visit(o.Key, lines); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// linesOf returns the lines of a file, after its first one, of which a cell writes the
-// person's number.
-func (p *person) linesOf(upload []byte) (lines []string) {
-	_, file, _ := strings.Cut(string(upload), "\n")
-	for line := range strings.FieldsFuncSeq(file, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {
-			if p.wrote(cell) {
-				lines = append(lines, line)
-				break
-			}
-		}
-	}
-	return lines
 }

@@ -1,0 +1,181 @@
+package datasubject_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/optout"
+)
+
+const day = 24 * time.Hour
+
+func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, ana, bruno)
+	w.now = w.now.Add(450 * day)
+	w.accept(2, caio)
+	w.now = w.now.Add(15 * day) // the first batch's time is over, the campaign's is not
+	x := w.export(ana)
+	if len(x.Messages) != 1 || !x.Messages[0].ContentsDeleted || x.Messages[0].CampaignID != w.id.CampaignID || x.Messages[0].Campaign != "Natal" {
+		t.Errorf("exported: %+v", x.Messages)
+	}
+	told, err := json.Marshal(x.Messages)
+	w.must(err)
+	if strings.Contains(string(told), "0001-01-01") {
+		t.Errorf("exported: %s", told)
+	}
+	w.erase(ana)
+	if diff := cmp.Diff([]uint64{bruno}, w.set(1)); diff != "" {
+		t.Errorf("the set of the batch that ended (-want +got):\n%s", diff)
+	}
+	if x := w.export(ana); !x.Nothing() {
+		t.Errorf("afterwards: %+v", x.Messages)
+	}
+}
+
+func TestErasuresAtOnceDoNotUndoEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.accept(1, ana, bruno, caio)
+	var both sync.WaitGroup
+	for _, number := range []uint64{ana, bruno} {
+		both.Go(func() { w.erase(number) })
+	}
+	both.Wait()
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(b)); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]uint64{caio}, w.set(1)); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	for number, want := range map[uint64]int{ana: 0, bruno: 0, caio: 1} {
+		if x := w.export(number); len(x.Rejected) != want || len(x.Messages) != want {
+			t.Errorf("of %d: %d messages, %d rejected lines", number%10, len(x.Messages), len(x.Rejected))
+		}
+	}
+}
+
+func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
+	w.put(damaged.Payload, []byte("no payload"))
+	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
+	w.put("uploads/"+w.tenant.ID+"/file", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
+	done, err := w.desk().Erase(t.Context(), w.tenant.ID, written(ana))
+	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
+		t.Errorf("it said %v", err)
+	}
+	if done.Messages != 1 || done.Rejected != 1 || done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if diff := cmp.Diff([]uint64{ana + 10, 0}, w.numbers(whole)); diff != "" {
+		t.Errorf("the batch that is whole (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]uint64{ana, bruno}, w.set(1)); diff != "" {
+		t.Errorf("the number by which the damaged batch is found again (-want +got):\n%s", diff)
+	}
+}
+
+// A table that goes back to a time before an erasure names the payload that it had.
+func TestAnErasureAfterARestoreLosesNobodysMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.accept(1, ana, bruno, caio)
+	w.erase(ana)
+	w.erase(bruno)
+	latest, err := w.store.Batch(t.Context(), before.BatchRef)
+	w.must(err)
+	back, err := w.store.ReplacePayload(t.Context(), latest, before.Payload, before.Offsets)
+	w.must(err)
+	restored, err := w.store.Batch(t.Context(), before.BatchRef)
+	w.must(err)
+	w.must(w.store.ForgetFormerPayload(t.Context(), restored))
+	if !back || restored.Payload != before.Payload {
+		t.Fatal("the row is not as it was")
+	}
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	w.now = w.now.Add(40 * day)
+	w.erase(5561900000000) // a number of no batch: it only clears what is left behind
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
+		t.Errorf("after another's erasure (-want +got):\n%s", diff)
+	}
+	if done := w.erase(caio); done.Messages != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if diff := cmp.Diff([]uint64{0, 0, 0}, w.numbers(before)); diff != "" {
+		t.Errorf("after one's own (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatAFailedCallLeftBehindStaysAsLongAsATableMayBeRestored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, bruno)
+	w.put("payloads/"+w.tenant.ID+"/"+w.id.CampaignID+"/left", []byte("x"))
+	w.now = w.now.Add(34 * day)
+	if done := w.erase(ana); done.Young != 1 || done.Remains != 0 || done.Complete() || !done.YoungUntil.After(w.now) {
+		t.Errorf("after 34 days: %+v", done)
+	}
+	w.now = w.now.Add(2 * day)
+	if done := w.erase(ana); done.Young != 0 || done.Remains != 1 || !done.Complete() {
+		t.Errorf("after 36 days: %+v", done)
+	}
+}
+
+func TestAnAnswerWhoseKeyIsGoneIsItsCampaignsTenants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, bruno)
+	answer := func(campaignID string) []byte {
+		return fmt.Appendf(nil, `{"campaignId":%q,"feedback":{"invalidPhones":[{"phone":"61 98765-0001","reason":"r","code":"invalid_form"}]}}`, campaignID)
+	}
+	mine, others := "answers/"+w.tenant.ID+"-mine", "answers/"+w.tenant.ID+"-others"
+	w.put(mine, answer(strings.ToUpper(w.id.CampaignID)))
+	w.put(others, answer(lower(rand.Text())))
+	w.now = w.now.Add(26 * time.Hour)
+	if x := w.export(ana); len(x.Answers) != 1 {
+		t.Errorf("exported: %+v", x.Answers)
+	}
+	if done := w.erase(ana); done.Answers != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if _, err := w.blobs.Get(t.Context(), mine); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := w.blobs.Get(t.Context(), others); err != nil {
+		t.Errorf("the other tenant's is gone: %v", err)
+	}
+}
+
+func TestAnOptInIsErasedAndAnOptOutIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	opt := func(out bool) {
+		w.now = w.now.Add(time.Minute)
+		book := &optout.Book{Store: w.store, Now: w.store.Now}
+		w.must(book.Record(t.Context(), w.tenant.ID, []campaign.OptChange{{Phone: written(ana), Out: out, At: w.now}}))
+	}
+	opt(true)
+	if done := w.erase(ana); done.OptIn || !done.OptedOut {
+		t.Errorf("opted out: %+v", done)
+	}
+	opt(false)
+	if done := w.erase(ana); !done.OptIn || done.OptedOut {
+		t.Errorf("opted in: %+v", done)
+	}
+	if done := w.erase(ana); !done.Nothing() {
+		t.Errorf("again: %+v", done)
+	}
+}
