@@ -27,8 +27,9 @@ const (
 	million = 1_000_000
 	// callers dispatch side by side.
 	callers = 4
-	// stalled is how long nothing may happen.
-	stalled = 3 * time.Minute
+	// stalled is how long nothing may happen: longer than a queue hides a task that
+	// has failed.
+	stalled = 8 * time.Minute
 	// flat is how much more processor time a call of the last tenth may take than
 	// one of the second: the machine has two speeds.
 	flat = 1.5
