@@ -19,15 +19,15 @@ import (
 	"time"
 
 	"campaign-dispatch/localstack/callers"
+	"campaign-dispatch/localstack/relay"
 )
 
 // Proxy passes calls on. Its zero value is of no use: see Start.
 type Proxy struct {
-	to        *url.URL
-	stack     string // name of the stack, with which its functions' names begin
-	transport http.RoundTripper
-	callers   callers.Finder
-	server    *http.Server
+	relay   relay.Relay
+	stack   string // name of the stack, with which its functions' names begin
+	callers callers.Finder
+	server  *http.Server
 
 	mu        sync.Mutex
 	functions map[string]string // by the key that signs a call
@@ -45,7 +45,7 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
 	}
 	p := &Proxy{
-		to: to, stack: stack, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
+		relay: relay.New(to), stack: stack,
 		callers: callers.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
@@ -192,30 +192,13 @@ func (p *Proxy) function(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// forward makes the call, and returns its whole answer.
-func (p *Proxy) forward(r *http.Request, body []byte) (*http.Response, []byte, error) {
-	// A caller that gives up does not undo its call.
-	out := r.Clone(context.WithoutCancel(r.Context()))
-	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.to.Scheme, p.to.Host
-	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	answer, err := p.transport.RoundTrip(out)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	return answer, text, err
-}
-
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
+	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		hangUp(w, nil)
 		return
 	}
-	maps.Copy(w.Header(), answer.Header)
-	w.WriteHeader(answer.StatusCode)
-	_, _ = w.Write(text) //nolint:gosec // what the emulator answers, to whom it answers
+	relay.Write(w, answer, text)
 }
 
 // fail makes the call, and keeps the answer from the caller.
@@ -224,7 +207,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	if fault == Killed {
 		caller, _ = p.callers.Behind(r.RemoteAddr)
 	}
-	answer, text, err := p.forward(r, body) //nolint:bodyclose // forward has read and closed it
+	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
 	switch {
 	case err != nil:
 		hangUp(w, nil)

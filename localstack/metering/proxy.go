@@ -1,7 +1,6 @@
 package metering
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,19 +12,19 @@ import (
 	"time"
 
 	"campaign-dispatch/localstack/callers"
+	"campaign-dispatch/localstack/relay"
 )
 
 // Proxy stands between the functions of a local stack and the emulator of AWS,
 // passes their calls on and counts them. Its zero value is of no use: see Start.
 type Proxy struct {
-	stack     string
-	to        *url.URL
-	finder    callers.Finder
-	rules     Rules
-	transport *http.Transport
-	server    *http.Server
-	pending   chan exchange
-	counted   sync.WaitGroup
+	stack   string
+	finder  callers.Finder
+	rules   Rules
+	relay   relay.Relay
+	server  *http.Server
+	pending chan exchange
+	counted sync.WaitGroup
 
 	mu        sync.Mutex
 	functions map[string]*Usage
@@ -61,8 +60,8 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 	}
 	const waiting, counters = 1000, 2
 	p := &Proxy{
-		stack: stack, to: to, rules: OfService(sizes), finder: callers.Finder{Endpoint: "http://" + listener.Addr().String()},
-		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}, pending: make(chan exchange, waiting),
+		stack: stack, relay: relay.New(to), rules: OfService(sizes), finder: callers.Finder{Endpoint: "http://" + listener.Addr().String()},
+		pending:   make(chan exchange, waiting),
 		functions: map[string]*Usage{}, chains: map[int]*chain{}, keys: map[string]string{}, unknown: map[string]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ConnContext: withCaller}
@@ -154,34 +153,18 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the caller is gone
 	}
 	by, begun := p.callerOf(r), time.Now()
-	status, header, answer, err := p.forward(r, body)
+	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	p.note(by, begun, time.Now())
-	call := exchange{function: by.Function, operation: operationOf(r), body: body, answer: answer}
-	if status >= http.StatusMultipleChoices {
+	call := exchange{function: by.Function, operation: operationOf(r), body: body, answer: text}
+	if answer.StatusCode >= http.StatusMultipleChoices {
 		call.answer = nil
 	}
 	p.counted.Add(1)
 	p.pending <- call
-	maps.Copy(w.Header(), header)
-	w.WriteHeader(status)
-	_, _ = w.Write(answer) //nolint:gosec // what the emulator answers, to whom it answers
-}
-
-func (p *Proxy) forward(r *http.Request, body []byte) (status int, header http.Header, answer []byte, err error) {
-	// A caller that gives up does not undo its call.
-	out := r.Clone(context.WithoutCancel(r.Context()))
-	out.RequestURI, out.URL.Scheme, out.URL.Host = "", p.to.Scheme, p.to.Host
-	out.Body, out.ContentLength, out.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	got, err := p.transport.RoundTrip(out)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer func() { _ = got.Body.Close() }()
-	answer, err = io.ReadAll(got.Body)
-	return got.StatusCode, got.Header, answer, err
+	relay.Write(w, answer, text)
 }
 
 // usage returns what a function has used; p.mu is held.

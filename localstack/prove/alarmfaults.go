@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -20,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/uuid"
 )
 
@@ -163,7 +161,7 @@ func (w *watch) endpointAnswers(status int) func(context.Context) (func(context.
 		}
 		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(status) })}
 		go func() { _ = server.Serve(listener) }()
-		store := &dynamo.Store{Client: dynamodb.NewFromConfig(w.env.AWS()), Auth: w.env["AUTH_TABLE"], Campaigns: w.env["CAMPAIGNS_TABLE"], Now: time.Now}
+		store := storeOf(w.env)
 		e := campaign.Endpoint{
 			ID: uuid.New(), Tenant: w.env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
 			Kinds: []string{string(campaign.KindSent)},

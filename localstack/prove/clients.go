@@ -6,22 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/localstack/clients"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // realClients tries the OAuth libraries and the generated clients that people use.
 func realClients(ctx context.Context, env stackenv.Env) (results []result, err error) {
-	trial := clients.Trial{Env: env, Below: ".local/clients", Desk: &admin.Desk{
-		Store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now,
-		},
-		Random: rand.Reader, Now: time.Now,
-	}}
+	trial := clients.Trial{Env: env, Below: ".local/clients", Desk: &admin.Desk{Store: storeOf(env), Random: rand.Reader, Now: time.Now}}
 	for _, c := range clients.All() {
 		tried, err := trial.Try(ctx, c)
 		if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -107,10 +108,8 @@ func (m *metered) prepare(ctx context.Context) (err error) {
 	if m.service, err = newService(ctx, m.env); err != nil {
 		return err
 	}
-	seen := stackenv.Env{}
 	functions := lambda.NewFromConfig(m.env.AWS())
 	for key, value := range m.env {
-		seen[key] = value
 		name, is := strings.CutSuffix(key, "_FUNCTION")
 		if !is {
 			continue
@@ -121,6 +120,7 @@ func (m *metered) prepare(ctx context.Context) (err error) {
 		}
 		m.memory[strings.ToLower(name)] = float64(*c.MemorySize) / 1024
 	}
+	seen := maps.Clone(m.env)
 	seen["AWS_ENDPOINT_URL"] = m.proxy.URL()
 	m.watched, m.unwatch = watchProcesses(ctx, seen)
 	return m.service.unhurried(ctx)

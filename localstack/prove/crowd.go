@@ -43,7 +43,7 @@ func crowd(ctx context.Context, env stackenv.Env) ([]result, error) {
 	each := len(numbers) / crowdCampaigns
 	ids := make([]string, crowdCampaigns)
 	group, calls := errgroup.WithContext(ctx)
-	group.SetLimit(callers)
+	group.SetLimit(dispatchers)
 	for i := range ids {
 		ids[i] = uuid.New()
 		group.Go(func() error { return s.dispatch(calls, ids[i], 1, numbers[i*each:(i+1)*each]) })

@@ -25,8 +25,8 @@ import (
 const (
 	// million is how many messages one campaign has, LOAD_MESSAGES for fewer.
 	million = 1_000_000
-	// callers dispatch side by side.
-	callers = 4
+	// dispatchers dispatch side by side.
+	dispatchers = 4
 	// stalled is how long nothing may happen: longer than a queue hides a task that
 	// has failed.
 	stalled = 8 * time.Minute
@@ -115,7 +115,7 @@ func (s service) dispatchAll(ctx context.Context, watched *processes, id string,
 		some := batches[first:min(first+max(len(batches)/10, 1), len(batches))]
 		before := watched.spent("dispatch")
 		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(callers)
+		group.SetLimit(dispatchers)
 		for i, batch := range some {
 			group.Go(func() error { return s.dispatch(ctx, id, first+i+1, batch) })
 		}

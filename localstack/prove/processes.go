@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,23 +13,23 @@ import (
 	"syscall"
 	"time"
 
+	"campaign-dispatch/localstack/callers"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // processes watches what the stack's functions use, by Linux's /proc.
 type processes struct {
-	endpoint string            // which tells the stack's processes from others
-	names    map[string]string // of the functions, by what the stack calls them
+	finder callers.Finder
+	names  map[string]string // of the functions, by what the stack calls them
 
 	mu   sync.Mutex
-	seen map[string]*usage // by process
+	seen map[callers.Process]*usage
 }
 
 // usage is what a process has used by when it was last seen.
 type usage struct {
-	function string // "" for a process that is none
-	spent    time.Duration
-	peak     int64 // bytes of memory
+	spent time.Duration
+	peak  int64 // bytes of memory
 }
 
 // watchProcesses looks at the processes several times a second until it is stopped.
@@ -49,7 +50,7 @@ func watchProcesses(ctx context.Context, env stackenv.Env) (p *processes, stop f
 }
 
 func newProcesses(env stackenv.Env) *processes {
-	p := &processes{endpoint: env["AWS_ENDPOINT_URL"], names: map[string]string{}, seen: map[string]*usage{}}
+	p := &processes{finder: callers.Finder{Endpoint: env["AWS_ENDPOINT_URL"]}, names: map[string]string{}, seen: map[callers.Process]*usage{}}
 	for key, value := range env {
 		if name, ok := strings.CutSuffix(key, "_FUNCTION"); ok {
 			p.names[value] = strings.ToLower(name)
@@ -59,41 +60,15 @@ func newProcesses(env stackenv.Env) *processes {
 }
 
 func (p *processes) look() {
-	paths, _ := filepath.Glob("/proc/[0-9]*")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, path := range paths {
-		u, known := p.seen[path]
-		if !known {
-			u = &usage{function: p.functionOf(path)}
-			p.seen[path] = u
+	for id, name := range p.finder.All() {
+		process := callers.Process{ID: id, Function: p.names[name]}
+		if p.seen[process] == nil {
+			p.seen[process] = &usage{}
 		}
-		if u.function != "" {
-			u.read(path)
-		}
+		p.seen[process].read(fmt.Sprintf("/proc/%d", id))
 	}
-}
-
-// functionOf returns which of the stack's functions a process runs, or "".
-func (p *processes) functionOf(path string) string {
-	environ, err := os.ReadFile(filepath.Join(path, "environ")) //nolint:gosec // of Linux
-	if err != nil {
-		return ""
-	}
-	name, ours := "", false
-	for variable := range bytes.SplitSeq(environ, []byte{0}) {
-		key, value, _ := strings.Cut(string(variable), "=")
-		switch key {
-		case "AWS_LAMBDA_FUNCTION_NAME":
-			name = p.names[value]
-		case "AWS_ENDPOINT_URL":
-			ours = value == p.endpoint
-		}
-	}
-	if !ours {
-		return ""
-	}
-	return name
 }
 
 // tick is the unit of processor times in /proc.
@@ -128,8 +103,8 @@ func (p *processes) spent(function string) (sum time.Duration) {
 	p.look()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, u := range p.seen {
-		if u.function == function {
+	for process, u := range p.seen {
+		if process.Function == function {
 			sum += u.spent
 		}
 	}
@@ -141,10 +116,8 @@ func (p *processes) peaks() map[string]int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	peaks := map[string]int64{}
-	for _, u := range p.seen {
-		if u.function != "" {
-			peaks[u.function] = max(peaks[u.function], u.peak)
-		}
+	for process, u := range p.seen {
+		peaks[process.Function] = max(peaks[process.Function], u.peak)
 	}
 	return peaks
 }
@@ -153,14 +126,9 @@ func (p *processes) peaks() map[string]int64 {
 // the next call starts another.
 func endProcesses(env stackenv.Env, function string) error {
 	p := newProcesses(env)
-	p.look()
-	for path, u := range p.seen {
-		if u.function != function {
+	for id, name := range p.finder.All() {
+		if p.names[name] != function {
 			continue
-		}
-		id, err := strconv.Atoi(filepath.Base(path))
-		if err != nil {
-			return err
 		}
 		if err := syscall.Kill(id, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
