@@ -34,13 +34,12 @@ func FromEnv() aws.Config {
 func Local() bool { return os.Getenv("AWS_ENDPOINT_URL") != "" }
 
 // transport keeps enough idle connections for the calls a function makes side
-// by side, and gives up on a dead connection early enough to try again within
-// the function's timeout.
-func transport() *http.Transport {
+// by side, and gives up on a reply that does not begin in time.
+func transport(longest time.Duration) *http.Transport {
 	return &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   3 * time.Second,
-		ResponseHeaderTimeout: 10 * time.Second,
+		ResponseHeaderTimeout: longest,
 		MaxIdleConnsPerHost:   64,
 		ForceAttemptHTTP2:     true,
 	}

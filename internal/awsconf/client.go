@@ -3,6 +3,7 @@ package awsconf
 import (
 	"io"
 	"net/http"
+	"time"
 )
 
 // HTTPClient returns a client for the SDK that does not lose replies.
@@ -12,8 +13,12 @@ import (
 // end, but the body's WriteTo answers io.EOF too, which is a failure: net/http
 // breaks the connection off in the middle of the reply, and the SDK repeats a
 // call that was carried out.
-func HTTPClient() *http.Client {
-	return &http.Client{Transport: readBodies{transport()}}
+func HTTPClient() *http.Client { return HTTPClientFor(10 * time.Second) }
+
+// HTTPClientFor returns such a client for calls whose replies may take so long
+// to begin, as those of Lambda that wait for a function.
+func HTTPClientFor(longest time.Duration) *http.Client {
+	return &http.Client{Transport: readBodies{transport(longest)}}
 }
 
 // readBodies sends requests whose bodies are read, never written.

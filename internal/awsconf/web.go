@@ -13,7 +13,7 @@ import (
 // go there.
 func WebClient() *http.Client {
 	const patience = 5 * time.Second
-	client := &http.Client{Transport: transport(), Timeout: patience}
+	client := &http.Client{Transport: transport(patience), Timeout: patience}
 	if to, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL")); err == nil && to.Host != "" {
 		client.Transport = emulated{client.Transport, to}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/payload"
 )
@@ -20,8 +21,8 @@ const (
 	// lateness is how late a task may be and still use the turn that it holds,
 	// from now on: for that long, the turns of others may come at the same time.
 	lateness = 10 * time.Second
-	// leaseTries is how many lost races for an agent's pace are run again.
-	leaseTries = 50
+	// paceTries is how many races for an agent's pace are run: some two seconds.
+	paceTries = 10
 )
 
 // plan finds what the parts have left to send, and when it may go.
@@ -142,6 +143,7 @@ func (p *part) split(end time.Time) {
 	}
 }
 
+// errContended says that a run lost too many races for its agent's pace.
 var errContended = errors.New("others changed the pace too often")
 
 // lease takes the turn of the next n messages of the run's agent.
@@ -150,25 +152,48 @@ func (s *Sender) lease(ctx context.Context, r *run, n int) (campaign.Turn, error
 		return campaign.Turn{}, nil
 	}
 	agent := r.channel.Agent
-	for range leaseTries {
-		old, err := s.Paces.Pace(ctx, agent.ID)
-		if err != nil {
-			return campaign.Turn{}, err
-		}
+	var turn campaign.Turn
+	pace, err := s.changePace(ctx, agent.ID, func(old campaign.Pace) campaign.Pace {
 		if !old.Paced(agent.Rate) {
-			return campaign.Turn{Start: s.Now()}, nil
+			turn = campaign.Turn{Start: s.Now()}
+			return old
 		}
-		turn, pace := old.Lease(s.Now(), n, agent.Rate)
-		swapped, err := s.Paces.SwapPace(ctx, agent.ID, old, pace)
+		var left campaign.Pace
+		turn, left = old.Lease(s.Now(), n, agent.Rate)
+		return left
+	})
+	if err != nil {
+		return campaign.Turn{}, fmt.Errorf("lease a turn of agent %s: %w", agent.ID, err)
+	}
+	r.pace = pace
+	return turn, nil
+}
+
+// changePace makes the agent's pace what change makes of it, and returns that.
+// Many functions change the same one: who loses the race waits for a moment that
+// gets longer, and gives up with errContended.
+func (s *Sender) changePace(ctx context.Context, agentID string, change func(campaign.Pace) campaign.Pace) (campaign.Pace, error) {
+	for try := range paceTries {
+		if err := backoff.Wait(ctx, try); err != nil {
+			return campaign.Pace{}, err
+		}
+		old, err := s.Paces.Pace(ctx, agentID)
 		if err != nil {
-			return campaign.Turn{}, err
+			return campaign.Pace{}, err
+		}
+		pace := change(old)
+		if pace == old {
+			return pace, nil
+		}
+		swapped, err := s.Paces.SwapPace(ctx, agentID, old, pace)
+		if err != nil {
+			return campaign.Pace{}, err
 		}
 		if swapped {
-			r.pace = pace
-			return turn, nil
+			return pace, nil
 		}
 	}
-	return campaign.Turn{}, fmt.Errorf("lease a turn of agent %s: %w", agent.ID, errContended)
+	return campaign.Pace{}, errContended
 }
 
 // load reads the messages that are to be sent now. A frame that cannot be read

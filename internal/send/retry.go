@@ -44,6 +44,19 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 	s.expect(ctx, r.batch, last)
 }
 
+// putBack puts the tasks of a run that got no turns back on the queue as they
+// are, for a few seconds later: as failed ones the queue would hide them for
+// minutes.
+func (s *Sender) putBack(ctx context.Context, r *run) {
+	slog.InfoContext(ctx, "the agent's pace is contended, frames are put back", "agent_id", r.channel.Agent.ID,
+		"batch_id", r.batch.BatchID, "frames", len(r.parts))
+	for _, p := range r.parts {
+		if p.err == nil {
+			p.put(ctx, s.Queue, p.task, retryDelay(2, 0, rand.Float64())) //nolint:gosec // spreads load, guards nothing
+		}
+	}
+}
+
 func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time.Duration) {
 	body, err := json.Marshal(t)
 	if err == nil {
@@ -121,26 +134,18 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 	if change(r.pace) == r.pace {
 		return
 	}
-	agentID := r.channel.Agent.ID
-	for range leaseTries {
-		old, err := s.Paces.Pace(ctx, agentID)
-		if err != nil {
-			slog.WarnContext(ctx, "the pace could not be read", "agent_id", agentID, "error", err)
-			return
-		}
+	changed := false
+	_, err := s.changePace(ctx, r.channel.Agent.ID, func(old campaign.Pace) campaign.Pace {
 		pace := change(old)
-		if pace == old {
-			return
-		}
-		swapped, err := s.Paces.SwapPace(ctx, agentID, old, pace)
-		if err != nil {
-			slog.WarnContext(ctx, "the pace could not be written", "agent_id", agentID, "error", err)
-			return
-		}
-		if swapped {
-			s.channels.Drop(r.batch.Tenant)
-			return
-		}
+		changed = pace != old
+		return pace
+	})
+	if err != nil {
+		slog.WarnContext(ctx, "the pace could not be adapted", "agent_id", r.channel.Agent.ID, "error", err)
+		return
+	}
+	if changed {
+		s.channels.Drop(r.batch.Tenant)
 	}
 }
 

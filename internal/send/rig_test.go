@@ -45,6 +45,8 @@ type rig struct {
 	blobErr   error
 	optOutErr error
 	latency   time.Duration
+	paceTakes time.Duration // to read the pace, and to write it
+	swapLost  bool          // every race for the pace is
 
 	// functions get what is queued, where there are any.
 	functions *send.Sender
@@ -143,15 +145,17 @@ func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campai
 }
 
 func (g *rig) Pace(context.Context, string) (campaign.Pace, error) {
+	time.Sleep(g.paceTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pace, nil
 }
 
 func (g *rig) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bool, error) {
+	time.Sleep(g.paceTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pace != old {
+	if g.pace != old || g.swapLost {
 		return false, nil
 	}
 	g.pace = pace

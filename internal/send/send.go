@@ -135,7 +135,12 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return err
 	}
 	r.slots, r.parts = slots, parts
-	if err := s.plan(ctx, r); err != nil {
+	err = s.plan(ctx, r)
+	if errors.Is(err, errContended) {
+		s.putBack(ctx, r)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	s.load(ctx, r)

@@ -86,6 +86,70 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
+// A hundred functions that take their turns in the same instant all get one
+// within seconds: none of their tasks fails, which would hide it for minutes.
+func TestManyFunctionsShareOnePace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const functions = 100
+		g := newRig(functions * campaign.FrameSize)
+		g.channel.Agent.Rate = 5000
+		g.paceTakes = 10 * time.Millisecond
+		began := time.Now()
+		tasks := make([]campaign.SendTask, functions)
+		for i := range tasks {
+			tasks[i] = g.frame(i)
+		}
+		g.run(t.Context(), tasks...)
+		ids := map[string]bool{}
+		for _, s := range g.sends {
+			ids[s.id] = true
+		}
+		if want := functions * campaign.FrameSize; len(ids) != want || len(g.sends) != want {
+			t.Errorf("%d messages were sent in %d sends, want %d", len(ids), len(g.sends), want)
+		}
+		if took := g.sends[len(g.sends)-1].at.Sub(began); took > 30*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestFramesWithoutATurnComeBackSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(100)
+		g.channel.Agent.Rate = 100
+		g.swapLost = true
+		task := g.frame(0)
+		task.Only, task.Attempt = []int{3, 5}, 2
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.sends) > 0 || len(g.queued) != 1 {
+			t.Fatalf("%d sent without a turn, queued %+v", len(g.sends), g.queued)
+		}
+		if diff := cmp.Diff(task, g.queued[0].task); diff != "" {
+			t.Errorf("the task came back as another one (-want +got):\n%s", diff)
+		}
+		if delay := g.queued[0].delay; delay < time.Second || delay > 10*time.Second {
+			t.Errorf("it comes back in %v", delay)
+		}
+	})
+}
+
+func TestAFrameThatCannotBePutBackFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(100)
+		g.channel.Agent.Rate = 100
+		g.swapLost, g.queueErr = true, errBroken
+		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
+		if !errors.Is(errors.Join(errs...), errBroken) {
+			t.Errorf("it ended with %v: the frame would be lost", errs)
+		}
+	})
+}
+
 func TestFarTurnPutsSweepOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

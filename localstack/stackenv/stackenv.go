@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -70,6 +71,9 @@ func (e Env) String() string {
 	return b.String()
 }
 
+// longestCall is longer than any function runs, for a call may wait for one.
+const longestCall = 70 * time.Second
+
 // AWS returns the configuration of AWS clients that talk to the stack.
 func (e Env) AWS() aws.Config {
 	return aws.Config{
@@ -77,6 +81,6 @@ func (e Env) AWS() aws.Config {
 		BaseEndpoint: aws.String(e["AWS_ENDPOINT_URL"]),
 		Credentials: credentials.NewStaticCredentialsProvider(
 			e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], ""),
-		HTTPClient: awsconf.HTTPClient(),
+		HTTPClient: awsconf.HTTPClientFor(longestCall),
 	}
 }
