@@ -56,6 +56,23 @@ func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) erro
 	return nil
 }
 
+// Waiting returns about how many messages the queue has that nobody has taken and
+// that are to be taken now.
+func (q *Queue) Waiting(ctx context.Context) (int, error) {
+	const waiting = types.QueueAttributeNameApproximateNumberOfMessages
+	out, err := q.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.URL, AttributeNames: []types.QueueAttributeName{waiting},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	n, err := strconv.Atoi(out.Attributes[string(waiting)])
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	return n, nil
+}
+
 func (q *Queue) sendBatch(ctx context.Context, group string, bodies [][]byte) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
 	for i, body := range bodies {

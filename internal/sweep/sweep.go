@@ -50,6 +50,12 @@ type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
+// Line is a queue that tells how many of its tasks nobody has taken yet.
+type Line interface {
+	Queue
+	Waiting(ctx context.Context) (int, error)
+}
+
 // Sweeper looks at every batch and every notice whose next check has come. Two may do so at
 // once: tasks that are queued twice are done once.
 type Sweeper struct {
@@ -58,7 +64,7 @@ type Sweeper struct {
 	Recorder Recorder
 	Keeper   Keeper
 	Releases Queue
-	Frames   Queue
+	Frames   Line
 	Notify   Queue
 	Revokes  Queue
 	Shards   int // of the index of what is due
@@ -74,6 +80,10 @@ const (
 	dueGrace = 2 * time.Minute
 	// reserve is what is kept of a call's time for what was begun.
 	reserve = 5 * time.Second
+	// backlog is how many tasks wait where a frame that is not sent is taken to wait
+	// among them rather than to be lost: send takes as many in a few minutes at most.
+	// To queue it again would make the backlog longer, and bring it no earlier.
+	backlog = 1000
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
 	maxEnded = 100
 )
@@ -87,6 +97,7 @@ const (
 	finished  deed = "finished"
 	paused    deed = "paused"
 	postponed deed = "postponed"
+	waiting   deed = "waiting" // behind a backlog of the queue
 	forgotten deed = "forgotten"
 	closed    deed = "closed"    // messages that were not answered have expired
 	completed deed = "completed" // what somebody began is done
@@ -241,8 +252,8 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
 }
 
-// resend queues the frames that are not complete again, each as a whole: send
-// skips what has an outcome.
+// resend queues the frames that are not complete again, each as a whole, unless
+// the queue has a backlog: send skips what has an outcome.
 func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (deed, error) {
 	frames := make([]int, b.Frames())
 	for f := range frames {
@@ -271,6 +282,13 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 	}
 	if stopped {
 		return paused, s.check(ctx, b, s.Now().Add(pauseCheck))
+	}
+	ahead, err := s.Frames.Waiting(ctx)
+	if err != nil {
+		return failed, err
+	}
+	if ahead >= backlog {
+		return waiting, s.check(ctx, b, s.Now().Add(s.After))
 	}
 	return resent, s.queue(ctx, s.Frames, b, tasks)
 }

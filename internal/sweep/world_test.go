@@ -433,6 +433,18 @@ func (q *tasks) receive(n int) events.SQSEvent {
 	return event
 }
 
+// waiting is how many tasks may be taken.
+func (q *tasks) waiting() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.held {
+		if !m.taken && !m.from.After(q.world.clock()) {
+			n++
+		}
+	}
+	return n
+}
+
 // settle ends a task, or lets it be seen again after a while.
 func (q *tasks) settle(id string, again bool) {
 	q.mu.Lock()
@@ -593,6 +605,13 @@ type mortalQueue struct {
 func (q mortalQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	return q.w.death.call("queue", func() error {
 		q.queue.add(body, delay)
+		return nil
+	})
+}
+
+func (q mortalQueue) Waiting(context.Context) (n int, err error) {
+	return n, q.w.death.call("waiting", func() error {
+		n = q.queue.waiting()
 		return nil
 	})
 }
