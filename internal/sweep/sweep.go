@@ -263,18 +263,9 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 	if err != nil {
 		return failed, err
 	}
-	var tasks []any
-	for _, f := range frames {
-		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
-			tasks = append(tasks, campaign.SendTask{BatchRef: b.BatchRef, Frame: f})
-		}
-	}
+	tasks := unsent(b, books)
 	if len(tasks) == 0 {
-		if books.Head.Settled() >= b.Accepted {
-			return completed, s.Recorder.Complete(ctx, b)
-		}
-		_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
-		return finished, err
+		return s.finish(ctx, b, books)
 	}
 	stopped, err := s.stopped(ctx, channels, b)
 	if err != nil {
@@ -291,6 +282,25 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 		return waiting, s.check(ctx, b, s.Now().Add(s.After))
 	}
 	return resent, s.queue(ctx, s.Frames, b, tasks)
+}
+
+// unsent are the tasks of those frames that are not complete.
+func unsent(b campaign.Batch, books campaign.Books) (tasks []any) {
+	for f := range b.Frames() {
+		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
+			tasks = append(tasks, campaign.SendTask{BatchRef: b.BatchRef, Frame: f})
+		}
+	}
+	return tasks
+}
+
+// finish moves on a batch of which every message has an outcome.
+func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.Books) (deed, error) {
+	if books.Head.Settled() >= b.Accepted {
+		return completed, s.Recorder.Complete(ctx, b)
+	}
+	_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	return finished, err
 }
 
 // stopped tells whether a switch stops the batch's sending. What may not be
