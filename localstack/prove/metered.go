@@ -220,4 +220,3 @@ func (m *metered) poll(used map[string]use, function string) {
 	u.SQSRequests += metering.Polling(float64(u.lines), float64(messages))
 	used[function] = u
 }
-

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,6 +30,7 @@ type stack struct {
 	env   stackenv.Env
 	proxy *faultproxy.Proxy
 	sinks *sinks
+	lives atomic.Int64
 }
 
 func startStack(ctx context.Context) (*stack, error) {
