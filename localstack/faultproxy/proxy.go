@@ -34,7 +34,6 @@ type Proxy struct {
 	seen      map[Call]int
 	armed     []*Armed
 	lost      []string
-	strangers int
 }
 
 // Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
@@ -66,11 +65,18 @@ func (p *Proxy) Seen() map[Call]int {
 	return maps.Clone(p.seen)
 }
 
-// Strangers is the number of calls of which it is unknown who made them.
-func (p *Proxy) Strangers() int {
+// Strangers are the calls of which it is unknown who made them, by operation. Those
+// whose process died before it could be found are not among them.
+func (p *Proxy) Strangers() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.strangers
+	strangers := map[string]int{}
+	for call, n := range p.seen {
+		if call.Function == "" {
+			strangers[call.Operation] += n
+		}
+	}
+	return strangers
 }
 
 // Arm lets the next call of the fault's name go wrong.
@@ -126,7 +132,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the caller is gone
 	}
 	function, err := p.function(r)
-	if err == nil && function == "" { // a person on the pages, played by this process
+	played := err == nil && function == "" // a person on the pages is, by this process
+	died := err != nil && r.Context().Err() != nil
+	if played || died {
 		p.pass(w, r, body)
 		return
 	}
@@ -151,9 +159,6 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen[c]++
-	if c.Function == "" {
-		p.strangers++
-	}
 	for _, a := range p.armed {
 		if a.takes(c, invocation) {
 			return a.Kind

@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A fault meets one call of its name, with the repetitions that it is for, and no
@@ -62,6 +65,34 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 				t.Error("it does not say that it happened")
 			}
 		})
+	}
+}
+
+// Who made a call is looked up while it waits. A process that died meanwhile is
+// nobody to be found; one that waits and is not found is a stranger.
+func TestStrangersAreThoseThatWait(t *testing.T) {
+	t.Parallel()
+	emulator := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(emulator.Close)
+	to, err := url.Parse(emulator.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(t.Context(), "stack", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	gone, die := context.WithCancel(t.Context())
+	die()
+	for operation, ctx := range map[string]context.Context{"PutItem": gone, "GetItem": t.Context()} {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, p.URL(), strings.NewReader("{}"))
+		r.Header.Set("X-Amz-Target", "DynamoDB_20120810."+operation)
+		r.RemoteAddr = "127.0.0.1:1"
+		p.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if diff := cmp.Diff(map[string]int{"DynamoDB.GetItem": 1}, p.Strangers()); diff != "" {
+		t.Errorf("strangers (-want +got):\n%s", diff)
 	}
 }
 

@@ -30,8 +30,8 @@ func faults(ctx context.Context, _ stackenv.Env) ([]result, error) {
 	}
 	results := []result{{
 		Part: "faults", What: fmt.Sprintf("the calls of AWS that %d functions make", len(functions)),
-		Figure: fmt.Sprintf("%d, and %d calls of nobody known", len(report.Calls), report.Strangers),
-		Kept:   len(report.Calls) > 0 && report.Strangers == 0,
+		Figure: fmt.Sprintf("%d, and of nobody known: %v", len(report.Calls), report.Strangers),
+		Kept:   len(report.Calls) > 0 && len(report.Strangers) == 0,
 	}}
 	for _, kind := range faultproxy.Kinds() {
 		if r, some := faultsOf(kind, report.Outcomes); some {

@@ -46,7 +46,7 @@ type Outcome struct {
 // Report is what came of all.
 type Report struct {
 	Calls     []faultproxy.Call // that the functions make
-	Strangers int               // calls of which it is unknown who made them
+	Strangers map[string]int    // calls of which it is unknown who made them
 	Outcomes  []Outcome
 }
 
