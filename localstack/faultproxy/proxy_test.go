@@ -26,20 +26,10 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			applied := 0
-			emulator := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			p := startBefore(t, func(w http.ResponseWriter, _ *http.Request) {
 				applied++
 				_, _ = io.WriteString(w, strings.Repeat("answer ", 100))
-			}))
-			t.Cleanup(emulator.Close)
-			to, err := url.Parse(emulator.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := Start(t.Context(), "stack", to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(p.Stop)
+			})
 			p.functions["key"] = "send"
 			armed := p.Arm(Fault{kind, Call{"send", "DynamoDB.GetItem", "BATCH C"}})
 
@@ -72,17 +62,7 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 // nobody to be found; one that waits and is not found is a stranger.
 func TestStrangersAreThoseThatWait(t *testing.T) {
 	t.Parallel()
-	emulator := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(emulator.Close)
-	to, err := url.Parse(emulator.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Start(t.Context(), "stack", to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Stop)
+	p := startBefore(t, func(http.ResponseWriter, *http.Request) {})
 	gone, die := context.WithCancel(t.Context())
 	die()
 	for operation, ctx := range map[string]context.Context{"PutItem": gone, "GetItem": t.Context()} {
@@ -94,6 +74,23 @@ func TestStrangersAreThoseThatWait(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"DynamoDB.GetItem": 1}, p.Strangers()); diff != "" {
 		t.Errorf("strangers (-want +got):\n%s", diff)
 	}
+}
+
+// startBefore starts a proxy before an emulator that answers like that.
+func startBefore(t *testing.T, answer http.HandlerFunc) *Proxy {
+	t.Helper()
+	emulator := httptest.NewServer(answer)
+	t.Cleanup(emulator.Close)
+	to, err := url.Parse(emulator.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(t.Context(), "stack", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
 }
 
 var errStatus = errors.New("refused")
