@@ -76,15 +76,20 @@ func (t *tally) add(to map[string]int, name string, n int) {
 	}
 }
 
-// write writes the line in one piece: others may log meanwhile. It has the level
-// of the function's log, under which Lambda would drop it.
+// write writes the line in one piece, because others may log at the same time.
+// Lambda takes a line without a valid level and an RFC 3339 timestamp for INFO,
+// and drops it where the function's log level is higher: the line has both
+// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
 func (t *tally) write(out io.Writer, at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.counts) == 0 {
 		return nil
 	}
-	line := map[string]any{"FunctionName": os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "level": os.Getenv("AWS_LAMBDA_LOG_LEVEL"), "Kinds": t.kinds}
+	line := map[string]any{
+		"FunctionName": os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "level": os.Getenv("AWS_LAMBDA_LOG_LEVEL"),
+		"timestamp": at.UTC().Format(time.RFC3339Nano), "Kinds": t.kinds,
+	}
 	var names []any
 	for _, name := range slices.Sorted(maps.Keys(t.counts)) {
 		line[name] = t.counts[name]

@@ -53,7 +53,7 @@ func TestCountsOfACallAreOneLineOfTheLog(t *testing.T) {
 		"_aws": {"Timestamp": 1700000000123, "CloudWatchMetrics": [{
 			"Namespace": "CampaignDispatch", "Dimensions": [["FunctionName"]],
 			"Metrics": [{"Name": "MessagesEnded", "Unit": "Count"}, {"Name": "MessagesSent", "Unit": "Count"}]}]},
-		"FunctionName": "campaign-send", "level": "WARN", "MessagesEnded": 10, "MessagesSent": 100, "Kinds": {"unreachable": 10}}`
+		"FunctionName": "campaign-send", "level": "WARN", "timestamp": "2023-11-14T22:13:20.123Z", "MessagesEnded": 10, "MessagesSent": 100, "Kinds": {"unreachable": 10}}`
 	if diff := cmp.Diff(parsed(t, want), parsed(t, got)); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
