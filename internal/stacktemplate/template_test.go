@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,7 +32,9 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 					read[match[1]] = true
 				}
 			}
-			set := slices.Sorted(maps.Keys(function.Properties.Environment.Variables))
+			variables := maps.Clone(function.Properties.Environment.Variables)
+			delete(variables, "GOMEMLIMIT") // Go's runtime reads it
+			set := slices.Sorted(maps.Keys(variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
 				t.Errorf("the main and template.yaml differ (-read +set):\n%s", diff)
 			}
@@ -96,6 +99,20 @@ func TestQueuesHideMessagesLongEnough(t *testing.T) {
 	}
 }
 
+// The heap may grow into what is left beside the program and its stacks. A lower
+// limit makes the collector run all the time beside a large cache, a higher one
+// lets Lambda end the function.
+func TestFunctionsLimitTheirHeap(t *testing.T) {
+	t.Parallel()
+	for name, function := range functions(t) {
+		text := function.Properties.Environment.Variables["GOMEMLIMIT"].Value
+		limit, err := strconv.Atoi(strings.TrimSuffix(text, "MiB"))
+		if memory := function.Properties.MemorySize; err != nil || limit < memory*3/4 || limit > memory*17/20 {
+			t.Errorf("%s: GOMEMLIMIT is %q, want 75 to 85%% of its %d MB", name, text, memory)
+		}
+	}
+}
+
 // A batch is sent from its payload, a year after its acceptance where it is
 // scheduled so, and whatever holds it up then must not cost its contents.
 func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
@@ -120,6 +137,7 @@ type resource struct {
 	Type       string `yaml:"Type"`
 	Properties struct {
 		CodeURI           string `yaml:"CodeUri"`
+		MemorySize        int    `yaml:"MemorySize"` // of a function, in MB
 		Timeout           int    `yaml:"Timeout"`
 		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
 

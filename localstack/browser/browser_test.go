@@ -43,7 +43,7 @@ type record struct {
 	faults []string
 	page   cdp.LoaderID                       // of the page that is shown
 	loads  map[network.RequestID]cdp.LoaderID // the page that asked
-	weight map[cdp.LoaderID]int
+	weight map[cdp.LoaderID]int // with its style and scripts, without later updates of itself
 }
 
 // open starts a browser that asks for pages in the language.
@@ -110,12 +110,17 @@ func (b *browser) listen(event any) {
 			b.seen.faults = append(b.seen.faults, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
-		if e.Type == network.ResourceTypeDocument {
+		switch e.Type {
+		case network.ResourceTypeXHR, network.ResourceTypeFetch:
+			return // an update: how many come depends on how long the page stays open
+		case network.ResourceTypeDocument:
 			b.seen.page = e.LoaderID
 		}
 		b.seen.loads[e.RequestID] = e.LoaderID
 	case *network.EventLoadingFinished:
-		b.seen.weight[b.seen.loads[e.RequestID]] += int(e.EncodedDataLength)
+		if page, ok := b.seen.loads[e.RequestID]; ok {
+			b.seen.weight[page] += int(e.EncodedDataLength)
+		}
 	}
 }
 
@@ -123,8 +128,8 @@ func (b *browser) listen(event any) {
 // somebody has typed on. Of one that failed it says more.
 var givenUp = regexp.MustCompile(`^"htmx:(sendAbort|afterRequest),`)
 
-// forget returns the faults that were seen, and what the page that is shown
-// weighs; new faults are those of what comes next.
+// forget returns the faults that were seen since the last call, and the bytes of
+// the page that is shown, with its style and scripts.
 func (b *browser) forget() (faults []string, weight int) {
 	b.seen.Lock()
 	defer b.seen.Unlock()

@@ -115,3 +115,16 @@ func TestTheChecksSeeWhatIsWrong(t *testing.T) {
 		t.Errorf("the page weighs %d bytes: its style and scripts are not counted", weight)
 	}
 }
+
+// A page that stays open for long updates itself often: only the page counts.
+func TestUpdatesAreNoWeightOfThePage(t *testing.T) {
+	t.Parallel()
+	b := open(t, "en-US")
+	b.visit("/dashboard/docs")
+	_, before := b.forget()
+	read(b, "update the page", chromedp.Evaluate[int](`
+		(async () => { for (let i = 0; i < 3; i++) await (await fetch(location.href)).text(); return 0 })()`, chromedp.EvalAwaitPromise))
+	if _, after := b.forget(); after != before {
+		t.Errorf("the page weighs %d bytes after its updates, want %d", after, before)
+	}
+}
