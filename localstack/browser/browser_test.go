@@ -43,7 +43,7 @@ type record struct {
 	faults []string
 	page   cdp.LoaderID                       // of the page that is shown
 	loads  map[network.RequestID]cdp.LoaderID // the page that asked
-	weight map[cdp.LoaderID]int // with its style and scripts, without later updates of itself
+	weight map[cdp.LoaderID]int               // with its style and scripts, without later updates of itself
 }
 
 // open starts a browser that asks for pages in the language.
