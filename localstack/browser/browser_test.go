@@ -110,10 +110,11 @@ func (b *browser) listen(event any) {
 			b.seen.faults = append(b.seen.faults, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
-		switch e.Type {
-		case network.ResourceTypeXHR, network.ResourceTypeFetch:
-			return // an update: how many come depends on how long the page stays open
-		case network.ResourceTypeDocument:
+		// An update is left out: how many come depends on how long the page stays open.
+		if e.Type == network.ResourceTypeXHR || e.Type == network.ResourceTypeFetch {
+			return
+		}
+		if e.Type == network.ResourceTypeDocument {
 			b.seen.page = e.LoaderID
 		}
 		b.seen.loads[e.RequestID] = e.LoaderID
