@@ -2,10 +2,10 @@ package main
 
 import (
 	"crypto/rand"
-	"os"
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/webhooks"
 	"campaign-dispatch/internal/dynamo"
@@ -17,7 +17,7 @@ import (
 // settings wires the pages of API credentials and webhooks.
 func settings(store *dynamo.Store) []area {
 	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
-	local := os.Getenv("LOCAL_WEBHOOKS") == "1"
+	local := awsconf.LocalSwitch("LOCAL_WEBHOOKS")
 	desk := &admin.Desk{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: local}
 	once := webui.Once{Forms: store, Random: rand.Reader}
 	poster := hookpost.Poster{HTTP: netguard.Guard{Local: local}.Client(1, hookpost.Timeout), Now: time.Now}

@@ -34,7 +34,7 @@ func main() {
 		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
 	}
 	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
-	guard := netguard.Guard{Local: os.Getenv("LOCAL_WEBHOOKS") == "1"}
+	guard := netguard.Guard{Local: awsconf.LocalSwitch("LOCAL_WEBHOOKS")}
 	notifier := &webhook.Notifier{
 		Store: store, Endpoints: store,
 		Blobs: &blob.Store{

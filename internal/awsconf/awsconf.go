@@ -33,6 +33,11 @@ func FromEnv() aws.Config {
 // Local tells whether the clients talk to an emulator of AWS.
 func Local() bool { return os.Getenv("AWS_ENDPOINT_URL") != "" }
 
+// LocalSwitch reports whether a variable switches something on that only a local
+// stack may have, such as webhooks to this machine: it is "1", and the clients talk
+// to an emulator. On AWS it is off whatever the variable says.
+func LocalSwitch(variable string) bool { return Local() && os.Getenv(variable) == "1" }
+
 // transport keeps enough idle connections for the calls a function makes side
 // by side, and gives up on a reply that does not begin in time.
 func transport(longest time.Duration) *http.Transport {
