@@ -2,32 +2,63 @@
 Release of its own: by it every function gets a new version, even where a deployment of
 the same was taken back."""
 
-import os
 import pathlib
 import secrets
+import subprocess
 import sys
+
+import boto3
+from botocore.exceptions import ClientError
 
 try:
     import tomllib
 except ModuleNotFoundError:  # before Python 3.11
     import tomlkit as tomllib
 
-sam, environment = sys.argv[1:]
-settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())
-overrides = list(settings[environment]["deploy"]["parameters"]["parameter_overrides"])
 
-# CloudFormation keeps the value of a parameter that is not named.
-for table in "RestoredAuthTable", "RestoredCampaignsTable":
-    if not any(override.startswith(table + "=") for override in overrides):
-        overrides.append(table + '=""')
+def exists(stack, region):
+    """Reports whether there is a stack of that name."""
+    try:
+        return bool(boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return False
+        raise
 
-# As the default too: an emulator transforms a template by nothing else.
-release = secrets.token_hex(16)
-template = pathlib.Path(".aws-sam/build/template.yaml")
-before, default, after = template.read_text().partition("0000000000")
-if not default or default in after:
-    sys.exit(f"{template} does not have the one default of Release: is it of this project?")
-template.write_text(before + release + after)
 
-arguments = ["deploy", "--config-env", environment, "--parameter-overrides", *overrides, "Release=" + release]
-os.execv(sam, [sam, *arguments])
+def deploy(sam, environment, overrides, *flags):
+    """Runs sam deploy, and ends this program where it fails."""
+    status = subprocess.run([sam, "deploy", "--config-env", environment, "--parameter-overrides", *overrides, *flags]).returncode
+    if status:
+        sys.exit(status)
+
+
+def main():
+    sam, environment = sys.argv[1:]
+    settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
+    overrides = list(settings["parameter_overrides"])
+
+    # CloudFormation keeps the value of a parameter that is not named.
+    for parameter, default in ("RestoredAuthTable", '""'), ("RestoredCampaignsTable", '""'), ("DeletionProtection", "true"):
+        if not any(override.startswith(parameter + "=") for override in overrides):
+            overrides.append(f"{parameter}={default}")
+
+    # As the default too: an emulator transforms a template by nothing else.
+    release = secrets.token_hex(16)
+    template = pathlib.Path(".aws-sam/build/template.yaml")
+    before, found, after = template.read_text().partition("0000000000")
+    if not found or found in after:
+        sys.exit(f"{template} does not have the one default of Release: is it of this project?")
+    template.write_text(before + release + after)
+    overrides.append("Release=" + release)
+
+    # CloudFormation cannot delete a protected table. Without protection a first
+    # deployment that fails leaves nothing behind, and can be run again.
+    if not exists(settings["stack_name"], settings["region"]):
+        unprotected = [o for o in overrides if not o.startswith("DeletionProtection=")] + ["DeletionProtection=false"]
+        deploy(sam, environment, unprotected, "--on-failure", "DELETE")
+    deploy(sam, environment, overrides)
+
+
+if __name__ == "__main__":
+    main()

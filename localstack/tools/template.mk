@@ -33,12 +33,17 @@ sam-build: $(SAM_VENV)/installed
 	@$(SAM_GOFLAGS) $(SAM) build $(if $(ENV),--config-env $(ENV)) >.local/sam.log 2>&1 \
 		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
 
+.PHONY: preflight
+preflight: $(SAM_VENV)/installed ## check that the AWS account can hold the stack (ENV=staging or production)
+	@$(SAM_VENV)/bin/python localstack/tools/preflight.py $(ENV)
+
 .PHONY: deploy
-deploy: ## build and deploy with sam (ENV=staging or production, see samconfig.toml)
+deploy: ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml)
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
-	@$(SAM_VENV)/bin/python localstack/tools/account.py
+	@if [ '$(ENV)' != local ]; then $(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)'; \
+		elif [ -z "$$AWS_ENDPOINT_URL" ]; then echo "ENV=local is for an emulator of AWS: set AWS_ENDPOINT_URL to its address, or deploy with ENV=staging" >&2; exit 2; fi
 	@$(MAKE) --no-print-directory sam-build
 	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
 	@echo "next: make drift ENV=$(ENV) tells whether all is as the template says; to go back, deploy the commit before"

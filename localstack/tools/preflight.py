@@ -1,0 +1,176 @@
+"""Checks, before anything is created, that the AWS account of the credentials in use can
+hold a stack of this environment, and says in one line a problem what to do about it.
+Exits with 1 where a deployment would fail. Reads samconfig.toml; changes nothing."""
+
+import functools
+import pathlib
+import re
+import sys
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11
+    import tomlkit as tomllib
+
+# Lambda keeps so much of an account's concurrency for functions without a reservation.
+UNRESERVED = 100
+
+# What the heaviest planned load of an environment needs, by the names of Service Quotas.
+# The stack can be created with less; calls above a quota are throttled and tried again.
+WANTED = {
+    "production": [
+        ("lambda", "Concurrent executions", 1000),
+        ("apigateway", "Throttle rate", 1000),
+        ("kms", "Cryptographic operations (ECC) request rate", 300),
+        ("scheduler", "CreateSchedule request rate", 50),
+        ("dynamodb", "Table-level write throughput limit", 40000),
+    ],
+    "staging": [("lambda", "Concurrent executions", 200)],
+}
+
+
+class Problem(Exception):
+    """Something that a deployment would fail on, and what to do about it."""
+
+
+def settings(environment):
+    """Returns the stack's name, its region and its parameters, as samconfig.toml says."""
+    deploy = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
+    overrides = dict(str(o).split("=", 1) for o in deploy["parameter_overrides"])
+    return str(deploy["stack_name"]), str(deploy["region"]), {k: v.strip('"') for k, v in overrides.items()}
+
+
+def default(parameter):
+    """Returns a parameter's default, as template.yaml says."""
+    text = pathlib.Path("template.yaml").read_text()
+    return re.search(rf'^  {parameter}:\n(?:    .*\n)*?    Default: "?([^"\n]*)"?$', text, re.M).group(1)
+
+
+def account(clients):
+    """Returns the account's number."""
+    try:
+        return clients("sts").get_caller_identity()["Account"]
+    except NoCredentialsError:
+        raise Problem("there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again") from None
+    except (BotoCoreError, ClientError) as error:
+        raise Problem(f"the AWS credentials are of no use: {error}") from None
+
+
+def resource(clients, stack, logical_id):
+    """Returns the physical id of a resource of the stack, None where there is none."""
+    try:
+        return clients("cloudformation").describe_stack_resource(
+            StackName=stack, LogicalResourceId=logical_id)["StackResourceDetail"].get("PhysicalResourceId")
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return None
+        raise
+
+
+def check_stack(clients, stack):
+    """A stack whose first creation failed cannot be updated."""
+    try:
+        status = clients("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return  # there is none
+        raise
+    if status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED", "CREATE_FAILED", "REVIEW_IN_PROGRESS"):
+        raise Problem(f"the stack {stack} is in {status} and cannot be updated: delete it with "
+                      f"`aws cloudformation delete-stack --stack-name {stack}`, then deploy again")
+    if status.endswith("_IN_PROGRESS"):
+        raise Problem(f"the stack {stack} is in {status}: wait until that has ended")
+
+
+def check_concurrency(clients, stack, environment, parameters):
+    """The functions' reservations have to fit into what the account leaves free."""
+    wanted = int(parameters.get("EventsConcurrency", default("EventsConcurrency")))
+    if wanted == 0:
+        return
+    limits = clients("lambda").get_account_settings()["AccountLimit"]
+    free = limits["UnreservedConcurrentExecutions"]
+    if function := resource(clients, stack, "EventsFunction"):
+        free += clients("lambda").get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions", 0)
+    if free - wanted < UNRESERVED:
+        raise Problem(
+            f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved, and the stack "
+            f"reserves {wanted} and has to leave {UNRESERVED}: ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions), or "
+            f'deploy without the reservation: "EventsConcurrency=0" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
+
+
+def check_domain(clients, stack, number):
+    """Cognito's domains are unique in a region, and some words are its own."""
+    domain = f"{stack}-{number}"
+    if len(domain) > 63 or not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", domain) or re.search("aws|amazon|cognito", domain):
+        raise Problem(f"Cognito takes no domain {domain}: give the stack a name of lower-case letters, digits and hyphens, "
+                      "50 at most, without aws, amazon or cognito, as stack_name in samconfig.toml")
+    found = clients("cognito-idp").describe_user_pool_domain(Domain=domain)["DomainDescription"]
+    if found.get("UserPoolId") and found["UserPoolId"] != resource(clients, stack, "UserPool"):
+        raise Problem(f"the Cognito domain {domain} belongs to the user pool {found['UserPoolId']}, which is not of this stack: "
+                      "delete that pool's domain, or change stack_name in samconfig.toml")
+
+
+def check_topic(clients, region, environment, parameters):
+    """Alarms go to a topic that exists, in the stack's region."""
+    arn = parameters.get("AlarmTopicArn", "")
+    where = f"AlarmTopicArn of [{environment}.deploy.parameters] in samconfig.toml"
+    if not arn:
+        return f"nobody hears the alarms: set {where} to an SNS topic"
+    if arn.split(":")[3:4] != [region]:
+        raise Problem(f"the alarm topic {arn} is not in {region}: change {where}")
+    try:
+        clients("sns").get_topic_attributes(TopicArn=arn)
+    except ClientError as error:
+        raise Problem(f"the alarm topic {arn} cannot be read ({error.response['Error']['Code']}): create it, or change {where}") from None
+
+
+def quotas(clients, environment):
+    """Yields a line for each quota that is below what the environment may need."""
+    for service, name, wanted in WANTED[environment]:
+        try:
+            pages = clients("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode=service)
+            value = next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
+        except ClientError as error:
+            yield f"quotas of {service} could not be read ({error.response['Error']['Code']})"
+            continue
+        if value is not None and value < wanted:
+            yield f"{service}: {name} is {value:,.0f}: ask for {wanted:,} in Service Quotas before a load near it"
+
+
+def preflight(environment, clients):
+    """Checks all, and returns the account's number and what is worth a look. Raises Problem."""
+    stack, region, parameters = settings(environment)
+    clients = clients(region)
+    number = account(clients)
+    check_stack(clients, stack)
+    check_concurrency(clients, stack, environment, parameters)
+    check_domain(clients, stack, number)
+    hints = [check_topic(clients, region, environment, parameters), *quotas(clients, environment)]
+    return number, [hint for hint in hints if hint]
+
+
+def of_region(region):
+    """Returns a function that returns the region's client of a service, one for all calls."""
+    config = Config(connect_timeout=5, read_timeout=20, retries={"max_attempts": 3})
+    return functools.cache(lambda service: boto3.client(service, region_name=region, config=config))
+
+
+def main():
+    environment = sys.argv[1] if len(sys.argv) == 2 else ""
+    if environment not in WANTED:
+        sys.exit("say which environment to check: make preflight ENV=staging, or ENV=production")
+    try:
+        number, hints = preflight(environment, of_region)
+    except (Problem, ClientError, BotoCoreError) as problem:
+        sys.exit(f"preflight: {problem}")
+    for hint in hints:
+        print(f"preflight: worth a look: {hint}")
+    print(f"preflight: the account {number} can hold the {environment} stack")
+
+
+if __name__ == "__main__":
+    main()

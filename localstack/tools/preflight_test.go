@@ -1,0 +1,218 @@
+// Package tools_test tests what is run before a deployment.
+package tools_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// account is an AWS account as its services describe it. Nothing else is answered,
+// so a call that would change something fails.
+type account struct {
+	concurrency, unreserved, reserved int
+	stack                             string // the stack's status, "" for none
+	domainOf                          string // the user pool that has the domain
+	topicMissing                      bool
+	writeQuota                        float64
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	_, _ = body.ReadFrom(r.Body)
+	form, _ := url.ParseQuery(body.String())
+	call := cmp.Or(r.Header.Get("X-Amz-Target"), form.Get("Action"), r.Method+" "+r.URL.Path)
+	a.mu.Lock()
+	a.calls = append(a.calls, call)
+	a.mu.Unlock()
+	status, answer := a.answer(call, body.Bytes(), form)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(answer))
+}
+
+func (a *account) answer(call string, body []byte, form url.Values) (int, string) {
+	const noStack = `<ErrorResponse><Error><Type>Sender</Type><Code>ValidationError</Code><Message>does not exist</Message></Error></ErrorResponse>`
+	switch call {
+	case "GetCallerIdentity":
+		return http.StatusOK, `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`
+	case "DescribeStacks", "DescribeStackResource":
+		if a.stack == "" {
+			return http.StatusBadRequest, noStack
+		}
+		if call == "DescribeStackResource" {
+			return http.StatusOK, fmt.Sprintf(`<DescribeStackResourceResponse><DescribeStackResourceResult><StackResourceDetail>
+				<PhysicalResourceId>own-%s</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></DescribeStackResourceResponse>`, form.Get("LogicalResourceId"))
+		}
+		return http.StatusOK, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime>
+			<StackStatus>` + a.stack + `</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+	case "GET /2016-08-19/account-settings", "GET /2016-08-19/account-settings/":
+		return http.StatusOK, fmt.Sprintf(`{"AccountLimit": {"ConcurrentExecutions": %d, "UnreservedConcurrentExecutions": %d}}`, a.concurrency, a.unreserved)
+	case "GET /2019-09-30/functions/own-EventsFunction/concurrency":
+		return http.StatusOK, fmt.Sprintf(`{"ReservedConcurrentExecutions": %d}`, a.reserved)
+	case "AWSCognitoIdentityProviderService.DescribeUserPoolDomain":
+		return http.StatusOK, fmt.Sprintf(`{"DomainDescription": {"UserPoolId": %q}}`, a.domainOf)
+	case "GetTopicAttributes":
+		if a.topicMissing {
+			return http.StatusNotFound, `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>`
+		}
+		return http.StatusOK, `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes/></GetTopicAttributesResult></GetTopicAttributesResponse>`
+	case "ServiceQuotasV20190624.ListServiceQuotas":
+		return a.quotas(body)
+	}
+	return http.StatusForbidden, `{"__type": "AccessDeniedException"}`
+}
+
+func (a *account) quotas(body []byte) (int, string) {
+	var asked struct{ ServiceCode string }
+	_ = json.Unmarshal(body, &asked)
+	if asked.ServiceCode == "kms" {
+		return http.StatusBadRequest, `{"__type": "AccessDeniedException"}`
+	}
+	return http.StatusOK, fmt.Sprintf(`{"Quotas": [{"QuotaName": "Table-level write throughput limit", "Value": %f}, {"QuotaName": "Concurrent executions", "Value": %d}]}`,
+		cmp.Or(a.writeQuota, 40000), a.concurrency)
+}
+
+// preflight runs the check of an environment, with further parameters, and returns
+// what it says and whether a deployment may go on.
+func (a *account) preflight(t *testing.T, environment string, parameters ...string) (string, bool) {
+	t.Helper()
+	python, err := filepath.Abs("../../.local/venv/bin/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(python); err != nil {
+		t.Skip("this test needs the Python of the local stack: run it by `make test`")
+	}
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	script, err := filepath.Abs("preflight.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), python, script, environment)
+	cmd.Dir = project(t, parameters)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+server.URL, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// project is a folder with the project's template and its settings, with further
+// parameters in each environment.
+func project(t *testing.T, parameters []string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{"template.yaml", "samconfig.toml"} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parameters {
+			text = bytes.ReplaceAll(text, []byte("  \"GradualDeployment=true\",\n"), []byte("  \"GradualDeployment=true\",\n  \""+p+"\",\n"))
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	const topic = "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:alarms"
+	for name, test := range map[string]struct {
+		account     *account
+		environment string
+		parameters  []string
+		ok          bool
+		says        []string
+	}{
+		"an account of concurrency 10": {
+			&account{concurrency: 10, unreserved: 10}, "production", nil, false,
+			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"EventsConcurrency=0"`, "[production.deploy.parameters]"},
+		},
+		"of 10, without the reservation": {
+			&account{concurrency: 10, unreserved: 10}, "production", []string{topic, "EventsConcurrency=0"}, true,
+			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
+		},
+		"of 50, staging": {
+			&account{concurrency: 50, unreserved: 50}, "staging", nil, false, []string{"reserves 20", "[staging.deploy.parameters]"},
+		},
+		"of 1,000": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"the account 123456789012 can hold the production stack"},
+		},
+		"of 200, of which the stack itself reserves its part": {
+			&account{concurrency: 200, unreserved: 100, reserved: 100, stack: "UPDATE_COMPLETE"}, "production", []string{topic}, true, []string{"can hold"},
+		},
+		"of 200, of which others reserve a part": {
+			&account{concurrency: 200, unreserved: 150}, "production", []string{topic}, false, []string{"150 of them not reserved"},
+		},
+		"a first creation that failed": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "ROLLBACK_COMPLETE"}, "staging", nil, false,
+			[]string{"ROLLBACK_COMPLETE", "aws cloudformation delete-stack --stack-name campaign-dispatch-staging"},
+		},
+		"an update under way": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_IN_PROGRESS"}, "staging", nil, false, []string{"wait"},
+		},
+		"another pool's domain": {
+			&account{concurrency: 1000, unreserved: 1000, domainOf: "us-east-1_other"}, "staging", nil, false,
+			[]string{"campaign-dispatch-staging-123456789012", "us-east-1_other", "stack_name in samconfig.toml"},
+		},
+		"the stack's own domain": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool"}, "staging", nil, true, []string{"can hold"},
+		},
+		"no alarm topic": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", nil, true, []string{"nobody hears the alarms", "AlarmTopicArn"},
+		},
+		"an alarm topic that is gone": {
+			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", []string{topic}, false, []string{"NotFound", "AlarmTopicArn"},
+		},
+		"an alarm topic of another region": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "us-east-1", "sa-east-1")}, false, []string{"not in us-east-1"},
+		},
+		"a quota that is low, and one that may not be read": {
+			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production", []string{topic}, true,
+			[]string{"Table-level write throughput limit is 4,000: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said, ok := test.account.preflight(t, test.environment, test.parameters...)
+			if ok != test.ok {
+				t.Errorf("a deployment may go on: %v, want %v", ok, test.ok)
+			}
+			for _, part := range test.says {
+				if !strings.Contains(said, part) {
+					t.Errorf("said %q, want %q in it", said, part)
+				}
+			}
+			if lines := strings.Count(said, "\n"); !ok && lines != 1 {
+				t.Errorf("said %d lines, want one:\n%s", lines, said)
+			}
+		})
+	}
+}
+
+func TestPreflight_WithoutAnEnvironment(t *testing.T) {
+	t.Parallel()
+	for _, environment := range []string{"", "local", "prod"} {
+		a := account{}
+		said, ok := a.preflight(t, environment)
+		if ok || !strings.Contains(said, "ENV=staging") || len(a.calls) > 0 {
+			t.Errorf("ENV=%s: said %q, went on: %v, called %v", environment, said, ok, a.calls)
+		}
+	}
+}
