@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,6 +27,14 @@ type account struct {
 
 	mu    sync.Mutex
 	calls []string
+}
+
+// serve answers at the address that it returns, until the test ends.
+func (a *account) serve(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -90,22 +97,8 @@ func (a *account) quotas(body []byte) (int, string) {
 // what it says and whether a deployment may go on.
 func (a *account) preflight(t *testing.T, environment string, parameters ...string) (string, bool) {
 	t.Helper()
-	python, err := filepath.Abs("../../.local/venv/bin/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		t.Skip("this test needs the Python of the local stack: run it by `make test`")
-	}
-	server := httptest.NewServer(a)
-	t.Cleanup(server.Close)
-	script, err := filepath.Abs("preflight.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), python, script, environment)
+	cmd := a.command(t, "preflight.py", environment)
 	cmd.Dir = project(t, parameters)
-	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+server.URL, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true")
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
 }
@@ -116,7 +109,7 @@ func project(t *testing.T, parameters []string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for _, name := range []string{"template.yaml", "samconfig.toml"} {
-		text, err := os.ReadFile(filepath.Join("../..", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +138,9 @@ func TestPreflight(t *testing.T) {
 			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"EventsConcurrency=0"`, "[production.deploy.parameters]"},
 		},
 		"of 10, without the reservation": {
-			&account{concurrency: 10, unreserved: 10}, "production", []string{topic, "EventsConcurrency=0"}, true,
+			&account{concurrency: 10, unreserved: 10}, "production",
+			[]string{topic, "EventsConcurrency=0"},
+			true,
 			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
 		},
 		"of 50, staging": {
@@ -184,7 +179,9 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "us-east-1", "sa-east-1")}, false, []string{"not in us-east-1"},
 		},
 		"a quota that is low, and one that may not be read": {
-			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production", []string{topic}, true,
+			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production",
+			[]string{topic},
+			true,
 			[]string{"Table-level write throughput limit is 4,000: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)"},
 		},
 	} {
