@@ -2,7 +2,8 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 
-SAM_VENV := .local/sam-venv
+SAM_VENV     := .local/sam-venv
+CHECKOV_VENV := .local/checkov-venv
 SAM      := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/sam
 # What `sam build` hands to the compiler: small static binaries that are the same
 # for the same source, without the RPC mode of older runtimes. With cgo they would
@@ -22,11 +23,13 @@ bin/golangci-lint: localstack/tools/template.mk
 	@touch $@
 
 .PHONY: check-template sam-build
-check-template: $(SAM_VENV)/installed ## validate, lint and build template.yaml
+check-template: $(SAM_VENV)/installed $(CHECKOV_VENV)/installed ## validate, lint and build template.yaml
 	@$(SAM) validate --lint >.local/sam.log 2>&1 \
 		|| { cat .local/sam.log >&2; echo "template.yaml is not valid: mend what sam validate says above" >&2; exit 1; }
 	@$(SAM_VENV)/bin/cfn-lint --include-checks I -- template.yaml \
 		|| { echo "template.yaml: mend what cfn-lint lists above" >&2; exit 1; }
+	@$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml -f template.yaml \
+		|| { echo "template.yaml: mend what checkov lists above, or leave it out in .checkov.yaml with the reason" >&2; exit 1; }
 	@$(MAKE) --no-print-directory sam-build
 	@echo "template.yaml is valid, lints clean and builds"
 sam-build: $(SAM_VENV)/installed
@@ -50,11 +53,18 @@ deploy: ## check the account, build, and deploy with sam (ENV=staging or product
 
 # The file says that the requirements were installed whole; another version of
 # them is installed from nothing. --no-deps, because they name everything.
-$(SAM_VENV)/installed: localstack/tools/requirements-sam.txt
+define install
 	@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 		|| { echo "checking and deploying the template needs Python 3.10 or newer with venv (Debian: apt install python3-venv)" >&2; exit 1; }
-	@echo "installing aws-sam-cli and cfn-lint into $(SAM_VENV), which takes some minutes once"
-	@mkdir -p .local && rm -rf $(SAM_VENV) && python3 -m venv $(SAM_VENV)
-	@$(SAM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $< \
-		|| { echo "aws-sam-cli could not be installed: see above; it needs the Python package index" >&2; exit 1; }
+	@echo "installing $1 into $(@D), which takes some minutes once"
+	@mkdir -p .local && rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $< \
+		|| { echo "$1 could not be installed: see above; it needs the Python package index" >&2; exit 1; }
 	@touch $@
+endef
+
+$(SAM_VENV)/installed: localstack/tools/requirements-sam.txt
+	$(call install,aws-sam-cli and cfn-lint)
+# Apart from sam, whose versions of the same packages differ.
+$(CHECKOV_VENV)/installed: localstack/tools/requirements-checkov.txt
+	$(call install,checkov)
