@@ -59,7 +59,7 @@ func (r keyring) Keys(context.Context) ([]accesstoken.Key, error) {
 	return keys, nil
 }
 
-func (r keyring) Sign(_ context.Context, input []byte) ([]byte, error) {
+func (r keyring) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
 	return jwt.SigningMethodES256.Sign(string(input), r[0])
 }
 
@@ -217,7 +217,7 @@ func forge(t *testing.T, ring keyring, edit func(header, claims map[string]any))
 	}
 	edit(header, body)
 	input := encode(t, header) + "." + encode(t, body)
-	signature, err := ring.Sign(t.Context(), []byte(input))
+	signature, err := ring.Sign(t.Context(), "", []byte(input))
 	if err != nil {
 		t.Fatal(err)
 	}
