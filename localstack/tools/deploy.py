@@ -5,6 +5,7 @@ the same was taken back."""
 import os
 import pathlib
 import secrets
+import subprocess
 import sys
 
 try:
@@ -15,6 +16,20 @@ except ModuleNotFoundError:  # before Python 3.11
 sam, environment = sys.argv[1:]
 settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())
 overrides = list(settings[environment]["deploy"]["parameters"]["parameter_overrides"])
+
+# A change of the signing keys takes steps. Where samconfig.toml does not name the keys,
+# CloudFormation keeps those that are deployed.
+named = {}
+for override in overrides:
+    name, _, value = override.partition("=")
+    if name in ("SigningKeys", "SigningKeysSwitchAt"):
+        named[name] = value.strip("\"'")
+if named and os.environ.get("END_TOKENS") != "1":
+    stack = settings[environment]["deploy"]["parameters"]["stack_name"]
+    check = ["bin/admin", "rotate-signing-keys", "--stack", stack]
+    check += ["--keys", named.get("SigningKeys", ""), "--switch-at", named.get("SigningKeysSwitchAt", "")]
+    if subprocess.run(check, env=os.environ | {"BY_MAKE": f"make ENV={environment}"}).returncode:
+        sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 leaves this check out, and clients may have to get new tokens")
 
 # CloudFormation keeps the value of a parameter that is not named.
 for table in "RestoredAuthTable", "RestoredCampaignsTable":

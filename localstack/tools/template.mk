@@ -33,13 +33,13 @@ sam-build: $(SAM_VENV)/installed
 		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
 
 .PHONY: deploy
-deploy: ## build and deploy with sam (ENV=staging or production, see samconfig.toml)
+deploy: bin/admin ## build and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 allows changes of signing keys that refuse valid tokens
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
 	@$(SAM_VENV)/bin/python localstack/tools/account.py
 	@$(MAKE) --no-print-directory sam-build
-	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
+	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 END_TOKENS='$(END_TOKENS)' $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
 	@echo "next: make drift ENV=$(ENV) tells whether all is as the template says; to go back, deploy the commit before"
 
 # The file says that the requirements were installed whole; another version of
