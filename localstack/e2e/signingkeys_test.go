@@ -129,12 +129,14 @@ func (v *visitor) sessionKey() string {
 	return ""
 }
 
-// signedIn checks whether a person sees a page without signing in anew.
+// signedIn checks whether a person sees a page by the session that they have. Where
+// not, they are led away, to get another.
 func (r *rotation) signedIn(name string, v *visitor, want bool) {
 	r.t.Helper()
 	v.seen = nil
-	if got := v.open(r.env["BASE_URL"] + "/dashboard/settings/audit"); (len(v.seen) == 0) != want {
-		r.t.Errorf("%s: led over %v to %s, want still signed in: %v", name, v.seen, got.url, want)
+	got := v.open(r.env["BASE_URL"] + "/dashboard/settings/audit")
+	if got.status != http.StatusOK || (len(v.seen) == 0) != want {
+		r.t.Errorf("%s: led over %v to %s, answered %d, want still signed in: %v", name, v.seen, got.url, got.status, want)
 	}
 }
 
