@@ -55,7 +55,7 @@ BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
 	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
@@ -105,7 +105,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive drift restore hold reopen list export-number erase-number
+.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive drift restore hold reopen rotate-signing-keys list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -146,6 +146,8 @@ hold: bin/admin ## pause sending and hold the service, without a restore
 	@$(ADMIN) hold $(ON_STACK)
 reopen: bin/admin ## let the functions go on that hold or restore holds
 	@$(ADMIN) reopen $(ON_STACK)
+rotate-signing-keys: bin/admin ## show the next step of replacing the keys that sign access tokens and sessions, or when it may be taken
+	@$(ADMIN) rotate-signing-keys $(ON_STACK)
 list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
 export-number: bin/admin ## write all that a tenant's data holds on one phone number to a file: TENANT=id PHONE=+55… FILE=out.json

@@ -45,7 +45,10 @@ func main() {
 		Bucket: os.Getenv("BUCKET"),
 	}
 	tokens := &livetoken.Verifier{
-		Tokens:      &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
+		Tokens: &accesstoken.Verifier{Keys: &signer.Signer{
+			Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SIGNING_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
+			SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
+		}, Now: time.Now},
 		Credentials: store,
 	}
 	queues := sqs.NewFromConfig(cfg)

@@ -33,7 +33,10 @@ func main() {
 	}
 	ui := &webui.UI{
 		Sessions: &webui.Sessions{
-			Signer: signer.New(kms.NewFromConfig(cfg), os.Getenv("SESSION_KEY_ID")), Now: time.Now, Secure: !awsconf.Local(),
+			Signer: &signer.Signer{
+				Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SESSION_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SESSION_KEY_ID"),
+				SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
+			}, Now: time.Now, Secure: !awsconf.Local(),
 		},
 		Auditor: store, Now: time.Now, BaseURL: base, SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"),
 	}

@@ -43,7 +43,10 @@ func main() {
 		},
 	}
 	service := &dispatch.Service{
-		Tokens: &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")), Now: time.Now},
+		Tokens: &accesstoken.Verifier{Keys: &signer.Signer{
+			Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SIGNING_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
+			SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
+		}, Now: time.Now},
 		Store: &dynamo.Store{
 			Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
 			Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,

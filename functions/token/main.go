@@ -24,8 +24,11 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	server := &oauth.Server{
-		Store:   &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},
-		Signer:  signer.New(kms.NewFromConfig(cfg), os.Getenv("SIGNING_KEY_ID")),
+		Store: &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},
+		Signer: &signer.Signer{
+			Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SIGNING_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
+			SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
+		},
 		Now:     time.Now,
 		Random:  rand.Reader,
 		BaseURL: os.Getenv("BASE_URL"),

@@ -59,7 +59,7 @@ func (r keyring) Keys(context.Context) ([]accesstoken.Key, error) {
 	return keys, nil
 }
 
-func (r keyring) Sign(_ context.Context, input []byte) ([]byte, error) {
+func (r keyring) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
 	return jwt.SigningMethodES256.Sign(string(input), r[0])
 }
 
@@ -217,7 +217,7 @@ func forge(t *testing.T, ring keyring, edit func(header, claims map[string]any))
 	}
 	edit(header, body)
 	input := encode(t, header) + "." + encode(t, body)
-	signature, err := ring.Sign(t.Context(), []byte(input))
+	signature, err := ring.Sign(t.Context(), "", []byte(input))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,6 +350,42 @@ func inDER(t *testing.T, ring keyring) string {
 		t.Fatal(err)
 	}
 	return input + "." + base64.RawURLEncoding.EncodeToString(der)
+}
+
+// replacedAt has the keys of a ring, all of which are replaced at an instant.
+type replacedAt struct {
+	keyring
+	until time.Time
+}
+
+func (r replacedAt) Keys(ctx context.Context) ([]accesstoken.Key, error) {
+	keys, err := r.keyring.Keys(ctx)
+	for i := range keys {
+		keys[i].Until = r.until
+	}
+	return keys, err
+}
+
+func TestVerifyTokensOfAReplacedKey(t *testing.T) {
+	t.Parallel()
+	ring := newKeyring(t, 1)
+	token := issue(t, ring, now)
+	for name, c := range map[string]struct {
+		until time.Time
+		want  error
+	}{
+		"issued before its replacement": {now.Add(time.Second), nil},
+		"issued at its replacement":     {now, accesstoken.ErrInvalid},
+		"issued after its replacement":  {now.Add(-time.Second), accesstoken.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := accesstoken.Verifier{Keys: replacedAt{ring, c.until}, Now: clock(now)}
+			if _, err := v.Verify(t.Context(), token, issuer); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
 }
 
 func TestVerifyNeedsAnIssuer(t *testing.T) {

@@ -27,17 +27,18 @@ type Claims struct {
 	Scope    string // space-separated
 }
 
-// Keys gives the public keys that verify access tokens. The first one belongs
+// Keys gives the public keys that verify access tokens now. The first one belongs
 // to the key that signs.
 type Keys interface {
 	Keys(ctx context.Context) ([]Key, error)
 }
 
-// Signer signs with the first of its keys.
+// Signer signs with one of its keys.
 type Signer interface {
 	Keys
-	// Sign returns the ES256 signature of input: r and s, 32 bytes each.
-	Sign(ctx context.Context, input []byte) ([]byte, error)
+	// Sign returns the ES256 signature of input by the key with the ID: r and s,
+	// 32 bytes each.
+	Sign(ctx context.Context, keyID string, input []byte) ([]byte, error)
 }
 
 // Audience returns the audience of the tokens that the service at baseURL
@@ -72,7 +73,7 @@ func (i *Issuer) Issue(ctx context.Context, baseURL string, c Claims) (string, e
 	if err != nil {
 		return "", fmt.Errorf("issue access token: %w", err)
 	}
-	signature, err := i.Signer.Sign(ctx, []byte(input))
+	signature, err := i.Signer.Sign(ctx, keys[0].ID, []byte(input))
 	if err != nil {
 		return "", fmt.Errorf("issue access token: %w", err)
 	}

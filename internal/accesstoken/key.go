@@ -6,13 +6,19 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Key is a public key that verifies access tokens.
 type Key struct {
 	ID     string // its RFC 7638 thumbprint
 	Public *ecdsa.PublicKey
+	// Until is the instant at which another key replaces this one; zero where none does.
+	Until time.Time
 }
+
+// MaySign reports whether the key signs tokens that are issued at an instant.
+func (k Key) MaySign(issued time.Time) bool { return k.Until.IsZero() || issued.Before(k.Until) }
 
 // JWK is the key as RFC 7517 publishes it.
 type JWK struct {

@@ -2,7 +2,6 @@ package accesstoken
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"net/http"
@@ -102,6 +101,7 @@ func (v *Verifier) Verify(ctx context.Context, token, issuer string) (Claims, er
 		return Claims{}, fmt.Errorf("verify access token: %w", err)
 	}
 	var claims wireClaims
+	var key Key
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
 		jwt.WithIssuer(issuer),
@@ -110,38 +110,43 @@ func (v *Verifier) Verify(ctx context.Context, token, issuer string) (Claims, er
 		jwt.WithTimeFunc(v.Now),
 		jwt.WithStrictDecoding(),
 	)
-	_, err = parser.ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) { return find(keys, t.Header) })
+	_, err = parser.ParseWithClaims(token, &claims, func(t *jwt.Token) (_ any, err error) {
+		key, err = find(keys, t.Header)
+		return key.Public, err
+	})
 	if err != nil {
 		return Claims{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	if err := v.judge(claims); err != nil {
+	if err := v.judge(claims, key); err != nil {
 		return Claims{}, err
 	}
 	return Claims{Tenant: claims.Tenant, ClientID: claims.ClientID, Scope: claims.Scope}, nil
 }
 
 // find returns the key that the header of an access token names.
-func find(keys []Key, header map[string]any) (*ecdsa.PublicKey, error) {
+func find(keys []Key, header map[string]any) (Key, error) {
 	typ, _ := header["typ"].(string)
 	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
-		return nil, fmt.Errorf("%w: it is no access token", ErrInvalid)
+		return Key{}, fmt.Errorf("%w: it is no access token", ErrInvalid)
 	}
 	if _, critical := header["crit"]; critical {
-		return nil, fmt.Errorf("%w: critical extension", ErrInvalid)
+		return Key{}, fmt.Errorf("%w: critical extension", ErrInvalid)
 	}
 	for _, k := range keys {
 		if k.ID == header["kid"] {
-			return k.Public, nil
+			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: unknown key", ErrInvalid)
+	return Key{}, fmt.Errorf("%w: unknown key", ErrInvalid)
 }
 
 // judge checks what the parser does not.
-func (v *Verifier) judge(c wireClaims) error {
+func (v *Verifier) judge(c wireClaims, k Key) error {
 	switch {
 	case c.IssuedAt == nil || c.IssuedAt.After(v.Now().Add(skew)):
 		return fmt.Errorf("%w: issued in the future", ErrInvalid)
+	case !k.MaySign(c.IssuedAt.Time):
+		return fmt.Errorf("%w: issued after its key was replaced", ErrInvalid)
 	case c.ClientID == "" || c.Subject != c.ClientID || c.Tenant == "":
 		return fmt.Errorf("%w: whose it is, is not said", ErrInvalid)
 	}

@@ -50,6 +50,16 @@ func transport(longest time.Duration) *http.Transport {
 	}
 }
 
+// Instant returns the instant that the variable gives (RFC 3339), or the zero time
+// where it gives none.
+func Instant(variable string) time.Time {
+	at, err := time.Parse(time.RFC3339, os.Getenv(variable))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
 // Seconds returns the duration that the variable gives in whole seconds, or
 // fallback seconds where it gives none.
 func Seconds(variable string, fallback int) time.Duration {

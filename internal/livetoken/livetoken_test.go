@@ -30,7 +30,7 @@ func (k key) Keys(context.Context) ([]accesstoken.Key, error) {
 	return []accesstoken.Key{public}, err
 }
 
-func (k key) Sign(_ context.Context, input []byte) ([]byte, error) {
+func (k key) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
 	return jwt.SigningMethodES256.Sign(string(input), k.PrivateKey)
 }
 

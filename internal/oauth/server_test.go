@@ -68,7 +68,7 @@ func newBench(t *testing.T) *bench {
 	env := stackenv.Load(t)
 	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
-	keys := signer.New(kms.NewFromConfig(env.AWS()), env["SIGNING_KEY_ID"])
+	keys := &signer.Signer{Client: kms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
 		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, Random: rand.Reader, BaseURL: baseURL},
 		store:    store,

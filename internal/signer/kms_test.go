@@ -36,7 +36,7 @@ func createKey(t *testing.T, client *kms.Client, spec types.KeySpec) string {
 func TestTokensSignedByKMSVerify(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
-	s := &signer.Signer{Client: client, KeyIDs: []string{id}}
+	s := &signer.Signer{Client: client, KeyID: id}
 	claims := accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: "campaigns:dispatch"}
 	i := accesstoken.Issuer{Signer: s, Now: time.Now, Random: rand.Reader}
 	for range 20 { // one signature in 128 has a short number
@@ -55,39 +55,154 @@ func TestTokensSignedByKMSVerify(t *testing.T) {
 	}
 }
 
-func TestKeyRotationKeepsOldTokensValid(t *testing.T) {
+// rotation is a key that replaces another at noon, at an instant that a test sets.
+type rotation struct {
+	t      *testing.T
+	signer *signer.Signer
+	now    time.Time
+}
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newRotation(t *testing.T) *rotation {
+	t.Helper()
+	client, previous := client(t)
+	r := &rotation{t: t}
+	r.signer = &signer.Signer{
+		Client: client, KeyID: createKey(t, client, types.KeySpecEccNistP256), PreviousID: previous, SwitchAt: noon,
+		Now: func() time.Time { return r.now },
+	}
+	return r
+}
+
+// kids returns the IDs of the keys that verify at an instant, the one that signs first.
+func (r *rotation) kids(at time.Time) (ids []string) {
+	r.t.Helper()
+	r.now = at
+	keys, err := r.signer.Keys(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, k := range keys {
+		ids = append(ids, k.ID)
+	}
+	return ids
+}
+
+func (r *rotation) issue(at time.Time) string {
+	r.t.Helper()
+	r.now = at
+	return issue(r.t, r.signer, at)
+}
+
+func issue(t *testing.T, by *signer.Signer, at time.Time) string {
+	t.Helper()
+	i := accesstoken.Issuer{Signer: by, Now: func() time.Time { return at }, Random: rand.Reader}
+	token, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func (r *rotation) verify(token string, at time.Time) error {
+	r.now = at
+	v := accesstoken.Verifier{Keys: r.signer, Now: r.signer.Now}
+	_, err := v.Verify(r.t.Context(), token, issuer)
+	return err
+}
+
+func TestKeysDuringARotation(t *testing.T) {
 	t.Parallel()
-	client, old := client(t)
-	fresh := createKey(t, client, types.KeySpecEccNistP256)
-	issue := func(ids ...string) string {
-		i := accesstoken.Issuer{Signer: &signer.Signer{Client: client, KeyIDs: ids}, Now: time.Now, Random: rand.Reader}
-		token, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1"})
-		if err != nil {
-			t.Fatal(err)
+	r := newRotation(t)
+	before := r.kids(noon.Add(-2 * time.Hour))
+	if len(before) != 2 {
+		t.Fatalf("keys %v before the switch, want two", before)
+	}
+	previous, current := before[0], before[1]
+	for name, c := range map[string]struct {
+		at   time.Time
+		want []string
+	}{
+		"before the new key signs": {noon.Add(-time.Minute - 1), []string{previous, current}},
+		"as the new key signs":     {noon.Add(-time.Minute), []string{current, previous}},
+		"the switch":               {noon, []string{current, previous}},
+		"within the hour":          {noon.Add(time.Hour - 1), []string{current, previous}},
+		"after an hour":            {noon.Add(time.Hour), []string{current}},
+	} {
+		if diff := cmp.Diff(c.want, r.kids(c.at)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		return token
 	}
-	verify := func(token string, ids ...string) error {
-		v := accesstoken.Verifier{Keys: &signer.Signer{Client: client, KeyIDs: ids}, Now: time.Now}
-		_, err := v.Verify(t.Context(), token, issuer)
-		return err
+}
+
+func TestEveryTokenIsValidForItsHourDuringARotation(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	for _, at := range []time.Time{
+		noon.Add(-time.Hour), noon.Add(-time.Minute - time.Second), noon.Add(-time.Minute), noon.Add(-time.Second), noon, noon.Add(time.Hour),
+	} {
+		token := r.issue(at)
+		for _, later := range []time.Duration{0, time.Hour - time.Second} {
+			if err := r.verify(token, at.Add(later)); err != nil {
+				t.Errorf("a token of %s after %s: %v", at.Format(time.TimeOnly), later, err)
+			}
+		}
 	}
-	before, after := issue(old), issue(fresh, old)
-	if err := verify(before, fresh, old); err != nil {
-		t.Errorf("a token of the old key during the rotation: %v", err)
+}
+
+// Whoever can still sign with the previous key gets nothing by it.
+func TestThePreviousKeySignsNothingAfterTheSwitch(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	stolen := &signer.Signer{Client: r.signer.Client, KeyID: r.signer.PreviousID}
+	for name, c := range map[string]struct {
+		issued, at time.Time
+		valid      bool
+	}{
+		"before the switch":    {noon.Add(-time.Second), noon.Add(time.Second), true},
+		"at the switch":        {noon, noon.Add(time.Second), false},
+		"after the switch":     {noon.Add(10 * time.Minute), noon.Add(10 * time.Minute), false},
+		"dated back, too late": {noon.Add(-time.Second), noon.Add(time.Hour), false},
+	} {
+		if err := r.verify(issue(t, stolen, c.issued), c.at); (err == nil) != c.valid {
+			t.Errorf("%s: %v, want valid %v", name, err, c.valid)
+		}
 	}
-	if err := verify(after, fresh); err != nil {
-		t.Errorf("a token of the new key after the rotation: %v", err)
+}
+
+// A role may not read a key any more that has left the stack.
+func TestAPreviousKeyThatHasEndedIsNotFetched(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	r.signer.PreviousID = "00000000-0000-4000-8000-000000000000"
+	if kids := r.kids(noon.Add(time.Hour)); len(kids) != 1 {
+		t.Errorf("keys %v, want the current one", kids)
 	}
-	if err := verify(before, fresh); err == nil {
-		t.Error("a token of the old key after the rotation was accepted")
+}
+
+func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	r.signer.SwitchAt = time.Time{}
+	if keys, err := r.signer.Keys(t.Context()); err == nil {
+		t.Errorf("got %d keys, want an error", len(keys))
+	}
+}
+
+func TestSignRefusesKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	r.kids(noon)
+	if _, err := r.signer.Sign(t.Context(), "unlisted", []byte("input")); err == nil {
+		t.Error("signed with an unlisted key")
 	}
 }
 
 func TestKeysAreFetchedOnce(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
-	s := &signer.Signer{Client: client, KeyIDs: []string{id}}
+	s := &signer.Signer{Client: client, KeyID: id}
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Go(func() {
@@ -111,15 +226,15 @@ func TestKeysAreFetchedOnce(t *testing.T) {
 func TestKeysRefusesWhatCannotSignTokens(t *testing.T) {
 	t.Parallel()
 	client, _ := client(t)
-	tests := map[string][]string{
-		"no key":         nil,
-		"an unknown key": {"00000000-0000-4000-8000-000000000000"},
-		"an RSA key":     {createKey(t, client, types.KeySpecRsa2048)},
+	tests := map[string]string{
+		"no key":         "",
+		"an unknown key": "00000000-0000-4000-8000-000000000000",
+		"an RSA key":     createKey(t, client, types.KeySpecRsa2048),
 	}
-	for name, ids := range tests {
+	for name, id := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &signer.Signer{Client: client, KeyIDs: ids}
+			s := &signer.Signer{Client: client, KeyID: id}
 			_, err := s.Keys(t.Context())
 			if err == nil || !strings.HasPrefix(err.Error(), "get public key") {
 				t.Errorf("error %v, want one that says what failed", err)

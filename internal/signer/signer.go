@@ -10,8 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
@@ -19,49 +19,101 @@ import (
 	"campaign-dispatch/internal/accesstoken"
 )
 
-// Signer signs with the first of its keys; the public keys of all of them
-// verify. To rotate, put the new key last, then first, then drop the old one an
-// hour later.
+// Signer signs with a key of KMS, or during a rotation with the one that it replaces.
+// The public keys of both verify.
 type Signer struct {
 	Client *kms.Client
-	KeyIDs []string // KMS key ids or ARNs, of P-256 keys
+	KeyID  string // KMS key id or ARN, of a P-256 key
+	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Tokens that it
+	// signed before verify for their lifetime.
+	PreviousID string
+	SwitchAt   time.Time
+	Now        func() time.Time // needed with PreviousID
 
-	mu     sync.Mutex
-	public []accesstoken.Key
+	mu    sync.Mutex
+	known map[string]accesstoken.Key // by their ids at KMS
+	sets  [phases][]accesstoken.Key
 }
 
-// New returns a signer with a comma-separated list of KMS key ids or ARNs.
-func New(client *kms.Client, list string) *Signer {
-	s := &Signer{Client: client}
-	for id := range strings.SplitSeq(list, ",") {
-		if id = strings.TrimSpace(id); id != "" {
-			s.KeyIDs = append(s.KeyIDs, id)
-		}
+// overlap is how long before SwitchAt the new key begins to sign, so that no token of
+// the previous key is refused because two machines' clocks differ.
+const overlap = time.Minute
+
+// phase is a part of a rotation.
+type phase int
+
+const (
+	previousSigns phase = iota
+	previousVerifies
+	currentAlone // also where no key is replaced
+	phases
+)
+
+func (s *Signer) phase() (phase, error) {
+	if s.PreviousID == "" {
+		return currentAlone, nil
 	}
-	return s
+	if s.SwitchAt.IsZero() {
+		return 0, errors.New("there is a previous key, but no instant at which it is replaced")
+	}
+	switch now := s.Now(); {
+	case now.Before(s.SwitchAt.Add(-overlap)):
+		return previousSigns, nil
+	case now.Before(s.SwitchAt.Add(accesstoken.Lifetime)):
+		return previousVerifies, nil
+	}
+	return currentAlone, nil
 }
 
-// Keys returns the public keys in the order of KeyIDs. They are fetched once;
-// callers that come meanwhile wait for the one that fetches.
+// Keys returns the public keys that verify now, first that of the key that signs. Each
+// is fetched once; callers that come meanwhile wait for the one that fetches.
 func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
+	now, err := s.phase()
+	if err != nil {
+		return nil, fmt.Errorf("get public keys: %w", err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.public != nil {
-		return s.public, nil
-	}
-	if len(s.KeyIDs) == 0 {
-		return nil, errors.New("get public keys: no signing key is configured")
-	}
-	keys := make([]accesstoken.Key, 0, len(s.KeyIDs))
-	for _, id := range s.KeyIDs {
-		key, err := s.fetch(ctx, id)
-		if err != nil {
-			return nil, fmt.Errorf("get public key %s: %w", id, err)
+	if s.sets[now] == nil {
+		if s.sets[now], err = s.set(ctx, now); err != nil {
+			return nil, err
 		}
-		keys = append(keys, key)
 	}
-	s.public = keys
-	return keys, nil
+	return s.sets[now], nil
+}
+
+func (s *Signer) set(ctx context.Context, p phase) ([]accesstoken.Key, error) {
+	current, err := s.key(ctx, s.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	if p == currentAlone {
+		return []accesstoken.Key{current}, nil
+	}
+	previous, err := s.key(ctx, s.PreviousID)
+	if err != nil {
+		return nil, err
+	}
+	previous.Until = s.SwitchAt
+	if p == previousSigns {
+		return []accesstoken.Key{previous, current}, nil
+	}
+	return []accesstoken.Key{current, previous}, nil
+}
+
+func (s *Signer) key(ctx context.Context, id string) (accesstoken.Key, error) {
+	if key, ok := s.known[id]; ok {
+		return key, nil
+	}
+	key, err := s.fetch(ctx, id)
+	if err != nil {
+		return accesstoken.Key{}, fmt.Errorf("get public key %s: %w", id, err)
+	}
+	if s.known == nil {
+		s.known = map[string]accesstoken.Key{}
+	}
+	s.known[id] = key
+	return key, nil
 }
 
 func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) {
@@ -80,22 +132,34 @@ func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) 
 	return accesstoken.NewKey(key)
 }
 
-// Sign returns the ES256 signature of input by the first key.
-func (s *Signer) Sign(ctx context.Context, input []byte) ([]byte, error) {
-	if len(s.KeyIDs) == 0 {
-		return nil, errors.New("sign: no signing key is configured")
+// Sign returns the ES256 signature of input by the key that Keys returned under the ID.
+func (s *Signer) Sign(ctx context.Context, keyID string, input []byte) ([]byte, error) {
+	id, ok := s.idAtKMS(keyID)
+	if !ok {
+		return nil, errors.New("sign: unknown key")
 	}
 	digest := sha256.Sum256(input)
 	out, err := s.Client.Sign(ctx, &kms.SignInput{
-		KeyId:            &s.KeyIDs[0],
+		KeyId:            &id,
 		Message:          digest[:],
 		MessageType:      types.MessageTypeDigest,
 		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sign with key %s: %w", s.KeyIDs[0], err)
+		return nil, fmt.Errorf("sign with key %s: %w", id, err)
 	}
 	return raw(out.Signature)
+}
+
+func (s *Signer) idAtKMS(keyID string) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, key := range s.known {
+		if key.ID == keyID {
+			return id, true
+		}
+	}
+	return "", false
 }
 
 // raw turns the ASN.1 signature of KMS into the fixed form of JWTs: r and s, 32

@@ -62,20 +62,3 @@ func der(t *testing.T, r, s *big.Int) []byte {
 	}
 	return b
 }
-
-func TestNewReadsAListOfKeys(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		list string
-		want []string
-	}{
-		{"", nil},
-		{"a", []string{"a"}},
-		{" a , b,", []string{"a", "b"}},
-	}
-	for _, test := range tests {
-		if diff := cmp.Diff(test.want, New(nil, test.list).KeyIDs); diff != "" {
-			t.Errorf("keys of %q (-want +got):\n%s", test.list, diff)
-		}
-	}
-}

@@ -196,27 +196,11 @@ func sources(t *testing.T, folder string) []*ast.File {
 // allowed returns what the role of a function may do on tables and objects.
 func allowed(t *testing.T, function string) map[string]bool {
 	t.Helper()
-	role, ok := resources(t)[strings.ToUpper(function[:1])+function[1:]+"Role"]
-	if !ok {
-		t.Fatalf("the function %s has no role", function)
-	}
-	var policies []struct {
-		Document struct {
-			Statement []struct {
-				Action yaml.Node `yaml:"Action"`
-			} `yaml:"Statement"`
-		} `yaml:"PolicyDocument"`
-	}
-	if err := role.Properties.Policies.Decode(&policies); err != nil {
-		t.Fatalf("read the role of %s: %v", function, err)
-	}
 	actions := map[string]bool{}
-	for _, policy := range policies {
-		for _, statement := range policy.Document.Statement {
-			for _, action := range texts(statement.Action) {
-				if strings.HasPrefix(action, "dynamodb:") || strings.HasPrefix(action, "s3:") {
-					actions[action] = true
-				}
+	for _, g := range grants(t, strings.ToUpper(function[:1])+function[1:]+"Role") {
+		for _, action := range texts(g.Actions) {
+			if strings.HasPrefix(action, "dynamodb:") || strings.HasPrefix(action, "s3:") {
+				actions[action] = true
 			}
 		}
 	}

@@ -16,7 +16,27 @@ type grant struct {
 		Keys struct {
 			Leading []string `yaml:"dynamodb:LeadingKeys"`
 		} `yaml:"ForAllValues:StringLike"`
+		Before struct {
+			CurrentTime yaml.Node `yaml:"aws:CurrentTime"`
+		} `yaml:"DateLessThan"`
 	} `yaml:"Condition"`
+}
+
+// statements are those of a policy, with those that a condition of the template adds.
+type statements []grant
+
+func (s *statements) UnmarshalYAML(list *yaml.Node) error {
+	for _, node := range list.Content {
+		if node.Tag == "!If" {
+			node = node.Content[1]
+		}
+		var g grant
+		if err := node.Decode(&g); err != nil {
+			return err
+		}
+		*s = append(*s, g)
+	}
+	return nil
 }
 
 // grants returns what a role of the template may do.
@@ -24,7 +44,7 @@ func grants(t *testing.T, role string) []grant {
 	t.Helper()
 	var policies []struct {
 		Document struct {
-			Statement []grant `yaml:"Statement"`
+			Statement statements `yaml:"Statement"`
 		} `yaml:"PolicyDocument"`
 	}
 	found := resources(t)[role]
@@ -43,15 +63,49 @@ func TestEachKeySignsForOneFunction(t *testing.T) {
 			continue
 		}
 		for _, g := range grants(t, name) {
-			if slices.Contains(texts(g.Actions), "kms:Sign") {
-				key, _, _ := strings.Cut(g.Resource.Value, ".")
+			if !slices.Contains(texts(g.Actions), "kms:Sign") {
+				continue
+			}
+			for _, key := range attributes(&g.Resource) {
 				signers[key] = append(signers[key], name)
 			}
 		}
 	}
-	for key, role := range map[string]string{"SigningKey": "TokenRole", "SessionKey": "DashboardRole"} {
-		if !slices.Equal(signers[key], []string{role}) {
+	for key, role := range map[string]string{
+		"SigningKey": "TokenRole", "SigningKeyB": "TokenRole", "SessionKey": "DashboardRole", "SessionKeyB": "DashboardRole",
+	} {
+		if !slices.Equal(slices.Compact(signers[key]), []string{role}) {
 			t.Errorf("%s is used to sign by %q, want %s alone", key, signers[key], role)
+		}
+	}
+}
+
+// attributes are the resources whose attributes a value names.
+func attributes(node *yaml.Node) (names []string) {
+	if node.Tag == "!GetAtt" {
+		name, _, _ := strings.Cut(node.Value, ".")
+		return []string{name}
+	}
+	for _, child := range node.Content {
+		names = append(names, attributes(child)...)
+	}
+	return names
+}
+
+// While the keys change, the version before signs with the previous key for as long as
+// it has calls, which is before the switch.
+func TestAPreviousKeySignsUntilTheSwitch(t *testing.T) {
+	t.Parallel()
+	for role, key := range map[string]string{"TokenRole": "SigningKey", "DashboardRole": "SessionKey"} {
+		var got []string
+		for _, g := range grants(t, role) {
+			if slices.Contains(texts(g.Actions), "kms:Sign") {
+				got = append(got, strings.TrimSpace(strings.Join(attributes(&g.Resource), " else ")+" "+value(&g.Condition.Before.CurrentTime)))
+			}
+		}
+		want := []string{key + " else " + key + "B", key + "B else " + key + " !Ref SigningKeysSwitchAt"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s signs with %q, want %q", role, got, want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package webui
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -117,7 +116,7 @@ func (s *Sessions) sign(ctx context.Context, base string, session Session) (stri
 	if err != nil {
 		return "", err
 	}
-	signature, err := s.Signer.Sign(ctx, []byte(input))
+	signature, err := s.Signer.Sign(ctx, keys[0].ID, []byte(input))
 	if err != nil {
 		return "", err
 	}
@@ -138,12 +137,19 @@ func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
 		return Session{}, fmt.Errorf("read a session: %w", err)
 	}
 	var claims sessionClaims
+	var key accesstoken.Key
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}), jwt.WithIssuer(base), jwt.WithAudience(audience(base)),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(s.Now), jwt.WithStrictDecoding(),
 	)
-	_, err = parser.ParseWithClaims(cookie.Value, &claims, func(t *jwt.Token) (any, error) { return keyOf(keys, t.Header) })
+	_, err = parser.ParseWithClaims(cookie.Value, &claims, func(t *jwt.Token) (_ any, err error) {
+		key, err = keyOf(keys, t.Header)
+		return key.Public, err
+	})
 	if err != nil || claims.Tenant == "" || claims.CSRF == "" {
+		return Session{}, ErrNoSession
+	}
+	if claims.IssuedAt == nil || !key.MaySign(claims.IssuedAt.Time) {
 		return Session{}, ErrNoSession
 	}
 	return Session{
@@ -152,14 +158,14 @@ func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
 }
 
 // keyOf returns the key that a session's header names, which must be one of ours.
-func keyOf(keys []accesstoken.Key, header map[string]any) (*ecdsa.PublicKey, error) {
+func keyOf(keys []accesstoken.Key, header map[string]any) (accesstoken.Key, error) {
 	if kind, _ := header["typ"].(string); !strings.EqualFold(kind, sessionType) {
-		return nil, ErrNoSession
+		return accesstoken.Key{}, ErrNoSession
 	}
 	for _, k := range keys {
 		if k.ID == header["kid"] {
-			return k.Public, nil
+			return k, nil
 		}
 	}
-	return nil, ErrNoSession
+	return accesstoken.Key{}, ErrNoSession
 }

@@ -2,6 +2,7 @@ package webui_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"mime/multipart"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/webui"
@@ -305,6 +307,41 @@ func TestSessionsThatAreNotGood(t *testing.T) {
 	}
 	ana.Cookie = &http.Cookie{Name: "__Host-session", Value: good}
 	has(t, ana.Get("/dashboard/notes"), http.StatusOK)
+}
+
+// replaced signs as another does, with a key that is replaced at an instant.
+type replaced struct {
+	accesstoken.Signer
+	until time.Time
+}
+
+func (r replaced) Keys(ctx context.Context) ([]accesstoken.Key, error) {
+	keys, err := r.Signer.Keys(ctx)
+	for i := range keys {
+		keys[i].Until = r.until
+	}
+	return keys, err
+}
+
+func TestSessionsOfAReplacedKey(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until  time.Time
+		status int
+	}{
+		"issued before its replacement": {noon.Add(time.Second), http.StatusOK},
+		"issued at its replacement":     {noon, http.StatusSeeOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := newSite(t)
+			ana := admin(site)
+			site.UI.Sessions.Signer = replaced{site.UI.Sessions.Signer, c.until}
+			if got := ana.Get("/dashboard/notes"); got.Status != c.status {
+				t.Errorf("answered %d, want %d", got.Status, c.status)
+			}
+		})
+	}
 }
 
 func TestTheSessionsCookie(t *testing.T) {

@@ -200,7 +200,7 @@ func variables(ctx context.Context, env stackenv.Env) ([]string, error) {
 
 // sessionCookie signs an admin of the demo tenant in.
 func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
-	sessions := webui.Sessions{Signer: signer.New(kms.NewFromConfig(env.AWS()), env["SESSION_KEY_ID"]), Now: time.Now}
+	sessions := webui.Sessions{Signer: &signer.Signer{Client: kms.NewFromConfig(env.AWS()), KeyID: env["SESSION_KEY_ID"]}, Now: time.Now}
 	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], webui.Session{
 		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: webui.RoleAdmin, CSRF: benchCSRF, Expires: time.Now().Add(time.Hour),
 	})

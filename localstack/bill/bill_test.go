@@ -16,7 +16,8 @@ func TestWhatCostsByTheMonthIsCountedFromTheTemplate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	template := `
 Resources:
-  Key: {Type: "AWS::KMS::Key"}
+  Key: {Type: "AWS::KMS::Key", Condition: KeyAExists}
+  KeyB: {Type: "AWS::KMS::Key", Condition: KeyBExists}
   Dashboard: {Type: "AWS::CloudWatch::Dashboard", Properties: {DashboardBody: !Sub "{}"}}
   OfOneMetric: {Type: "AWS::CloudWatch::Alarm", Properties: {MetricName: Errors}}
   OfTwo:

@@ -21,6 +21,10 @@ type Resources struct {
 	Keys, AlarmMetrics, Dashboards, Queues int // queues that a function reads
 }
 
+// rotation is the condition of keys that exist in place of others, or beside them for
+// hours.
+const rotation = "KeyBExists"
+
 // CountResources counts them in a template of CloudFormation. An alarm on an
 // expression costs each metric that it looks at.
 func CountResources(path string) (r Resources, err error) {
@@ -31,6 +35,7 @@ func CountResources(path string) (r Resources, err error) {
 	var template struct {
 		Resources map[string]struct {
 			Type       string `yaml:"Type"`
+			Condition  string `yaml:"Condition"`
 			Properties struct {
 				Metrics []struct {
 					MetricStat *yaml.Node `yaml:"MetricStat"`
@@ -47,7 +52,9 @@ func CountResources(path string) (r Resources, err error) {
 	for _, resource := range template.Resources {
 		switch resource.Type {
 		case "AWS::KMS::Key":
-			r.Keys++
+			if resource.Condition != rotation {
+				r.Keys++
+			}
 		case "AWS::CloudWatch::Dashboard":
 			r.Dashboards++
 		case "AWS::CloudWatch::Alarm":

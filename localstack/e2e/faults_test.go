@@ -166,7 +166,7 @@ func (lostHandoff) HandOff(context.Context, campaign.Batch) error { return errLo
 func (c *client) acceptAlone(call fields) campaign.Batch {
 	c.t.Helper()
 	service := &dispatch.Service{
-		Tokens:  &accesstoken.Verifier{Keys: signer.New(kms.NewFromConfig(c.env.AWS()), c.env["SIGNING_KEY_ID"]), Now: time.Now},
+		Tokens:  &accesstoken.Verifier{Keys: &signer.Signer{Client: kms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
 		Store:   c.store(),
 		Blobs:   c.blobs(),
 		Handoff: lostHandoff{},

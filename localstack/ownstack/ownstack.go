@@ -21,6 +21,7 @@ import (
 type Stack struct {
 	Name string // of the CloudFormation stack
 	Dir  string // its state
+	Root string // the project's folder, "" for the current one
 
 	ports [4]string
 	flags []string
@@ -58,7 +59,9 @@ func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
 	s.flags = append([]string{
 		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
 	}, flags...)
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack").CombinedOutput(); err != nil { //nolint:gosec // our own program
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
+	build.Dir = s.Root
+	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the local stack: %w\n%s", err, out)
 	}
 	if err := s.command(ctx, "down"); err != nil {
@@ -72,12 +75,12 @@ func (s *Stack) Redeploy(ctx context.Context, flags ...string) (stackenv.Env, er
 	if err := s.command(ctx, append(flags, "up")...); err != nil {
 		return nil, err
 	}
-	return stackenv.Read(filepath.Join(s.Dir, "stack.env"))
+	return stackenv.Read(filepath.Join(s.Root, s.Dir, "stack.env"))
 }
 
 // Down ends the stack and forgets it, whether ctx has ended or not.
 func (s *Stack) Down(ctx context.Context) error {
-	if _, err := os.Stat(s.program()); err != nil {
+	if _, err := os.Stat(filepath.Join(s.Root, s.program())); err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
@@ -88,7 +91,9 @@ func (s *Stack) Down(ctx context.Context) error {
 func (s *Stack) program() string { return s.Dir + "-localstack" }
 
 func (s *Stack) command(ctx context.Context, arguments ...string) error {
-	out, err := exec.CommandContext(ctx, s.program(), slices.Concat(s.flags, arguments)...).CombinedOutput() //nolint:gosec // our own program
+	command := exec.CommandContext(ctx, s.program(), slices.Concat(s.flags, arguments)...) //nolint:gosec // our own program
+	command.Dir = s.Root
+	out, err := command.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("bring the stack %s %s: %w\n%s", s.Name, arguments[len(arguments)-1], err, out)
 	}

@@ -179,7 +179,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 // it were issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
-		Signer: signer.New(kms.NewFromConfig(s.Env.AWS()), s.Env["SIGNING_KEY_ID"]),
+		Signer: &signer.Signer{Client: kms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
 		Now:    func() time.Time { return at },
 		Random: rand.Reader,
 	}

@@ -2,6 +2,7 @@
 Release of its own: by it every function gets a new version, even where a deployment of
 the same was taken back."""
 
+import os
 import pathlib
 import secrets
 import subprocess
@@ -26,6 +27,20 @@ def exists(stack, region):
         raise
 
 
+def check_keys(stack, environment, overrides):
+    """Ends this program where a change of the signing keys would refuse valid tokens. The
+    change takes steps. Where samconfig.toml does not name the keys, CloudFormation keeps
+    those that are deployed."""
+    named = {name: value.strip("\"'") for name, _, value in (o.partition("=") for o in overrides)
+             if name in ("SigningKeys", "SigningKeysSwitchAt")}
+    if not named or os.environ.get("END_TOKENS") == "1":
+        return
+    check = ["bin/admin", "rotate-signing-keys", "--stack", stack,
+             "--keys", named.get("SigningKeys", ""), "--switch-at", named.get("SigningKeysSwitchAt", "")]
+    if subprocess.run(check, env=os.environ | {"BY_MAKE": f"make ENV={environment}"}).returncode:
+        sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 leaves this check out, and clients may have to get new tokens")
+
+
 def deploy(sam, environment, overrides, *flags):
     """Runs sam deploy, and ends this program where it fails."""
     status = subprocess.run([sam, "deploy", "--config-env", environment, "--parameter-overrides", *overrides, *flags]).returncode
@@ -37,6 +52,7 @@ def main():
     sam, environment = sys.argv[1:]
     settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
     overrides = list(settings["parameter_overrides"])
+    check_keys(settings["stack_name"], environment, overrides)
 
     # CloudFormation keeps the value of a parameter that is not named.
     for parameter, default in ("RestoredAuthTable", '""'), ("RestoredCampaignsTable", '""'), ("DeletionProtection", "true"):

@@ -1,6 +1,8 @@
 package tools_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,15 +11,29 @@ import (
 	"testing"
 )
 
-// deploy runs the deployment of production with a sam that notes what it is called
-// with, and ends with the status. It returns the arguments of each call of sam.
-func (a *account) deploy(t *testing.T, samconfig string, status string) (calls [][]string, ok bool) {
+// deployment is a run of deploy.py for production. Its sam and its check of signing
+// keys note what they are called with.
+type deployment struct {
+	samconfig string
+	env       []string
+	samFails  bool
+	sam       [][]string // arguments of each call
+	check     string     // arguments of the check, which allows key A alone
+}
+
+// run returns whether the deployment succeeded.
+func (d *deployment) run(t *testing.T, a *account) bool {
 	t.Helper()
+	status := "0"
+	if d.samFails {
+		status = "1"
+	}
 	folder := t.TempDir()
 	for path, content := range map[string]string{
-		"samconfig.toml":               samconfig,
+		"samconfig.toml":               d.samconfig,
 		".aws-sam/build/template.yaml": "Parameters: {Release: {Default: \"0000000000\"}}\n",
 		"sam":                          "#!/bin/sh\n{ printf '%s\\n' \"$@\"; echo; } >>calls\nexit " + status + "\n",
+		"bin/admin":                    "#!/bin/sh\necho \"$*\" >checked\ntest \"$5\" = A\n",
 	} {
 		path = filepath.Join(folder, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -28,17 +44,26 @@ func (a *account) deploy(t *testing.T, samconfig string, status string) (calls [
 		}
 	}
 	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), "production")
-	cmd.Dir = folder
+	cmd.Dir, cmd.Env = folder, append(cmd.Env, d.env...)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
-	noted, readErr := os.ReadFile(filepath.Join(folder, "calls"))
-	if readErr != nil {
-		t.Fatal(readErr)
+	d.check = noted(t, filepath.Join(folder, "checked"))
+	if calls := noted(t, filepath.Join(folder, "calls")); calls != "" {
+		for call := range strings.SplitSeq(calls, "\n\n") {
+			d.sam = append(d.sam, strings.Split(call, "\n"))
+		}
 	}
-	for call := range strings.SplitSeq(strings.TrimSpace(string(noted)), "\n\n") {
-		calls = append(calls, strings.Split(call, "\n"))
+	return err == nil
+}
+
+// noted returns what a program wrote to a file, "" where it did not run.
+func noted(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
 	}
-	return calls, err == nil
+	return strings.TrimSpace(string(text))
 }
 
 const production = "[production.deploy.parameters]\nstack_name = \"s\"\nregion = \"us-east-1\"\nparameter_overrides = "
@@ -51,16 +76,16 @@ func TestDeploy_NamesTheTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	existing := &account{stack: "UPDATE_COMPLETE"}
-	calls, _ := existing.deploy(t, string(samconfig), "0")
+	existing, own := &account{stack: "UPDATE_COMPLETE"}, deployment{samconfig: string(samconfig)}
+	own.run(t, existing)
 	for _, want := range []string{`RestoredAuthTable=""`, `RestoredCampaignsTable=""`, "DeletionProtection=true", "Environment=production"} {
-		if len(calls) != 1 || !slices.Contains(calls[0], want) {
-			t.Errorf("%s is missing in %v", want, calls)
+		if len(own.sam) != 1 || !slices.Contains(own.sam[0], want) {
+			t.Errorf("%s is missing in %v", want, own.sam)
 		}
 	}
-	calls, _ = existing.deploy(t, production+`["RestoredAuthTable=t-at-1"]`, "0")
-	if !slices.Contains(calls[0], "RestoredAuthTable=t-at-1") || slices.Contains(calls[0], `RestoredAuthTable=""`) {
-		t.Errorf("a table that is named is not taken: %v", calls)
+	restored := deployment{samconfig: production + `["RestoredAuthTable=t-at-1"]`}
+	if !restored.run(t, existing) || !slices.Contains(restored.sam[0], "RestoredAuthTable=t-at-1") || slices.Contains(restored.sam[0], `RestoredAuthTable=""`) {
+		t.Errorf("a table that is named is not taken: %v", restored.sam)
 	}
 }
 
@@ -70,12 +95,15 @@ func TestDeploy_MakesAReleaseOfTheSame(t *testing.T) {
 	t.Parallel()
 	existing := &account{stack: "UPDATE_COMPLETE"}
 	release := func() string {
-		calls, _ := existing.deploy(t, production+"[]", "0")
-		i := slices.IndexFunc(calls[0], func(argument string) bool { return strings.HasPrefix(argument, "Release=") })
-		if i < 0 {
-			t.Fatalf("no release in %v", calls)
+		d := deployment{samconfig: production + "[]"}
+		if !d.run(t, existing) {
+			t.Fatal("the deployment failed")
 		}
-		return calls[0][i]
+		i := slices.IndexFunc(d.sam[0], func(argument string) bool { return strings.HasPrefix(argument, "Release=") })
+		if i < 0 {
+			t.Fatalf("no release in %v", d.sam)
+		}
+		return d.sam[0][i]
 	}
 	if once, again := release(), release(); once == again {
 		t.Errorf("both are deployed as %s", once)
@@ -86,19 +114,51 @@ func TestDeploy_MakesAReleaseOfTheSame(t *testing.T) {
 func TestDeploy_ForTheFirstTime(t *testing.T) {
 	t.Parallel()
 	fresh := &account{}
-	calls, ok := fresh.deploy(t, production+"[]", "0")
-	if len(calls) != 2 || !ok {
-		t.Fatalf("sam was called with %v, want two calls", calls)
+	twice := deployment{samconfig: production + "[]"}
+	if !twice.run(t, fresh) || len(twice.sam) != 2 {
+		t.Fatalf("sam was called with %v, want two calls", twice.sam)
 	}
-	if first := calls[0]; !slices.Contains(first, "DeletionProtection=false") || slices.Contains(first, "DeletionProtection=true") || !slices.Contains(first, "DELETE") {
+	if first := twice.sam[0]; !slices.Contains(first, "DeletionProtection=false") || slices.Contains(first, "DeletionProtection=true") || !slices.Contains(first, "DELETE") {
 		t.Errorf("the first call is protected, or leaves a failed stack: %v", first)
 	}
-	if second := calls[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") {
+	if second := twice.sam[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") {
 		t.Errorf("the second call does not protect: %v", second)
 	}
-	calls, ok = fresh.deploy(t, production+"[]", "1")
-	if len(calls) != 1 || ok {
-		t.Errorf("after a failure sam was called with %v, and the deployment succeeded: %v", calls, ok)
+	failed := deployment{samconfig: production + "[]", samFails: true}
+	if failed.run(t, fresh) || len(failed.sam) != 1 {
+		t.Errorf("after a failure sam was called with %v", failed.sam)
+	}
+}
+
+// A key that is not published yet must not sign, and one whose tokens are valid must
+// not go.
+func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
+	t.Parallel()
+	const change = `"SigningKeys=AtoB", "SigningKeysSwitchAt=2026-11-20T15:00:00Z"`
+	const checked = "rotate-signing-keys --stack s --keys "
+	for name, c := range map[string]struct {
+		parameters, env string
+		check           string
+		deployed        bool
+	}{
+		"no key is named":      {"", "", "", true},
+		"one that is allowed":  {`"SigningKeys=A"`, "", checked + "A --switch-at", true},
+		"one that is not":      {change, "", checked + "AtoB --switch-at 2026-11-20T15:00:00Z", false},
+		"in quotes":            {`"SigningKeys=\"B\""`, "", checked + "B --switch-at", false},
+		"tokens are to end":    {change, "END_TOKENS=1", "", true},
+		"END_TOKENS is not 1":  {change, "END_TOKENS=", checked + "AtoB", false},
+		"the instant is alone": {`"SigningKeysSwitchAt=2026-11-20T15:00:00Z"`, "", checked + " --switch-at 2026", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := deployment{samconfig: production + "[" + c.parameters + "]", env: strings.Fields(c.env)}
+			if ok := d.run(t, &account{stack: "UPDATE_COMPLETE"}); ok != c.deployed || (len(d.sam) > 0) != c.deployed {
+				t.Errorf("deployed %v, want %v: %v", ok, c.deployed, d.sam)
+			}
+			if !strings.HasPrefix(d.check, c.check) || (d.check != "") != (c.check != "") {
+				t.Errorf("checked by %q, want %q", d.check, c.check)
+			}
+		})
 	}
 }
 

@@ -41,14 +41,14 @@ preflight: $(SAM_VENV)/installed ## check that the AWS account can hold the stac
 	@$(SAM_VENV)/bin/python localstack/tools/preflight.py $(ENV)
 
 .PHONY: deploy
-deploy: ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml)
+deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 allows changes of signing keys that refuse valid tokens
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
 	@if [ '$(ENV)' != local ]; then $(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)'; \
 		elif [ -z "$$AWS_ENDPOINT_URL" ]; then echo "ENV=local is for an emulator of AWS: set AWS_ENDPOINT_URL to its address, or deploy with ENV=staging" >&2; exit 2; fi
 	@$(MAKE) --no-print-directory sam-build
-	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
+	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 END_TOKENS='$(END_TOKENS)' $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
 	@echo "next: make drift ENV=$(ENV) tells whether all is as the template says; to go back, deploy the commit before"
 
 # The file says that the requirements were installed whole; another version of

@@ -85,7 +85,7 @@ type World struct {
 func New(ctx context.Context, env stackenv.Env) (*World, error) {
 	keys := kms.NewFromConfig(env.AWS())
 	w := &World{
-		env: env, tokens: signer.New(keys, env["SIGNING_KEY_ID"]), sessionKeys: signer.New(keys, env["SESSION_KEY_ID"]),
+		env: env, tokens: &signer.Signer{Client: keys, KeyID: env["SIGNING_KEY_ID"]}, sessionKeys: &signer.Signer{Client: keys, KeyID: env["SESSION_KEY_ID"]},
 		http: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	w.sessions = &webui.Sessions{Signer: w.sessionKeys, Now: time.Now}

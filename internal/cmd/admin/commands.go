@@ -39,6 +39,7 @@ func commands() []command {
 		{name: "restore", summary: "hold the service, and make tables as they were at a point in time", prepare: restoreCommand, endless: true},
 		{name: "hold", summary: "pause sending and hold the functions", prepare: holdCommand, endless: true},
 		{name: "reopen", summary: "let the functions go on that hold or restore holds", prepare: reopenCommand},
+		{name: "rotate-signing-keys", summary: "show the next step of replacing the keys that sign access tokens and sessions", prepare: rotateSigningKeysCommand},
 		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
 	}
 }

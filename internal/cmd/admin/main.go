@@ -134,7 +134,7 @@ func (c command) help(flags *flag.FlagSet, w io.Writer) {
 func overview(w io.Writer) {
 	fmt.Fprint(w, "admin COMMAND [flags]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-16s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-19s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, "\nEvery command takes -h, --json, and --stack NAME for a stack on AWS (default: the local one).\n")
 }

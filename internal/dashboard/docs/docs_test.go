@@ -25,8 +25,8 @@ const base = "https://campanhas.example.com"
 // nobody signs sessions: the documentation is for everybody.
 type nobody struct{}
 
-func (nobody) Keys(context.Context) ([]accesstoken.Key, error) { return nil, nil }
-func (nobody) Sign(context.Context, []byte) ([]byte, error)    { return nil, nil }
+func (nobody) Keys(context.Context) ([]accesstoken.Key, error)      { return nil, nil }
+func (nobody) Sign(context.Context, string, []byte) ([]byte, error) { return nil, nil }
 
 func handler(tb testing.TB) http.Handler {
 	tb.Helper()

@@ -220,7 +220,7 @@ func (s signer) Keys(context.Context) ([]accesstoken.Key, error) {
 	return []accesstoken.Key{{ID: "test", Public: &s.key.PublicKey}}, nil
 }
 
-func (s signer) Sign(_ context.Context, input []byte) ([]byte, error) {
+func (s signer) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
 	sum := sha256.Sum256(input)
 	r, v, err := ecdsa.Sign(rand.Reader, s.key, sum[:])
 	if err != nil {
