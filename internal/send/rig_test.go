@@ -37,6 +37,7 @@ type rig struct {
 	channels int // reads of the channel
 	optedOut map[string]bool
 	text     string // of the template
+	counted  int    // writes of how long the batch fails
 
 	// What the test wants to happen, nil for nothing special.
 	provider  func(d campaign.Delivery, calls int) error
@@ -125,6 +126,17 @@ func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bo
 		return false, nil
 	}
 	g.batch.NextCheck = next
+	return true, nil
+}
+
+func (g *rig) SetFailing(_ context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if failing != (campaign.Failing{}) && !b.Failing.At.Equal(g.batch.Failing.At) {
+		return false, nil
+	}
+	g.batch.Failing = failing
+	g.counted++
 	return true, nil
 }
 

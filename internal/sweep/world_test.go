@@ -538,6 +538,10 @@ func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
 }
 
+func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
+}
+
 func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
 	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
 }
