@@ -135,6 +135,9 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		TTL:     r.ttl(now),
 	})
 	r.judge(ctx, j, err, s.Now())
+	if j.settled() {
+		_ = s.clearFailing(ctx, r) // countFailures returns its error
+	}
 }
 
 // judge notes what the provider's answer means for the message.

@@ -23,8 +23,8 @@ func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 // the run's messages once that is too long. Any answer for good begins anew: a
 // message that was taken, or one that was refused for its own sake.
 //
-// It comes before recording: a run that dies in between is repeated, and neither a
-// success nor a failure is lost for good.
+// It comes before recording: a run that dies in between is repeated, and its success
+// is not lost.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	failed, failing := r.untaken(), r.batch.Failing
 	answered := int(r.answered.Load())
@@ -50,12 +50,15 @@ func (r *run) untaken() (n int) {
 	return n
 }
 
+// clearFailing forgets the failed attempts before the run's first success. It does
+// not wait for the end of the run: another one could give up by then.
 func (s *Sender) clearFailing(ctx context.Context, r *run) error {
-	if r.batch.Failing == (campaign.Failing{}) {
-		return nil
-	}
-	_, err := s.Batches.SetFailing(ctx, r.batch, campaign.Failing{})
-	return err
+	r.clearing.Do(func() {
+		if r.batch.Failing != (campaign.Failing{}) {
+			_, r.clearErr = s.Batches.SetFailing(ctx, r.batch, campaign.Failing{})
+		}
+	})
+	return r.clearErr
 }
 
 // addFailure writes seldom. To lose a write costs no more than the time until the

@@ -2,6 +2,7 @@ package send_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send"
 )
 
 func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
@@ -175,30 +177,30 @@ func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
 	})
 }
 
-// Of runs that found 72 hours to be over, those do not end their messages that began
-// before another one's success.
+// A run does not end its messages after the success of another one, which goes on.
 func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
 		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
+		g.latency = time.Second
 		g.provider = func(d campaign.Delivery, _ int) error {
 			if d.Phone < "+5511900000100" {
 				return nil
 			}
 			return unavailable()
 		}
-		failing := make(chan []error)
-		g.latency = time.Second // the first frame takes two rounds, the second one two more
-		go func() { failing <- g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(1)}) }()
 		slow := g.sender()
-		slow.Concurrency = 100 // it is through first
-		if errs := slow.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
-			t.Fatal(errs)
+		slow.Concurrency = 1
+		var runs sync.WaitGroup
+		for frame, s := range []*send.Sender{slow, g.sender()} {
+			runs.Go(func() {
+				if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+					t.Error(errs)
+				}
+			})
 		}
-		if errs := <-failing; errors.Join(errs...) != nil {
-			t.Fatal(errs)
-		}
+		runs.Wait()
 		g.checkEnds(t, map[string]int{"sent ": 100})
 		if len(g.queued) != 1 {
 			t.Errorf("queued %+v", g.queued)

@@ -27,6 +27,8 @@ type run struct {
 	checked     time.Time    // when the batch was last found not to be cancelled
 	cancelledAt time.Time    // when it was found cancelled, zero for not
 	trouble     sync.Once    // logs the first transient failure, which stands for all
+	clearing    sync.Once    // forgets the failed attempts of the batch
+	clearErr    error        // of that
 }
 
 // part is one task: what it asks for and what came of it.
