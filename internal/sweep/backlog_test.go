@@ -73,7 +73,7 @@ func TestSweep_Backlog(t *testing.T) {
 			w := newWorld(t)
 			b := fill(w)
 			before := w.frames.waiting()
-			w.sweepEach(time.Minute, 25)
+			w.sweepEach(time.Minute, 21)
 			if after := w.frames.waiting(); after != before {
 				t.Errorf("%d tasks wait after the sweeps, %d before", after, before)
 			}
