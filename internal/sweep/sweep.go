@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -117,8 +118,9 @@ var errFailed = errors.New("some of what is due could not be swept")
 // end. What it does not reach, and what fails, it finds again the next time.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	rounds := make([]*round, s.Shards)
+	var holding atomic.Bool
 	for i := range rounds {
-		rounds[i] = &round{sweeper: s, shard: i, deeds: map[deed]int{}, channels: map[string]campaign.Channel{}}
+		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[string]campaign.Channel{}}
 	}
 	each(rounds, func(r *round) { r.err = r.look(ctx) })
 	var behind []heldBatch
@@ -140,6 +142,7 @@ type round struct {
 	channels  map[string]campaign.Channel
 	deeds     map[deed]int
 	held      []heldBatch
+	holding   *atomic.Bool  // whether any round holds a batch: all of them end early then
 	campaigns []campaign.ID // that may have ended
 	err       error
 }
@@ -179,15 +182,15 @@ func report(ctx context.Context, rounds []*round) error {
 func (r *round) look(ctx context.Context) error {
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
-	holding, cancelHolding := deadline.Before(ctx, reserve+heldReserve)
-	defer cancelHolding()
+	early, cancelEarly := deadline.Before(ctx, reserve+heldReserve)
+	defer cancelEarly()
 	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
 			return fmt.Errorf("sweep: %w", err)
 		}
-		if starting.Err() != nil || len(r.held) > 0 && holding.Err() != nil {
+		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
 			return nil
 		}
 		switch {
@@ -315,6 +318,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
 	}
 	if ahead >= backlog {
 		r.held = append(r.held, unsent)
+		r.holding.Store(true)
 		return undecided, nil
 	}
 	return resent, s.queueFrames(ctx, unsent)
