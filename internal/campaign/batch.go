@@ -138,6 +138,7 @@ type Batch struct {
 	// not have yet ends as stopped.
 	CancelledAt time.Time
 	TakeBack    bool // its cancellation takes back what the provider has, too
+	Failing     Failing
 }
 
 // Cancelled tells whether nothing more of the batch may be given to the

@@ -47,6 +47,8 @@ var reasons = map[string]string{ //nolint:gosec // words of a marketer, no crede
 	"no_answer":          "The provider never told what became of the message.",
 	"ttl_passed":         "The message could not be delivered in time.",
 	"payload_missing":    "The contents of the message were deleted before it was sent.",
+	"not_sent_in_time":   "The provider could not take the message in 72 hours of attempts.",
+	CodeTextTooLong:      "The text of the message is too long for the provider.",
 	"erased":             "The recipient's data was erased before the message was sent.",
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -34,6 +35,10 @@ func batchRow(b campaign.Batch) Item {
 	}
 	if b.TakeBack {
 		row["takeBack"] = boolean(true)
+	}
+	if !b.Failing.At.IsZero() {
+		row["failingMillis"] = number(b.Failing.For.Milliseconds())
+		row["failedAt"] = millis(b.Failing.At)
 	}
 	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
@@ -70,6 +75,10 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
 		TakeBack:        getBool(row, "takeBack"),
+		Failing: campaign.Failing{
+			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
+			At:  getMillis(row, "failedAt"),
+		},
 	}, nil
 }
 

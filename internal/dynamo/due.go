@@ -165,6 +165,21 @@ func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
+// SetFailing keeps for how long a batch's attempts have failed, where that is still
+// as it was read, and reports whether it was. The zero Failing replaces any other.
+func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	if failing == (campaign.Failing{}) {
+		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)
+	}
+	condition := "failedAt = :read"
+	values := Item{":for": number(failing.For.Milliseconds()), ":at": millis(failing.At), ":read": millis(b.Failing.At)}
+	if b.Failing.At.IsZero() {
+		condition = "attribute_exists(pk) AND attribute_not_exists(failedAt)"
+		delete(values, ":read")
+	}
+	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
+}
+
 // Forget takes a batch that is completed or cancelled out of sweep's sight.
 func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{

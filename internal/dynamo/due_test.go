@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,4 +158,63 @@ func TestDue(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("what is due (-want +got):\n%s", diff)
 	}
+}
+
+// The races are real: all runs of a batch read it, then all count a failure.
+func TestStore_SetFailing(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	b := newBatch("tenant-"+rand.Text(), campaign.BatchSending, later, later)
+	if counted, err := store.SetFailing(t.Context(), b, campaign.Failing{At: later}); counted || err != nil {
+		t.Fatalf("of a batch that does not exist: %v, %v", counted, err)
+	}
+	accept(t, store, b)
+	failing := campaign.Failing{}
+	for round := range 3 {
+		at := later.Add(time.Duration(round) * 10 * time.Minute)
+		failing = failing.After(at, time.Hour)
+		var counted atomic.Int64
+		var runs sync.WaitGroup
+		for range 12 {
+			runs.Go(func() {
+				ok, err := store.SetFailing(t.Context(), b, failing)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					counted.Add(1)
+				}
+			})
+		}
+		runs.Wait()
+		now := read(t, store, b)
+		if counted.Load() != 1 || now.Failing != failing {
+			t.Fatalf("%d runs counted; the batch fails for %+v, want %+v", counted.Load(), now.Failing, failing)
+		}
+		b = now
+	}
+	if want := 20 * time.Minute; b.Failing.For != want {
+		t.Errorf("it fails for %v, want %v", b.Failing.For, want)
+	}
+
+	before := b
+	before.Failing = campaign.Failing{} // of a run that began before the first failure
+	for range 2 {
+		if _, err := store.SetFailing(t.Context(), before, campaign.Failing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late, err := store.SetFailing(t.Context(), b, b.Failing.After(later.Add(time.Hour), time.Hour))
+	if now := read(t, store, b); err != nil || late || now.Failing != (campaign.Failing{}) {
+		t.Errorf("after a success: counted %v, error %v, it fails for %+v", late, err, now.Failing)
+	}
+}
+
+func read(t *testing.T, store *dynamo.Store, b campaign.Batch) campaign.Batch {
+	t.Helper()
+	now, err := store.Batch(t.Context(), b.BatchRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
 }

@@ -48,11 +48,17 @@ func LoopbackHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// reserved are the blocks that are kept for a purpose of their own.
+// globalUnicast is all of IPv6 that IANA has given out for use on the internet.
+var globalUnicast = netip.MustParsePrefix("2000::/3")
+
+// reserved are the blocks of IANA's special-purpose registries that lie among the
+// unicast addresses of IPv4 and within globalUnicast. Those that the registries
+// call globally reachable are listed too: they serve one protocol each, mostly by
+// anycast, and no webhook is received there.
 var reserved = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
-	"203.0.113.0/24", "240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32",
-	"2002::/16", "fec0::/10",
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
 )
 
 func prefixes(blocks ...string) []netip.Prefix {
@@ -63,15 +69,14 @@ func prefixes(blocks ...string) []netip.Prefix {
 	return list
 }
 
-// PublicIP tells whether an address is neither private, nor of a link, nor kept
-// for a purpose of its own. An IPv4 address within an IPv6 one is judged as what
-// it is.
+// PublicIP reports whether an address is global unicast and not reserved. An
+// IPv4-mapped address is judged as the IPv4 address that it means.
 func PublicIP(ip netip.Addr) bool {
 	if ip.Zone() != "" {
 		return false
 	}
 	ip = ip.Unmap()
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !globalUnicast.Contains(ip) {
 		return false
 	}
 	for _, block := range reserved {

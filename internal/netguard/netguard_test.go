@@ -38,6 +38,96 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// edges are the blocks that are refused, by their first and last address. The
+// neighbours of a block that is not part of a longer one pass.
+var edges = []struct {
+	first, last   string
+	before, after bool // whether the neighbour passes
+}{
+	{"0.0.0.0", "0.255.255.255", false, true},
+	{"10.0.0.0", "10.255.255.255", true, true},
+	{"100.64.0.0", "100.127.255.255", true, true},
+	{"127.0.0.0", "127.255.255.255", true, true},
+	{"169.254.0.0", "169.254.255.255", true, true},
+	{"172.16.0.0", "172.31.255.255", true, true},
+	{"192.0.0.0", "192.0.0.255", true, true},
+	{"192.0.2.0", "192.0.2.255", true, true},
+	{"192.31.196.0", "192.31.196.255", true, true},
+	{"192.52.193.0", "192.52.193.255", true, true},
+	{"192.88.99.0", "192.88.99.255", true, true},
+	{"192.168.0.0", "192.168.255.255", true, true},
+	{"192.175.48.0", "192.175.48.255", true, true},
+	{"198.18.0.0", "198.19.255.255", true, true},
+	{"198.51.100.0", "198.51.100.255", true, true},
+	{"203.0.113.0", "203.0.113.255", true, true},
+	{"224.0.0.0", "255.255.255.255", true, false},
+
+	{"::", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false, true},
+	{"2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff", true, true},
+	{"2001::", "2001:0:ffff:ffff:ffff:ffff:ffff:ffff", true, false},      // Teredo
+	{"2001:1::1", "2001:1::3", false, false},                             // anycast of single services
+	{"2001:2::", "2001:2:0:ffff:ffff:ffff:ffff:ffff", false, false},      // benchmarking
+	{"2001:3::", "2001:3:ffff:ffff:ffff:ffff:ffff:ffff", false, false},   // AMT
+	{"2001:10::", "2001:1f:ffff:ffff:ffff:ffff:ffff:ffff", false, false}, // ORCHID
+	{"2001:20::", "2001:2f:ffff:ffff:ffff:ffff:ffff:ffff", false, false}, // ORCHIDv2
+	{"2001:30::", "2001:3f:ffff:ffff:ffff:ffff:ffff:ffff", false, false}, // drones
+	{"2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", true, true},
+	{"2002::", "2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", true, true},
+	{"2620:4f:8000::", "2620:4f:8000:ffff:ffff:ffff:ffff:ffff", true, true},
+	{"3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff", true, true},
+	{"4000::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", true, false},
+	{"64:ff9b::", "64:ff9b::ffff:ffff", false, false}, // NAT64
+	{"64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff", false, false},
+	{"5f00::", "5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false, false}, // segment routing
+	{"fc00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false, false},
+	{"fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false, false},
+	{"fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", false, false},
+}
+
+func TestPublicIP_EdgesOfReservedBlocks(t *testing.T) {
+	t.Parallel()
+	check := func(ip netip.Addr, want bool) {
+		t.Helper()
+		if got := netguard.PublicIP(ip); got != want {
+			t.Errorf("PublicIP(%s) = %v", ip, got)
+		}
+		if !ip.Is4() {
+			return
+		}
+		if mapped := netip.AddrFrom16(ip.As16()); netguard.PublicIP(mapped) != want {
+			t.Errorf("PublicIP(%s) = %v", mapped, !want)
+		}
+	}
+	for _, block := range edges {
+		first, last := netip.MustParseAddr(block.first), netip.MustParseAddr(block.last)
+		check(first, false)
+		check(last, false)
+		if before := first.Prev(); before.IsValid() {
+			check(before, block.before)
+		}
+		if after := last.Next(); after.IsValid() {
+			check(after, block.after)
+		}
+	}
+}
+
+// IPv6 addresses that lead to a private IPv4 address by way of a translator, a
+// tunnel or an old notation.
+func TestPublicIP_EmbeddedIPv4(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"::ffff:10.0.0.1", "::ffff:127.0.0.1", "::10.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b::10.0.0.1", "64:ff9b:1::10.0.0.1",
+		"2001:0:a00:1::", "2002:a00:1::", "fe80::5efe:10.0.0.1", "::ffff:169.254.169.254", "64:ff9b::8.8.8.8", "2002:808:808::",
+	} {
+		if netguard.PublicIP(netip.MustParseAddr(address)) {
+			t.Errorf("PublicIP(%s) = true", address)
+		}
+		if netguard.PublicHost(address) {
+			t.Errorf("PublicHost(%s) = true", address)
+		}
+	}
+}
+
 // A name that was public when it was registered is judged by what it means when
 // it is dialled.
 func TestANameThatChangesItsAddress(t *testing.T) {

@@ -121,15 +121,23 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		j.settle(campaign.OutcomeExpired, codeTooLate, now)
 		return
 	}
+	content := r.template.Render(j.message.Values)
+	if content.TooLong() {
+		j.settle(campaign.OutcomeFailed, campaign.CodeTextTooLong, now)
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
 	defer cancel()
 	err := s.Provider.Send(ctx, r.channel.Agent, campaign.Delivery{
 		ID:      r.batch.Key.MessageID(j.index),
 		Phone:   j.message.Phone,
-		Content: r.template.Render(j.message.Values),
+		Content: content,
 		TTL:     r.ttl(now),
 	})
 	r.judge(ctx, j, err, s.Now())
+	if j.settled() {
+		_ = s.clearFailing(ctx, r) // countFailures returns its error
+	}
 }
 
 // judge notes what the provider's answer means for the message.

@@ -36,6 +36,8 @@ type rig struct {
 	most     int // messages in flight at once
 	channels int // reads of the channel
 	optedOut map[string]bool
+	text     string // of the template
+	counted  int    // writes of how long the batch fails
 
 	// What the test wants to happen, nil for nothing special.
 	provider  func(d campaign.Delivery, calls int) error
@@ -69,7 +71,7 @@ type sent struct {
 }
 
 func newRig(messages int) *rig {
-	g := &rig{outcomes: map[int]campaign.Change{}}
+	g := &rig{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
 	g.channel = campaign.Channel{Tenant: campaign.Tenant{ID: "t", AgentID: "a"}, Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
@@ -127,6 +129,17 @@ func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bo
 	return true, nil
 }
 
+func (g *rig) SetFailing(_ context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if failing != (campaign.Failing{}) && !b.Failing.At.Equal(g.batch.Failing.At) {
+		return false, nil
+	}
+	g.batch.Failing = failing
+	g.counted++
+	return true, nil
+}
+
 func (g *rig) Of(context.Context, string) (func(phone string) bool, error) {
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
@@ -141,7 +154,7 @@ func (g *rig) Channel(context.Context, string) (campaign.Channel, error) {
 }
 
 func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Text: "Olá {{nome}}"}, nil
+	return campaign.Template{ID: id, Version: version, Text: g.text}, nil
 }
 
 func (g *rig) Pace(context.Context, string) (campaign.Pace, error) {

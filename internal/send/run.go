@@ -27,6 +27,8 @@ type run struct {
 	checked     time.Time    // when the batch was last found not to be cancelled
 	cancelledAt time.Time    // when it was found cancelled, zero for not
 	trouble     sync.Once    // logs the first transient failure, which stands for all
+	clearing    sync.Once    // forgets the failed attempts of the batch
+	clearErr    error        // of that
 }
 
 // part is one task: what it asks for and what came of it.
@@ -117,19 +119,16 @@ func (r *run) tooFast() bool {
 // report logs what came of the run in numbers.
 func (r *run) report(ctx context.Context) {
 	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
-	untaken := 0 // of those that are left
 	for _, j := range r.jobs() {
-		switch {
-		case j.settled():
+		if j.settled() {
 			outcomes[j.change.Outcome]++
-		default:
+		} else {
 			left++
-			if j.code != "" {
-				untaken++
-			}
 		}
-		if code := j.code + j.change.Code; code != "" {
-			codes[code]++
+		for _, code := range []string{j.code, j.change.Code} {
+			if code != "" {
+				codes[code]++
+			}
 		}
 	}
 	for _, p := range r.parts {
@@ -139,7 +138,7 @@ func (r *run) report(ctx context.Context) {
 	metrics.Add(ctx, metrics.MessagesEnded, outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
 	throttled := int(r.throttled.Load())
 	metrics.Add(ctx, metrics.MessagesThrottled, throttled)
-	metrics.Add(ctx, metrics.MessagesUntaken, untaken-throttled)
+	metrics.Add(ctx, metrics.MessagesUntaken, r.untaken()-throttled)
 	for code, n := range codes {
 		metrics.Kind(ctx, code, n)
 	}

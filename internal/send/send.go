@@ -20,6 +20,7 @@ type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
 }
 
 // Directory knows how tenants send, and what.
@@ -148,6 +149,9 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return fmt.Errorf("send: %w", err)
 	}
 	s.deliver(ctx, r)
+	if err := s.countFailures(ctx, r); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
 	if changes := r.changes(); len(changes) > 0 {
 		if err := s.Recorder.Record(ctx, r.batch, changes); err != nil {
 			return fmt.Errorf("send: %w", err)

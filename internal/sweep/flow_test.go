@@ -83,35 +83,6 @@ func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
 	}
 }
 
-// In a deep queue frames wait longer than sweep leaves a batch alone. They are
-// queued again only where nothing waits that they could be among.
-func TestSweepLeavesABacklogAsItIs(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	b := w.accept(103)
-	w.handOff(b)
-	for w.deliver(w.releases, w.releaser(), 1) {
-	}
-	for range 1000 {
-		w.frames.add([]byte("{}"), 0) // of others
-	}
-	before := w.frames.waiting()
-	for range 3 {
-		w.advance(sweepAfter + time.Minute)
-		w.must(w.sweeper().Sweep(t.Context()))
-	}
-	if after := w.frames.waiting(); after != before {
-		t.Errorf("%d tasks wait after the sweeps, %d before", after, before)
-	}
-	if next := w.batch(b).NextCheck; !next.Equal(w.clock().Add(sweepAfter)) {
-		t.Errorf("it looks again at %v, want in %v", next, sweepAfter)
-	}
-
-	clear(w.frames.held) // what waited was lost after all
-	w.run(b, time.Hour)
-	w.checkSent(b)
-}
-
 func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

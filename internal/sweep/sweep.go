@@ -10,6 +10,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -80,10 +81,6 @@ const (
 	dueGrace = 2 * time.Minute
 	// reserve is what is kept of a call's time for what was begun.
 	reserve = 5 * time.Second
-	// backlog is how many tasks wait where a frame that is not sent is taken to wait
-	// among them rather than to be lost: send takes as many in a few minutes at most.
-	// To queue it again would make the backlog longer, and bring it no earlier.
-	backlog = 1000
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
 	maxEnded = 100
 )
@@ -97,7 +94,8 @@ const (
 	finished  deed = "finished"
 	paused    deed = "paused"
 	postponed deed = "postponed"
-	waiting   deed = "waiting" // behind a backlog of the queue
+	waiting   deed = "waiting"   // behind a backlog of the queue
+	undecided deed = "undecided" // until it is known whose backlog it is: never counted
 	forgotten deed = "forgotten"
 	closed    deed = "closed"    // messages that were not answered have expired
 	completed deed = "completed" // what somebody began is done
@@ -119,16 +117,51 @@ var errFailed = errors.New("some of what is due could not be swept")
 // Sweep looks at everything whose next check has come, until ctx is near its
 // end. What it does not reach, and what fails, it finds again the next time.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	perShard := make([]map[deed]int, s.Shards)
-	errs := make([]error, s.Shards)
+	rounds := make([]*round, s.Shards)
+	var holding atomic.Bool
+	for i := range rounds {
+		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[string]campaign.Channel{}}
+	}
+	each(rounds, func(r *round) { r.err = r.look(ctx) })
+	var behind []heldBatch
+	for _, r := range rounds {
+		behind = append(behind, r.held...)
+	}
+	waits := waitingTenants(behind)
+	each(rounds, func(r *round) {
+		r.settleHeld(ctx, waits)
+		s.endCampaigns(ctx, r.campaigns, r.deeds) // after all that somebody waits for
+	})
+	return report(ctx, rounds)
+}
+
+// round is the sweep of one shard.
+type round struct {
+	sweeper   *Sweeper
+	shard     int
+	channels  map[string]campaign.Channel
+	deeds     map[deed]int
+	held      []heldBatch
+	holding   *atomic.Bool  // whether any round holds a batch: all of them end early then
+	campaigns []campaign.ID // that may have ended
+	err       error
+}
+
+func each(rounds []*round, do func(r *round)) {
 	var shards sync.WaitGroup
-	for i := range s.Shards {
-		shards.Go(func() { perShard[i], errs[i] = s.sweepShard(ctx, i) })
+	for _, r := range rounds {
+		shards.Go(func() { do(r) })
 	}
 	shards.Wait()
+}
+
+// report counts and logs what was done.
+func report(ctx context.Context, rounds []*round) error {
 	total := map[deed]int{}
-	for _, deeds := range perShard {
-		for d, n := range deeds {
+	var errs []error
+	for _, r := range rounds {
+		errs = append(errs, r.err)
+		for d, n := range r.deeds {
 			total[d] += n
 		}
 	}
@@ -145,41 +178,44 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, error) {
-	deeds := map[deed]int{}
-	channels := map[string]campaign.Channel{}
+// look does what the due rows of the shard need, except for what it holds.
+func (r *round) look(ctx context.Context) error {
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
-	owed := notices{sweeper: s, deeds: deeds}
+	early, cancelEarly := deadline.Before(ctx, reserve+heldReserve)
+	defer cancelEarly()
+	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
 	defer owed.flush(ctx)
-	var campaigns []campaign.ID
-	for due, err := range s.Store.Due(ctx, shard, s.Now()) {
+	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return deeds, fmt.Errorf("sweep: %w", err)
+			return fmt.Errorf("sweep: %w", err)
 		}
-		if starting.Err() != nil {
-			return deeds, nil
+		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
+			return nil
 		}
-		if due.Notice != nil {
+		switch {
+		case due.Notice != nil:
 			owed.add(ctx, due)
-			continue
-		}
-		if due.Campaign != nil {
-			if len(campaigns) < maxEnded {
-				campaigns = append(campaigns, *due.Campaign)
+		case due.Campaign != nil:
+			if len(r.campaigns) < maxEnded {
+				r.campaigns = append(r.campaigns, *due.Campaign)
 			}
-			continue
+		default:
+			r.lookAtBatch(ctx, due.Batch)
 		}
-		ref := due.Batch
-		d, err := s.sweepBatch(ctx, channels, ref)
-		if err != nil {
-			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
-			d = failed
-		}
-		deeds[d]++
 	}
-	s.endCampaigns(ctx, campaigns, deeds) // after all that somebody waits for
-	return deeds, nil
+	return nil
+}
+
+func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
+	did, err := r.sweepBatch(ctx, ref)
+	if err != nil {
+		slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		did = failed
+	}
+	if did != undecided {
+		r.deeds[did]++
+	}
 }
 
 func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map[deed]int) {
@@ -204,7 +240,8 @@ func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map
 
 // sweepBatch does what the batch needs in the state that it is in: the index
 // that named it may be late.
-func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.Channel, ref campaign.BatchRef) (deed, error) {
+func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (deed, error) {
+	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return over, nil
@@ -221,7 +258,7 @@ func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.C
 	case campaign.BatchReleasing:
 		return released, s.release(ctx, b)
 	case campaign.BatchSending:
-		return s.resend(ctx, channels, b)
+		return r.resend(ctx, b)
 	case campaign.BatchSent:
 		if wait := b.NextCheck; wait.After(s.Now()) {
 			return postponed, nil
@@ -252,9 +289,10 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
 }
 
-// resend queues the frames that are not complete again, each as a whole, unless
-// the queue has a backlog: send skips what has an outcome.
-func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (deed, error) {
+// resend queues the frames that are not complete again, each as a whole: send skips
+// what has an outcome. Where the queue has a backlog it holds the batch.
+func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
+	s := r.sweeper
 	frames := make([]int, b.Frames())
 	for f := range frames {
 		frames[f] = f
@@ -263,11 +301,11 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 	if err != nil {
 		return failed, err
 	}
-	tasks := unsent(b, books)
-	if len(tasks) == 0 {
+	unsent := heldBatch{b, unsentFrames(b, books)}
+	if len(unsent.frames) == 0 {
 		return s.finish(ctx, b, books)
 	}
-	stopped, err := s.stopped(ctx, channels, b)
+	stopped, err := r.stopped(ctx, b)
 	if err != nil {
 		return failed, err
 	}
@@ -279,19 +317,21 @@ func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Chann
 		return failed, err
 	}
 	if ahead >= backlog {
-		return waiting, s.check(ctx, b, s.Now().Add(s.After))
+		r.held = append(r.held, unsent)
+		r.holding.Store(true)
+		return undecided, nil
 	}
-	return resent, s.queue(ctx, s.Frames, b, tasks)
+	return resent, s.queueFrames(ctx, unsent)
 }
 
-// unsent are the tasks of those frames that are not complete.
-func unsent(b campaign.Batch, books campaign.Books) (tasks []any) {
+// unsentFrames returns those frames that are not complete.
+func unsentFrames(b campaign.Batch, books campaign.Books) (frames []int) {
 	for f := range b.Frames() {
 		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
-			tasks = append(tasks, campaign.SendTask{BatchRef: b.BatchRef, Frame: f})
+			frames = append(frames, f)
 		}
 	}
-	return tasks
+	return frames
 }
 
 // finish moves on a batch of which every message has an outcome.
@@ -303,18 +343,18 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.B
 	return finished, err
 }
 
-// stopped tells whether a switch stops the batch's sending. What may not be
+// stopped reports whether a switch stops the batch's sending. What may not be
 // sent any more is queued all the same, to end as expired.
-func (s *Sweeper) stopped(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (bool, error) {
-	channel, ok := channels[b.Tenant]
+func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
+	channel, ok := r.channels[b.Tenant]
 	if !ok {
 		var err error
-		if channel, err = s.Store.Channel(ctx, b.Tenant); err != nil {
+		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant); err != nil {
 			return false, err
 		}
-		channels[b.Tenant] = channel
+		r.channels[b.Tenant] = channel
 	}
-	return channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled(), nil
+	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
 // queue puts the tasks on the queue, and only then leaves the batch alone for a

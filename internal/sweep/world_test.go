@@ -56,6 +56,7 @@ type world struct {
 	provider *provider
 	death    *death
 	tenant   string
+	others   map[string]bool // tenants beside it
 	agent    string
 	template campaign.Template
 
@@ -66,7 +67,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}}
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}}
 	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
@@ -79,6 +80,16 @@ func newWorld(t *testing.T) *world {
 	w.must(err)
 	w.template = template
 	return w
+}
+
+// another returns a tenant beside the world's own, with an agent of its own.
+func (w *world) another() string {
+	w.t.Helper()
+	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
+	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
+	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}))
+	w.others[tenant] = true
+	return tenant
 }
 
 func (w *world) must(err error) {
@@ -538,6 +549,10 @@ func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time)
 	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
 }
 
+func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
+}
+
 func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
 	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
 }
@@ -586,8 +601,10 @@ func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[cam
 }
 
 func (w *world) owns(due campaign.Due) bool {
-	return due.Batch.Tenant == w.tenant || due.Notice != nil && due.Notice.Tenant == w.tenant || due.Campaign != nil && due.Campaign.Tenant == w.tenant
+	return w.ours(due.Batch.Tenant) || due.Notice != nil && w.ours(due.Notice.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
 }
+
+func (w *world) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
 
 func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })

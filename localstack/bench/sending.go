@@ -125,6 +125,10 @@ func (r *sendRows) Books(context.Context, campaign.BatchKey, []int) (campaign.Bo
 	return campaign.Books{}, nil
 }
 
+func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
+	return true, nil
+}
+
 func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, error) {
 	return true, nil
 }

@@ -116,3 +116,31 @@ func TestAnErrorFileAnswersByItself(t *testing.T) {
 		t.Errorf("a guessed address: %d", missing.status)
 	}
 }
+
+// The text of the longest message that the provider takes has 3,072 characters.
+func TestTextTooLongNeverReachesTheProvider(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	all := messages(3)
+	const around = len("Olá , seu pedido 0 saiu para entrega.") - 1 // á has two bytes
+	name := strings.Repeat("ã", 3072-around)
+	all[0]["vars"] = fields{"nome": name, "pedido": 0}
+	all[1]["vars"] = fields{"nome": name + "o", "pedido": 0}
+	call := c.call(all)
+	if got := c.dispatch(call); got.Accepted != 3 {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+
+	c.eventually(time.Minute, "given to the provider or failed", func() bool { return c.read(call).Counts["pending"] == 0 })
+
+	long := c.fates(call, "")["u-1"]
+	if long.Status != "failed" || long.Code != "text_too_long" {
+		t.Errorf("the message is %s, %s", long.Status, long.Code)
+	}
+	if taken := c.atProvider(all[1:2])[long.Phone]; len(taken) > 0 {
+		t.Errorf("the provider has the long message: %+v", taken)
+	}
+	if !c.sentOnce([]fields{all[0], all[2]}) {
+		t.Error("the longest text and the short one were not sent once")
+	}
+}

@@ -199,3 +199,36 @@ func redirector(t *testing.T, target string) string {
 	t.Cleanup(server.Close)
 	return server.URL
 }
+
+// A batch that has failed for almost 72 hours ends at the provider's next refusals.
+func TestWhatTheProviderKeepsRefusingEnds(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	told := c.receiver("message.failed", "campaign.completed")
+	all := messages(3)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "down"), nil)
+	call := c.call(all)
+	b := c.acceptAlone(call)
+	almost := campaign.Failing{For: campaign.MaxFailing - time.Second, At: time.Now().Add(-10 * time.Second)}
+	counted, err := c.store().SetFailing(t.Context(), b, almost)
+	must(t, err)
+	if !counted {
+		t.Fatal("the batch has been tried before")
+	}
+	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: b.BatchRef})
+
+	c.eventually(time.Minute, "told to have ended", func() bool {
+		c.sweep()
+		kinds := told.kinds()
+		return kinds["message.failed"] == len(all) && kinds["campaign.completed"] == 1
+	})
+
+	for _, l := range told.taken() {
+		if l.Type == "message.failed" && (l.Data.Code != "not_sent_in_time" || l.Data.Reason == "") {
+			t.Errorf("%+v", l.Data)
+		}
+	}
+	if got := c.read(call); got.Status != "completed" || got.Counts["failed"] != len(all) {
+		t.Errorf("the campaign is %+v", got)
+	}
+}

@@ -1,0 +1,226 @@
+package send_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/send"
+)
+
+func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
+
+// failing is a provider that takes nothing, until a time where there is one.
+func failing(err func() error, until time.Time) func(campaign.Delivery, int) error {
+	return func(campaign.Delivery, int) error {
+		if until.IsZero() || time.Now().Before(until) {
+			return err()
+		}
+		return nil
+	}
+}
+
+// sweepFor queues the frames again as sweep does, until nothing is left to send or
+// the time is over.
+func (g *rig) sweepFor(t *testing.T, d time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end) && len(g.outcomes) < g.batch.Accepted; {
+		next := time.Now().Add(sweepAfter + time.Minute)
+		g.run(t.Context(), g.frames()...)
+		time.Sleep(time.Until(next))
+	}
+}
+
+// ends counts the outcomes with their codes.
+func (g *rig) ends() map[string]int {
+	ends := map[string]int{}
+	for _, c := range g.outcomes {
+		ends[string(c.Outcome)+" "+c.Code]++
+	}
+	return ends
+}
+
+func (g *rig) checkEnds(t *testing.T, want map[string]int) {
+	t.Helper()
+	if diff := cmp.Diff(want, g.ends()); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestSender_ProviderFailsFor72Hours(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]func() error{"unavailable": unavailable, "throttled": throttled} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(3)
+				g.provider = failing(err, time.Time{})
+				g.sweepFor(t, 71*time.Hour)
+				g.checkEnds(t, map[string]int{})
+				g.sweepFor(t, 2*time.Hour)
+				g.checkEnds(t, map[string]int{"failed not_sent_in_time": 3})
+				if most := 73 * int(time.Hour/(5*time.Minute)); g.counted > most {
+					t.Errorf("%d writes, want %d at most", g.counted, most)
+				}
+			})
+		})
+	}
+}
+
+func TestSender_ProviderRecoversBefore72Hours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(3)
+		g.provider = failing(unavailable, time.Now().Add(71*time.Hour+30*time.Minute))
+		g.sweepFor(t, 80*time.Hour)
+		g.checkEnds(t, map[string]int{"sent ": 3})
+	})
+}
+
+// An answer for good to one message shows that the provider is at work for the
+// others.
+func TestSender_AnySuccessBeginsAnew(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{
+		"sent ":              nil,
+		"failed unreachable": &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(3)
+				success := time.Now().Add(71 * time.Hour)
+				g.provider = func(d campaign.Delivery, _ int) error {
+					if d.Phone == "+5511900000001" && time.Now().After(success) {
+						return answer
+					}
+					return unavailable()
+				}
+				g.sweepFor(t, 142*time.Hour)
+				g.checkEnds(t, map[string]int{name: 1})
+				g.sweepFor(t, 2*time.Hour)
+				g.checkEnds(t, map[string]int{name: 1, "failed not_sent_in_time": 2})
+			})
+		})
+	}
+}
+
+func TestSender_NotAfterAloneDecides(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(3)
+		g.batch.NotAfter = time.Now().Add(100 * time.Hour)
+		g.provider = failing(unavailable, time.Time{})
+		g.sweepFor(t, 99*time.Hour)
+		g.checkEnds(t, map[string]int{})
+		g.sweepFor(t, 2*time.Hour)
+		g.checkEnds(t, map[string]int{"expired not_after_passed": 3})
+		if g.counted > 0 {
+			t.Errorf("its failures were counted %d times", g.counted)
+		}
+	})
+}
+
+// A pause ends no batch: after it the provider is asked once more, even where the
+// 72 hours were over when it began.
+func TestSender_PausedWhileItFails(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(103)
+				g.batch.Failing = campaign.Failing{For: before, At: time.Now()}
+				g.channel.Pause = "agent"
+				g.sweepFor(t, 96*time.Hour)
+				g.checkEnds(t, map[string]int{})
+				g.channel.Pause = ""
+				if before < campaign.MaxFailing {
+					g.provider = failing(unavailable, time.Now().Add(time.Hour))
+				}
+				g.sweepFor(t, 2*time.Hour)
+				g.checkEnds(t, map[string]int{"sent ": 103})
+			})
+		})
+	}
+}
+
+// A batch of the last of 20 million messages at 50 a second waits 4.6 days for its
+// turns, the retries as well.
+func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(103)
+		g.channel.Agent.Rate = 50
+		others := func() {
+			g.pace = campaign.Pace{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
+		}
+		attempts := 0
+		g.provider = func(campaign.Delivery, int) error {
+			if attempts++; attempts > 300 {
+				return nil
+			}
+			others()
+			return unavailable()
+		}
+		others()
+		g.run(t.Context(), g.frames()...)
+		g.checkEnds(t, map[string]int{"sent ": 103})
+		if f := g.batch.Failing; f != (campaign.Failing{}) {
+			t.Errorf("it is failing: %+v", f)
+		}
+	})
+}
+
+// A run does not end its messages after the success of another one, which goes on.
+func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(200)
+		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
+		g.latency = time.Second
+		g.provider = func(d campaign.Delivery, _ int) error {
+			if d.Phone < "+5511900000100" {
+				return nil
+			}
+			return unavailable()
+		}
+		slow := g.sender()
+		slow.Concurrency = 1
+		var runs sync.WaitGroup
+		for frame, s := range []*send.Sender{slow, g.sender()} {
+			runs.Go(func() {
+				if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+					t.Error(errs)
+				}
+			})
+		}
+		runs.Wait()
+		g.checkEnds(t, map[string]int{"sent ": 100})
+		if len(g.queued) != 1 {
+			t.Errorf("queued %+v", g.queued)
+		}
+	})
+}
+
+// A run that dies between the provider's answer and its record leaves the success
+// to the run that repeats it.
+func TestSender_SuccessThatIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(3)
+		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing - time.Hour, At: time.Now().Add(-10 * time.Minute)}
+		g.recordErr = errBroken
+		if errs := g.sender().Handle(t.Context(), g.frames()); !errors.Is(errors.Join(errs...), errBroken) {
+			t.Fatal(errs)
+		}
+		if g.batch.Failing != (campaign.Failing{}) {
+			t.Errorf("it is failing: %+v", g.batch.Failing)
+		}
+	})
+}
