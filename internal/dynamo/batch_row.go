@@ -35,6 +35,9 @@ func batchRow(b campaign.Batch) Item {
 	if b.TakeBack {
 		row["takeBack"] = boolean(true)
 	}
+	if b.AgentID != "" {
+		row["agentId"] = text(b.AgentID)
+	}
 	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
@@ -70,6 +73,8 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		NextCheck:       getMillis(row, "nextCheck"),
 		CancelledAt:     getMillis(row, "cancelledAt"),
 		TakeBack:        getBool(row, "takeBack"),
+		AgentID:         getText(row, "agentId"),
+		ClosedAt:        getMillis(row, "closedAt"),
 	}, nil
 }
 

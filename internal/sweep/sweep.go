@@ -22,7 +22,9 @@ type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
-	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
+	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	// AdoptAgent returns the batch with the agent that it is sent by.
+	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // Moves moves batches on, where they still are as they were read.
@@ -147,7 +149,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 
 func (s *Sweeper) sweepShard(ctx context.Context, shard int) (map[deed]int, error) {
 	deeds := map[deed]int{}
-	channels := map[string]campaign.Channel{}
+	channels := map[channelKey]campaign.Channel{}
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
 	owed := notices{sweeper: s, deeds: deeds}
@@ -204,7 +206,7 @@ func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map
 
 // sweepBatch does what the batch needs in the state that it is in: the index
 // that named it may be late.
-func (s *Sweeper) sweepBatch(ctx context.Context, channels map[string]campaign.Channel, ref campaign.BatchRef) (deed, error) {
+func (s *Sweeper) sweepBatch(ctx context.Context, channels map[channelKey]campaign.Channel, ref campaign.BatchRef) (deed, error) {
 	b, err := s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return over, nil
@@ -254,7 +256,7 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 
 // resend queues the frames that are not complete again, each as a whole, unless
 // the queue has a backlog: send skips what has an outcome.
-func (s *Sweeper) resend(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (deed, error) {
+func (s *Sweeper) resend(ctx context.Context, channels map[channelKey]campaign.Channel, b campaign.Batch) (deed, error) {
 	frames := make([]int, b.Frames())
 	for f := range frames {
 		frames[f] = f
@@ -303,16 +305,23 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.B
 	return finished, err
 }
 
+// channelKey names a channel: a batch keeps the agent of its release.
+type channelKey struct{ tenant, agentID string }
+
 // stopped tells whether a switch stops the batch's sending. What may not be
 // sent any more is queued all the same, to end as expired.
-func (s *Sweeper) stopped(ctx context.Context, channels map[string]campaign.Channel, b campaign.Batch) (bool, error) {
-	channel, ok := channels[b.Tenant]
+func (s *Sweeper) stopped(ctx context.Context, channels map[channelKey]campaign.Channel, b campaign.Batch) (bool, error) {
+	b, err := s.Store.AdoptAgent(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	key := channelKey{b.Tenant, b.AgentID}
+	channel, ok := channels[key]
 	if !ok {
-		var err error
-		if channel, err = s.Store.Channel(ctx, b.Tenant); err != nil {
+		if channel, err = s.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
 			return false, err
 		}
-		channels[b.Tenant] = channel
+		channels[key] = channel
 	}
 	return channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled(), nil
 }
