@@ -44,7 +44,9 @@ func TestMovesOfABatch(t *testing.T) {
 		next time.Time
 	}{
 		"StartRelease": {
-			func(b campaign.Batch) (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, "", later, next) },
+			func(b campaign.Batch) (bool, error) {
+				return store.StartRelease(t.Context(), b.BatchRef, "", later, next)
+			},
 			[]campaign.BatchState{campaign.BatchPending},
 			campaign.BatchReleasing, next,
 		},
