@@ -159,7 +159,7 @@ func TestSaveTenant_RaceOfOneTenant(t *testing.T) {
 	present, err := a.Tenant(t.Context(), tenant)
 	a.must(err)
 	for _, agent := range agents {
-		h, err := a.Store.Holders(t.Context(), agent)
+		h, err := a.Holders(t.Context(), agent)
 		a.must(err)
 		if !h.OwnedBy(tenant) || h.Owner.GivenUpAt.IsZero() != (agent == present.AgentID) {
 			t.Errorf("owner of %s is %+v, the tenant's agent is %s", agent, h.Owner, present.AgentID)
