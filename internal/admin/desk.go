@@ -29,9 +29,9 @@ type Desk struct {
 	// Stack is the name of the CloudFormation stack, a part of the names of
 	// the parameters that hold the agents' keys.
 	Stack string
-	// DefaultAgent is the agent of a new tenant whose form names none, "" for
-	// none.
-	DefaultAgent string
+	// Simulator makes the agents of tenants whose form names none, nil for no such
+	// thing. It is for a local stack only.
+	Simulator Simulator
 	// LocalWebhooks permits webhook endpoints on this machine and over plain
 	// HTTP. It is for a local stack only.
 	LocalWebhooks bool
@@ -43,6 +43,14 @@ type Desk struct {
 // Keys keeps the key documents of agents.
 type Keys interface {
 	PutKeyDocument(ctx context.Context, parameter string, document []byte) error
+}
+
+// Simulator is a provider on this machine, at which an operator can make agents.
+type Simulator interface {
+	// KeyDocument returns the key document of an agent's service account.
+	KeyDocument(ctx context.Context, agentID string) ([]byte, error)
+	// RegisterWebhook asks for the events of an agent.
+	RegisterWebhook(ctx context.Context, a campaign.Agent) error
 }
 
 // Store keeps all else.
@@ -57,6 +65,7 @@ type Store interface {
 
 type tenantStore interface {
 	SaveTenant(ctx context.Context, t campaign.Tenant) error
+	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SaveAgent(ctx context.Context, a campaign.Agent) error
 	Agent(ctx context.Context, id string) (campaign.Agent, error)

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,7 +128,6 @@ func TestSaveTenantKeepsTheKeyInAParameter(t *testing.T) {
 func TestSaveTenantChangesWhatTheFormGives(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
-	b.DefaultAgent = "never-used"
 	other := randomID()
 	for name, test := range map[string]struct {
 		form   admin.TenantForm
@@ -155,15 +156,99 @@ func TestSaveTenantChangesWhatTheFormGives(t *testing.T) {
 	}
 }
 
-func TestSaveTenantTakesTheDefaultAgent(t *testing.T) {
+// simulator makes agents, and can fail.
+type simulator struct {
+	document []byte
+	hooks    []campaign.Agent
+	err      error
+}
+
+func (s *simulator) KeyDocument(context.Context, string) ([]byte, error) { return s.document, nil }
+
+func (s *simulator) RegisterWebhook(_ context.Context, a campaign.Agent) error {
+	s.hooks = append(s.hooks, a)
+	return s.err
+}
+
+func TestSaveTenant_AgentAtTheSimulator(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.DefaultAgent = b.agent
+	b, id := newBench(t), randomID()
+	sim := &simulator{document: keyDocument(t), err: errors.New("no answer")}
+	b.Simulator = sim
+	form := admin.TenantForm{ID: id, Agent: admin.AgentForm{Rate: admin.KeepRate}}
+	_, err := b.SaveTenant(t.Context(), form)
+	refused(t, err, "run it again")
+	sim.err = nil
+	saved, err := b.SaveTenant(t.Context(), form)
+	if err != nil || saved.Created || saved.AgentID != id+"-agent" || len(sim.hooks) != 2 || sim.hooks[1] != saved.Agent.Agent || saved.Agent.WebhookToken == "" {
+		t.Errorf("saved %+v, registered %+v, %v", saved, sim.hooks, err)
+	}
+	if kept, err := b.keys.KeyDocument(t.Context(), saved.Agent.KeyParameter); err != nil || !bytes.Equal(kept, sim.document) {
+		t.Errorf("the key has %d bytes, %v", len(kept), err)
+	}
+	if _, err := b.SaveTenant(t.Context(), admin.TenantForm{ID: b.tenant, Name: "Outro", Agent: admin.AgentForm{Rate: admin.KeepRate}}); err != nil || len(sim.hooks) != 2 {
+		t.Errorf("a tenant with another agent: %d registered, %v", len(sim.hooks), err)
+	}
+}
+
+// An agent that is another tenant's keeps its key and its token.
+func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	before, err := b.store.Agent(ctx, b.agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := b.keys.KeyDocument(ctx, before.KeyParameter)
+	if err != nil {
+		t.Fatal(err)
+	}
 	id := randomID()
-	saved, err := b.SaveTenant(t.Context(), admin.TenantForm{ID: id, Agent: admin.AgentForm{Rate: admin.KeepRate}})
-	want := campaign.Tenant{ID: id, Name: id, AgentID: b.agent}
-	if err != nil || saved.Tenant != want || saved.Agent.Rate != 5 {
-		t.Errorf("got %+v, %v; want %+v", saved, err, want)
+	_, err = b.SaveTenant(ctx, admin.TenantForm{ID: id, Agent: admin.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "stolen", Rate: 1}})
+	refused(t, err, "belongs to tenant "+b.tenant, "stolen")
+	if after, err := b.store.Agent(ctx, b.agent); err != nil || after != before {
+		t.Errorf("the agent is %+v, was %+v, %v", after, before, err)
+	}
+	if kept, err := b.keys.KeyDocument(ctx, before.KeyParameter); err != nil || !bytes.Equal(kept, key) {
+		t.Errorf("the key was replaced: %v", err)
+	}
+	if _, err := b.store.Tenant(ctx, id); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("the tenant was written: %v", err)
+	}
+}
+
+// Of two operators who make a tenant of one new agent at once one wins, and the token
+// that it is shown stays the agent's.
+func TestSaveTenant_RaceForANewAgent(t *testing.T) {
+	t.Parallel()
+	b, agent := newBench(t), randomID()
+	var group sync.WaitGroup
+	saved, errs := make([]admin.SavedTenant, 6), make([]error, 6)
+	documents := make([][]byte, len(errs))
+	for i := range saved {
+		documents[i] = keyDocument(t)
+		group.Go(func() {
+			saved[i], errs[i] = b.SaveTenant(t.Context(), admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: agent, KeyDocument: documents[i]}})
+		})
+	}
+	group.Wait()
+	winners := 0
+	for i, err := range errs {
+		if err != nil {
+			refused(t, err, "belongs to tenant")
+			continue
+		}
+		winners++
+		kept, err := b.store.Agent(t.Context(), agent)
+		if err != nil || kept != saved[i].Agent.Agent {
+			t.Errorf("the agent is not the winner's: %v", err)
+		}
+		if key, err := b.keys.KeyDocument(t.Context(), kept.KeyParameter); err != nil || !bytes.Equal(key, documents[i]) {
+			t.Errorf("the key is not the winner's: %v", err)
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d tenants got the agent", winners)
 	}
 }
 

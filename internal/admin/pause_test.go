@@ -28,7 +28,7 @@ func TestPauseStopsTheChannel(t *testing.T) {
 		if err := step.act(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		channel, err := b.store.Channel(ctx, b.tenant)
+		channel, err := b.store.Channel(ctx, b.tenant, b.agent)
 		if err != nil || channel.Pause != step.want {
 			t.Errorf("after %s: pause %q, %v; want %q", step.what, channel.Pause, err, step.want)
 		}

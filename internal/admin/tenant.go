@@ -69,7 +69,8 @@ type SavedTenant struct {
 }
 
 // SaveTenant creates a tenant, or changes of one that exists what the form gives,
-// and its agent in the same way.
+// and its agent in the same way. An agent belongs to one tenant: nothing is changed
+// where the agent is another's.
 func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
 	if !tenantID.MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
@@ -83,43 +84,92 @@ func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, er
 	if err := checkName("tenant", form.Name); err != nil {
 		return SavedTenant{}, err
 	}
-	form.Agent.ID = cmp.Or(form.Agent.ID, old.AgentID, d.DefaultAgent)
-	if form.Agent.ID == "" {
+	form.Agent.ID = cmp.Or(form.Agent.ID, old.AgentID)
+	simulated := form.ID + "-agent"
+	switch {
+	case d.Simulator != nil && (form.Agent.ID == "" || form.Agent.ID == simulated):
+		form.Agent.ID = simulated
+		return d.saveSimulated(ctx, form, created)
+	case form.Agent.ID == "":
 		return SavedTenant{}, errors.New("a new tenant needs an agent to send through: give its id")
 	}
-	agent, err := d.SaveAgent(ctx, form.Agent)
+	return d.saveTenant(ctx, form, created)
+}
+
+func (d *Desk) saveTenant(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+	agent, changed, err := d.prepareAgent(ctx, form.Agent)
 	if err != nil {
 		return SavedTenant{}, err
 	}
-	t := campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}
-	return SavedTenant{Tenant: t, Created: created, Agent: agent}, d.Store.SaveTenant(ctx, t)
+	saved := SavedTenant{Tenant: campaign.Tenant{ID: form.ID, Name: form.Name, AgentID: agent.ID}, Created: created, Agent: agent}
+	if !changed {
+		return saved, d.Store.SaveTenant(ctx, saved.Tenant)
+	}
+	if err := d.Store.SaveTenantAndAgent(ctx, saved.Tenant, agent.Agent); err != nil {
+		return SavedTenant{}, err
+	}
+	if err := d.putKey(ctx, agent.Agent, form.Agent.KeyDocument); err != nil {
+		return SavedTenant{}, fmt.Errorf("the tenant is saved, but not its agent's key, run it again: %w", err)
+	}
+	return saved, nil
+}
+
+// saveSimulated is saveTenant for an agent at the simulator, which is made there where
+// it is new, and whose events come from there.
+func (d *Desk) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+	_, err := d.Store.Agent(ctx, form.Agent.ID)
+	if errors.Is(err, campaign.ErrNotFound) && len(form.Agent.KeyDocument) == 0 {
+		form.Agent.KeyDocument, err = d.Simulator.KeyDocument(ctx, form.Agent.ID)
+	}
+	if err != nil {
+		return SavedTenant{}, err
+	}
+	saved, err := d.saveTenant(ctx, form, created)
+	if err != nil {
+		return saved, err
+	}
+	if err := d.Simulator.RegisterWebhook(ctx, saved.Agent.Agent); err != nil {
+		return saved, fmt.Errorf("the tenant is saved, but the simulator does not send it events, run it again: %w", err)
+	}
+	return saved, nil
 }
 
 // SaveAgent creates an agent, or changes of one that exists what the form gives.
 // The key document goes into an encrypted SSM parameter.
 func (d *Desk) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
-	if err := d.checkAgent(form); err != nil {
+	saved, changed, err := d.prepareAgent(ctx, form)
+	if err != nil || !changed {
+		return saved, err
+	}
+	if err := d.putKey(ctx, saved.Agent, form.KeyDocument); err != nil {
 		return SavedAgent{}, err
+	}
+	return saved, d.Store.SaveAgent(ctx, saved.Agent)
+}
+
+// prepareAgent returns the agent as it is to be saved, and whether that changes it.
+func (d *Desk) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
+	if err := d.checkAgent(form); err != nil {
+		return SavedAgent{}, false, err
 	}
 	old, err := d.Store.Agent(ctx, form.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
-		return SavedAgent{}, err
+		return SavedAgent{}, false, err
 	}
 	if created && len(form.KeyDocument) == 0 {
-		return SavedAgent{}, fmt.Errorf("agent %s is new here: give the key file of its service account", form.ID)
+		return SavedAgent{}, false, fmt.Errorf("agent %s is new here: give the key file of its service account", form.ID)
 	}
-	saved, err := d.merge(old, form)
+	saved, err = d.merge(old, form)
 	saved.Created = created
-	if err != nil || (!created && saved.Agent == old && len(form.KeyDocument) == 0) {
-		return saved, err
+	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, err
+}
+
+func (d *Desk) putKey(ctx context.Context, a campaign.Agent, document []byte) error {
+	if len(document) == 0 {
+		return nil
 	}
-	if len(form.KeyDocument) > 0 {
-		if err := d.Keys.PutKeyDocument(ctx, saved.KeyParameter, form.KeyDocument); err != nil {
-			return SavedAgent{}, err
-		}
-	}
-	return saved, d.Store.SaveAgent(ctx, saved.Agent)
+	return d.Keys.PutKeyDocument(ctx, a.KeyParameter, document)
 }
 
 func (d *Desk) checkAgent(form AgentForm) error {

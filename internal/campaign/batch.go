@@ -139,6 +139,26 @@ type Batch struct {
 	CancelledAt time.Time
 	TakeBack    bool // its cancellation takes back what the provider has, too
 	Failing     Failing
+	// AgentID names the agent that the batch is sent by. Its release sets it, and it
+	// never changes. It is "" before, for a tenant without an agent, and in rows that
+	// were released before the field existed, see NeedsAgent.
+	AgentID string
+	// ClosedAt is when the batch was completed, zero for one that is not or that was
+	// completed before the field existed.
+	ClosedAt time.Time
+}
+
+// NeedsAgent reports whether the batch was released and its agent is not recorded.
+func (b Batch) NeedsAgent() bool { return b.AgentID == "" && b.Released() }
+
+// Released reports whether the provider may know messages of the batch.
+func (b Batch) Released() bool {
+	switch b.State {
+	case BatchReleasing, BatchSending, BatchSent, BatchCompleted:
+		return true
+	case BatchPending, BatchCancelled:
+	}
+	return false
 }
 
 // Cancelled tells whether nothing more of the batch may be given to the

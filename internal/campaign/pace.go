@@ -101,12 +101,11 @@ func interval(rate int) time.Duration {
 	return time.Duration(micros) * time.Microsecond
 }
 
-// Channel is how a tenant's messages reach the provider at present.
+// Channel is how a tenant's messages reach the provider by one agent at present.
 type Channel struct {
-	Tenant Tenant
-	Agent  Agent
+	Agent Agent
 	// Pause names the switch that stops sending, "" where none does: "all",
-	// "tenant", "agent", or "no_agent" for a tenant without one.
+	// "tenant", "agent", or "no_agent" where there is no agent.
 	Pause string
 	Pace  Pace
 }

@@ -38,6 +38,8 @@ const (
 	RefreshLife = 30 * day
 	// LastUseLife is how long it is known when a credential was used last.
 	LastUseLife = 400 * day
+	// EventsRepeated is longer than the provider repeats an event.
+	EventsRepeated = 8 * day
 	// RateLife is the life of what counts calls, longer than any window of them.
 	RateLife = 10 * time.Minute
 )

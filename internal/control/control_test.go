@@ -228,7 +228,7 @@ func TestCancelStopsWhatWasNotReleased(t *testing.T) {
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
 		t.Fatal(got)
 	}
-	released, err := d.store.StartRelease(t.Context(), waiting.BatchRef, noon.AddDate(1, 0, 0), noon)
+	released, err := d.store.StartRelease(t.Context(), waiting.BatchRef, "", noon.AddDate(1, 0, 0), noon)
 	if err != nil || released {
 		t.Errorf("released after the answer: %v, %v", released, err)
 	}
@@ -369,7 +369,7 @@ func TestRescheduleMovesABatch(t *testing.T) {
 	if got := d.post("/reschedule", `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`); got != "200 scheduled" {
 		t.Fatal(got)
 	}
-	started, err := d.store.StartRelease(t.Context(), b.BatchRef, b.Due, noon)
+	started, err := d.store.StartRelease(t.Context(), b.BatchRef, "", b.Due, noon)
 	d.must(err)
 	if started {
 		t.Error("the old time released the batch")

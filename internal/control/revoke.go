@@ -84,7 +84,10 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if len(indexes) == 0 {
 		return false, nil
 	}
-	channel, err := c.Books.Channel(ctx, b.Tenant)
+	if b, err = c.Books.AdoptAgent(ctx, b); err != nil {
+		return false, err
+	}
+	channel, err := c.Books.Channel(ctx, b.Tenant, b.AgentID)
 	if err != nil {
 		return false, err
 	}

@@ -24,6 +24,8 @@ import (
 // idempotency keys.
 type Store interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	// AgentsOf returns the agents that a tenant has or had.
+	AgentsOf(ctx context.Context, tenant string) ([]string, error)
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
@@ -73,6 +75,7 @@ type Desk struct {
 type person struct {
 	*Desk
 	tenant campaign.Tenant
+	agents []string // of the tenant, also those that it gave up
 	number e164.Number
 }
 
@@ -91,5 +94,9 @@ func (d *Desk) open(ctx context.Context, tenantID, phone string) (*person, error
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil, fmt.Errorf("tenant %.60q does not exist: list them", tenantID)
 	}
-	return &person{d, tenant, number}, err
+	if err != nil {
+		return nil, err
+	}
+	agents, err := d.Store.AgentsOf(ctx, tenantID)
+	return &person{d, tenant, append(agents, tenant.AgentID), number}, err
 }

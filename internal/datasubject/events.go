@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -89,7 +90,7 @@ func (p *person) happens(event string, kind campaign.Kind) string {
 }
 
 // concerns tells whether the content of an event concerns the tenant: something of it
-// was told to the tenant, or it came to the tenant's agent and was told to nobody.
+// was told to the tenant, or it came to an agent of the tenant and was told to nobody.
 // Tenants may share an agent.
 func (p *person) concerns(key string, kept keptEvents) bool {
 	event, told := eventOf(key)
@@ -101,7 +102,8 @@ func (p *person) concerns(key string, kept keptEvents) bool {
 		}
 		mine = mine || kept.keys[name]
 	}
-	return !told && (mine || !kept.told[event] && strings.HasPrefix(key, "events/"+p.tenant.AgentID+"/"))
+	toAgent := slices.ContainsFunc(p.agents, func(id string) bool { return strings.HasPrefix(key, "events/"+id+"/") })
+	return !told && (mine || !kept.told[event] && toAgent)
 }
 
 // eventOf returns the key of the event's content that a key belongs to, and whether

@@ -39,29 +39,6 @@ func credentialEntryKey(tenant, clientID string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CREDENTIAL#" + clientID)}
 }
 
-// SaveTenant writes a tenant, new or changed.
-func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
-	before, err := s.Tenant(ctx, t.ID)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
-	entry := directoryKey("TENANT", t.ID)
-	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
-	items := []types.TransactWriteItem{s.put(tenantRow(t)), s.put(entry)}
-	if t.AgentID != "" {
-		items = append(items, s.put(agentTenantKey(t.AgentID, t.ID)))
-	}
-	if before.AgentID != "" && before.AgentID != t.AgentID {
-		items = append(items, s.remove(agentTenantKey(before.AgentID, t.ID)))
-	}
-	return s.writeAll(ctx, "save tenant "+t.ID, items...)
-}
-
-// TenantsOf returns the ids of the tenants that send through an agent.
-func (s *Store) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
-	return list(ctx, s, "A#"+agentID, "TENANT#", func(id string, _ Item) string { return id })
-}
-
 // Tenant returns a tenant; the error wraps campaign.ErrNotFound where there is
 // none.
 func (s *Store) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
@@ -79,9 +56,13 @@ func (s *Store) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
 
 // SaveAgent writes an agent, new or changed.
 func (s *Store) SaveAgent(ctx context.Context, a campaign.Agent) error {
+	return s.writeAll(ctx, "save agent "+a.ID, s.agentItems(a)...)
+}
+
+func (s *Store) agentItems(a campaign.Agent) []types.TransactWriteItem {
 	entry := directoryKey("AGENT", a.ID)
 	entry["keyParameter"], entry["rate"] = text(a.KeyParameter), number(a.Rate)
-	return s.writeAll(ctx, "save agent "+a.ID, s.put(agentRow(a)), s.put(entry))
+	return []types.TransactWriteItem{s.put(agentRow(a)), s.put(entry)}
 }
 
 // Agent returns an agent; the error wraps campaign.ErrNotFound where there is

@@ -40,6 +40,9 @@ func batchRow(b campaign.Batch) Item {
 		row["failingMillis"] = number(b.Failing.For.Milliseconds())
 		row["failedAt"] = millis(b.Failing.At)
 	}
+	if b.AgentID != "" {
+		row["agentId"] = text(b.AgentID)
+	}
 	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
@@ -79,6 +82,8 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
 		},
+		AgentID:  getText(row, "agentId"),
+		ClosedAt: getMillis(row, "closedAt"),
 	}, nil
 }
 

@@ -82,13 +82,53 @@ func readMetaKey(row Item) (campaign.ID, bool) {
 	return id, ok && getText(row, "sk") == metaSK
 }
 
-// StartRelease moves a pending batch that is due at now to releasing, and tells
-// whether it was one.
-func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, now, nextCheck time.Time) (bool, error) {
-	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state = :from AND dueAt <= :now", Item{
+// StartRelease moves a pending batch that is due at now to releasing, to be sent by
+// the agent, and reports whether it was one. agentID may be "": see AdoptAgent.
+func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
+	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
 		":now": millis(now), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
-	})
+	}
+	if agentID != "" {
+		update, values[":agent"] = update+", agentId = :agent", text(agentID)
+	}
+	return s.updateBatch(ctx, ref, update, "#state = :from AND dueAt <= :now", values)
+}
+
+// AdoptAgent returns the batch with the agent that it is sent by. A released batch
+// that has none recorded gets its tenant's present one, and keeps it; one of a tenant
+// without an agent is returned as it is, and so is one that is not released.
+func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	if !b.NeedsAgent() {
+		return b, nil
+	}
+	tenant, err := s.Tenant(ctx, b.Tenant)
+	if errors.Is(err, campaign.ErrNotFound) || err == nil && tenant.AgentID == "" {
+		return b, nil
+	}
+	if err != nil {
+		return b, fmt.Errorf("find the agent of batch %s: %w", b.BatchID, err)
+	}
+	return s.SetAgent(ctx, b, tenant.AgentID)
+}
+
+// SetAgent records the agent of a released batch that has none recorded, and returns
+// the batch with the agent that it has then.
+func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
+	set, err := s.updateBatch(ctx, b.BatchRef, "SET agentId = :agent",
+		"attribute_not_exists(agentId) AND #state IN (:releasing, :sending, :sent, :completed)", Item{
+			":agent":     text(agentID),
+			":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
+			":sent": text(string(campaign.BatchSent)), ":completed": text(string(campaign.BatchCompleted)),
+		})
+	if err != nil {
+		return b, err
+	}
+	if !set { // by another call, or by this one where the SDK repeated it
+		return s.Batch(ctx, b.BatchRef)
+	}
+	b.AgentID = agentID
+	return b, nil
 }
 
 // EndRelease moves a batch from releasing to sending, and tells whether it was
@@ -119,13 +159,13 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: batchKey(ref),
-			UpdateExpression:         aws.String("SET #state = :to, #due = :shard, nextCheck = :next"),
+			UpdateExpression:         aws.String("SET #state = :to, #due = :shard, nextCheck = :next, closedAt = :now"),
 			ConditionExpression:      aws.String("#state IN (:releasing, :sending, :sent)"),
 			ExpressionAttributeNames: map[string]string{"#state": "state", "#due": "due"},
 			ExpressionAttributeValues: Item{
 				":to": text(string(campaign.BatchCompleted)), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
 				":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
-				":sent": text(string(campaign.BatchSent)),
+				":sent": text(string(campaign.BatchSent)), ":now": millis(s.Now()),
 			},
 		}},
 		{Update: &types.Update{

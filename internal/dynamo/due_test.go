@@ -46,13 +46,15 @@ func TestMovesOfABatch(t *testing.T) {
 		next time.Time
 	}{
 		"StartRelease": {
-			func(b campaign.Batch) (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, later, next) },
+			func(b campaign.Batch) (bool, error) {
+				return store.StartRelease(t.Context(), b.BatchRef, "", later, next)
+			},
 			[]campaign.BatchState{campaign.BatchPending},
 			campaign.BatchReleasing, next,
 		},
 		"StartRelease too early": {
 			func(b campaign.Batch) (bool, error) {
-				return store.StartRelease(t.Context(), b.BatchRef, later.Add(-time.Millisecond), next)
+				return store.StartRelease(t.Context(), b.BatchRef, "", later.Add(-time.Millisecond), next)
 			},
 			nil, "",
 			time.Time{},
@@ -101,6 +103,9 @@ func TestMovesOfABatch(t *testing.T) {
 						if m.to != "" {
 							want.State = m.to
 						}
+						if m.to == campaign.BatchCompleted {
+							want.ClosedAt = store.Now()
+						}
 					}
 				}
 				got, err := store.Batch(t.Context(), b.BatchRef)
@@ -123,7 +128,7 @@ func TestBatchThatDoesNotExist(t *testing.T) {
 		t.Errorf("error %v, want not found", err)
 	}
 	for name, move := range map[string]func() (bool, error){
-		"StartRelease": func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, later, later) },
+		"StartRelease": func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, "", later, later) },
 		"MoveCheck":    func() (bool, error) { return store.MoveCheck(t.Context(), b, later) },
 	} {
 		if moved, err := move(); moved || err != nil {

@@ -152,6 +152,10 @@ func endpointKey(tenant, id string) Item {
 
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
 
+// ownerKey is the row that says which tenant an agent belongs to. It has no end: an
+// agent that was given up must not go to another tenant unseen.
+func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
+
 // agentTenantKey is the row by which an agent's tenants are found.
 func agentTenantKey(agentID, tenant string) Item {
 	return Item{"pk": text("A#" + agentID), "sk": text("TENANT#" + tenant)}

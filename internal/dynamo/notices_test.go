@@ -142,20 +142,3 @@ func TestLifeOfANotice(t *testing.T) {
 		})
 	}
 }
-
-func TestTenantsOfAnAgent(t *testing.T) {
-	t.Parallel()
-	store := newStore(t)
-	agents, tenant := []string{"a-" + rand.Text(), "b-" + rand.Text()}, "tenant-"+rand.Text()
-	for _, agent := range agents {
-		if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, want := range [][]string{{}, {tenant}} {
-		got, err := store.TenantsOf(t.Context(), agents[i])
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("error %v; tenants of agent %d (-want +got):\n%s", err, i, diff)
-		}
-	}
-}

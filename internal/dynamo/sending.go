@@ -33,36 +33,24 @@ func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (ca
 	return readTemplate(id, row)
 }
 
-// Channel reads how a tenant's messages reach the provider at present. A tenant
-// without a row or an agent has a channel that is paused.
-func (s *Store) Channel(ctx context.Context, tenantID string) (campaign.Channel, error) {
-	tenantRows, err := s.campaignRows(ctx, map[string]Item{
-		"tenant": tenantKey(tenantID), "all": pauseKey("all"), "paused": pauseKey("tenant#" + tenantID),
-	})
+// Channel reads how a tenant's messages reach the provider by an agent at present. The
+// channel of an agent that does not exist, and of "", is paused.
+func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
+	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
+	if agentID != "" {
+		keys["row"], keys["pace"], keys["agent"] = agentKey(agentID), paceKey(agentID), pauseKey("agent#"+agentID)
+	}
+	rows, err := s.campaignRows(ctx, keys)
 	if err != nil {
-		return campaign.Channel{}, fmt.Errorf("read tenant %s: %w", tenantID, err)
+		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
 	}
-	channel := campaign.Channel{Tenant: readTenant(tenantID, tenantRows["tenant"])}
-	agentID := channel.Tenant.AgentID
-	if agentID == "" {
-		channel.Pause = "no_agent"
-		return channel, nil
+	channel := campaign.Channel{Agent: readAgent(agentID, rows["row"]), Pace: readPace(rows["pace"])}
+	for _, subject := range []string{"agent", "tenant", "all"} {
+		if rows[subject] != nil {
+			channel.Pause = subject
+		}
 	}
-	agentRows, err := s.campaignRows(ctx, map[string]Item{
-		"agent": agentKey(agentID), "paused": pauseKey("agent#" + agentID), "pace": paceKey(agentID),
-	})
-	if err != nil {
-		return campaign.Channel{}, fmt.Errorf("read agent %s: %w", agentID, err)
-	}
-	channel.Agent, channel.Pace = readAgent(agentID, agentRows["agent"]), readPace(agentRows["pace"])
-	switch {
-	case tenantRows["all"] != nil:
-		channel.Pause = "all"
-	case tenantRows["paused"] != nil:
-		channel.Pause = "tenant"
-	case agentRows["paused"] != nil:
-		channel.Pause = "agent"
-	case agentRows["agent"] == nil:
+	if channel.Pause == "" && rows["row"] == nil {
 		channel.Pause = "no_agent"
 	}
 	return channel, nil

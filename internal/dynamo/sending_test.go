@@ -54,17 +54,13 @@ func TestChannel(t *testing.T) {
 	tenant := campaign.Tenant{ID: "tenant-" + rand.Text(), Name: "A", AgentID: "agent-" + rand.Text()}
 	agent := campaign.Agent{ID: tenant.AgentID, KeyParameter: "/key", WebhookToken: "token", Rate: 7}
 	pace := campaign.Pace{Every: time.Second, Next: later}
-	want := campaign.Channel{Tenant: campaign.Tenant{ID: tenant.ID}, Pause: "no_agent"}
+	want := campaign.Channel{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
 	steps := []struct {
 		name string
 		do   func() error
 		then func()
 	}{
-		{"unknown tenant", func() error { return nil }, func() {}},
-		{
-			"unknown agent", func() error { return store.SaveTenant(ctx, tenant) },
-			func() { want.Tenant, want.Agent = tenant, campaign.Agent{ID: agent.ID} },
-		},
+		{"unknown agent", func() error { return nil }, func() {}},
 		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
 		{"slow", func() error { _, err := store.SwapPace(ctx, agent.ID, campaign.Pace{}, pace); return err }, func() { want.Pace = pace }},
 		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},
@@ -77,7 +73,7 @@ func TestChannel(t *testing.T) {
 			t.Fatal(err)
 		}
 		step.then()
-		got, err := store.Channel(ctx, tenant.ID)
+		got, err := store.Channel(ctx, tenant.ID, agent.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

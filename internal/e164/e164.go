@@ -7,6 +7,7 @@ package e164
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // Number is a telephone number: the digits of its E.164 form, country code first.
@@ -45,7 +46,7 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 // other way of writing a number. It suits the search for numbers that were judged
 // before, by their E.164 form.
 func AsWritten(digits []byte) (Number, *Rejection) {
-	if len(digits) > 15 {
+	if len(digits) > longest {
 		return 0, &rejectTooLong
 	}
 	var n Number
@@ -53,6 +54,19 @@ func AsWritten(digits []byte) (Number, *Rejection) {
 		n = n*10 + Number(c-'0')
 	}
 	return n, nil
+}
+
+// shortest and longest are how many digits a number has with its country code.
+const (
+	shortest = 7
+	longest  = 15
+)
+
+// WellFormed reports whether s has the form of E.164: a + and 7 to 15 ASCII digits,
+// which begin with a country code. Such a number need not exist.
+func WellFormed(s string) bool {
+	digits, plus := strings.CutPrefix(s, "+")
+	return plus && len(digits) >= shortest && len(digits) <= longest && digits[0] != '0' && allDigits([]byte(digits))
 }
 
 // allDigits reports whether s is one ASCII digit or more and nothing else.

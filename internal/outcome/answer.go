@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
 )
 
 // applyAnswer applies what a person answered: a reply, an opt-out or its end.
@@ -20,6 +21,10 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) error {
 		return fmt.Errorf("apply an answer: %w", err)
 	}
 	if content.Phone == "" {
+		return nil
+	}
+	if !e164.WellFormed(content.Phone) { // queued before rbmhook dropped such events
+		drop(ctx, droppedPhone, 1)
 		return nil
 	}
 	tenants, campaignID, err := a.concerned(ctx, t)
@@ -47,10 +52,15 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 }
 
 // concerned returns the tenants that an answer goes to: the one whose message it
-// answers, where the provider tells, or all that send through its agent.
+// answers, where the provider tells, or all of its agent. It returns none where the
+// message was sent by another agent than the one that the answer is signed for.
 func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
-		b, err := a.Batches.FindBatch(ctx, key)
+		b, err := a.findBatch(ctx, key)
+		if err == nil && t.AgentID != b.AgentID {
+			drop(ctx, droppedForeign, 1)
+			return nil, "", nil
+		}
 		if err == nil {
 			return []string{b.Tenant}, b.CampaignID, nil
 		}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/outcome"
 )
 
@@ -19,11 +21,17 @@ type people struct {
 	findErr error
 	latest  campaign.OptChange
 	told    []campaign.Kind
-	tenants int // how often all of an agent's tenants were asked for
+	tenants int    // how often all of an agent's tenants were asked for
+	agent   string // that the batch is sent by
+	dropped bool   // the event was counted as dropped
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
-	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}}, p.findErr
+	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3}, p.findErr
+}
+
+func (p *people) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
 }
 
 func (p *people) TenantsOf(context.Context, string) ([]string, error) {
@@ -53,11 +61,23 @@ func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) erro
 	t.Helper()
 	recorder := p.recorder()
 	recorder.Webhooks = p
-	applier := outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
+	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
 	task := campaign.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
 	}
-	return applier.Handle(t.Context(), []campaign.EventTask{task})[0]
+	var err error
+	var out strings.Builder
+	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []campaign.EventTask{task})[0] }), &out, time.Now)
+	_, _ = counted.Invoke(t.Context(), nil)
+	p.dropped = strings.Contains(out.String(), `"EventsDropped":1`)
+	return err
+}
+
+type invoker func(ctx context.Context)
+
+func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+	f(ctx)
+	return nil, nil
 }
 
 func TestWordsThatOptOutAndIn(t *testing.T) {
@@ -82,7 +102,7 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 			t.Parallel()
 			for _, before := range []bool{true, false} {
 				test.content.Phone = "+5511900000000"
-				p := &people{books: newBooks(), content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
+				p := &people{books: newBooks(), agent: "agent", content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
 				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +128,7 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
+			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
 			if err := p.apply(t, campaign.EventOptOut, time.Unix(10, 0)); err != nil {
 				t.Fatal(err)
 			}
@@ -134,11 +154,56 @@ func TestWhomAnAnswerConcerns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
+			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
 			err := p.apply(t, campaign.EventReply, time.Unix(10, 0))
 			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.told) != test.told {
 				t.Errorf("error %v, all tenants asked for %d times, told %d times", err, p.tenants, len(p.told))
 			}
 		})
+	}
+}
+
+// The token of an agent signs nothing about the messages of another.
+func TestHandle_EventOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind  campaign.EventKind
+		agent string
+		want  bool // it is applied
+	}{
+		{campaign.EventRead, "agent", true},
+		{campaign.EventRead, "another", false},
+		{campaign.EventExpired, "another", false},
+		{campaign.EventReply, "agent", true},
+		{campaign.EventReply, "another", false},
+		{campaign.EventOptOut, "agent", true},
+		{campaign.EventOptOut, "another", false},
+		{campaign.EventOptIn, "another", false},
+	} {
+		t.Run(string(test.kind)+" of a message of "+test.agent, func(t *testing.T) {
+			t.Parallel()
+			p := &people{books: newBooks(), agent: test.agent, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+			p.latest = campaign.OptChange{Out: test.kind == campaign.EventOptIn, At: time.Unix(1, 0)}
+			before := p.latest
+			err := p.apply(t, test.kind, time.Unix(2, 0))
+			applied := len(p.entered)+len(p.told) > 0 || p.latest != before
+			if err != nil || applied != test.want || p.dropped == test.want || p.tenants > 0 {
+				t.Errorf("applied %v, dropped %v, tenants asked for %d times, %v", applied, p.dropped, p.tenants, err)
+			}
+		})
+	}
+}
+
+// An event that stands in the queue since before its number was checked on arrival
+// must not keep the queue from getting empty.
+func TestHandle_PhoneThatCannotBeANumber(t *testing.T) {
+	t.Parallel()
+	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {
+		for _, kind := range []campaign.EventKind{campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn} {
+			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: phone, Text: "parar"}}
+			if err := p.apply(t, kind, time.Unix(2, 0)); err != nil || !p.dropped || len(p.told) > 0 {
+				t.Errorf("%s of %q: told %v, dropped %v, %v", kind, phone, p.told, p.dropped, err)
+			}
+		}
 	}
 }

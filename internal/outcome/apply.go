@@ -12,9 +12,11 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Batches finds the batch that a message belongs to.
+// Batches finds the batch that a message belongs to, and the agent that the batch is
+// sent by.
 type Batches interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // Tenants knows who sends through an agent.
@@ -97,10 +99,13 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 // applyToBatch applies the events at those positions, which are one batch's, and
 // writes its errors to theirs.
 func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
-	b, err := a.Batches.FindBatch(ctx, key)
+	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
 		a.refuseUnknown(ctx, tasks, at, errs)
 		return
+	}
+	if err == nil {
+		at = dropForeign(ctx, b, tasks, at)
 	}
 	var changes []campaign.Change
 	var unknown []int
@@ -127,6 +132,48 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 		errs[i] = err
 	}
 	a.refuseUnknown(ctx, tasks, unknown, errs)
+}
+
+// findBatch returns the batch with the agent that it is sent by. The error wraps
+// campaign.ErrNotFound too where that agent is not known: the batch was not released
+// yet, as far as the table says, or its tenant has no agent.
+func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	b, err := a.Batches.FindBatch(ctx, key)
+	if err != nil {
+		return b, err
+	}
+	if b, err = a.Batches.AdoptAgent(ctx, b); err == nil && b.AgentID == "" {
+		err = fmt.Errorf("batch %s has no agent: %w", b.BatchID, campaign.ErrNotFound)
+	}
+	return b, err
+}
+
+// dropForeign counts and drops the events that are signed for another agent than the
+// batch's, and returns the positions of the others. The token of an agent proves
+// nothing about the messages of another.
+func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) []int {
+	own := make([]int, 0, len(at))
+	for _, i := range at {
+		if tasks[i].AgentID == b.AgentID {
+			own = append(own, i)
+		}
+	}
+	if foreign := len(at) - len(own); foreign > 0 {
+		drop(ctx, droppedForeign, foreign)
+	}
+	return own
+}
+
+// Why events are dropped, as the log says it.
+const (
+	droppedForeign = "signed for another agent than the batch's"
+	droppedUnknown = "no such message"
+	droppedPhone   = "the phone cannot be a number"
+)
+
+func drop(ctx context.Context, reason string, events int) {
+	metrics.Add(ctx, metrics.EventsDropped, events)
+	slog.WarnContext(ctx, "events dropped", "reason", reason, "events", events)
 }
 
 // changeOf returns what the event means for the message at index, false where
@@ -177,8 +224,7 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 		}
 	}
 	if dropped > 0 {
-		metrics.Add(ctx, metrics.EventsDropped, dropped)
-		slog.WarnContext(ctx, "events of unknown messages were dropped", "events", dropped)
+		drop(ctx, droppedUnknown, dropped)
 	}
 }
 

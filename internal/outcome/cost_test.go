@@ -144,7 +144,7 @@ func accept(t *testing.T, store *dynamo.Store, tenant string, batches int) (acce
 				ID:      campaign.ID{Tenant: tenant, CampaignID: "0198d3a0-0000-4000-8000-000000000000"[:24] + crand.Text()[:12]},
 				BatchID: campaign.BatchID(crand.Text()),
 			},
-			Accepted: campaign.MaxMessages, AcceptedAt: time.Now(), State: campaign.BatchSending, NextCheck: time.Now().Add(1000 * time.Hour),
+			Accepted: campaign.MaxMessages, AcceptedAt: time.Now(), State: campaign.BatchSending, AgentID: "agent", NextCheck: time.Now().Add(1000 * time.Hour),
 		}
 		_, _ = crand.Read(b.Key[:])
 		err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
@@ -176,7 +176,7 @@ func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Ba
 	for _, b := range batches {
 		for i := range b.Accepted {
 			at := time.Now().Add(time.Duration(rand.N(3600)) * time.Second)
-			tasks = append(tasks, campaign.EventTask{Kind: kind, MessageID: b.Key.MessageID(i), At: at})
+			tasks = append(tasks, campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: b.Key.MessageID(i), At: at})
 		}
 	}
 	rand.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })

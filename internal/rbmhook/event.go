@@ -73,7 +73,7 @@ func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.E
 	if e.SuggestionResponse != nil {
 		content.Postback = e.SuggestionResponse.PostbackData
 	}
-	return t, content, phone != "" && t.EventID != ""
+	return t, content, t.EventID != ""
 }
 
 // words returns what the person wrote, or the words of the suggestion that was

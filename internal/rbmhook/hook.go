@@ -15,9 +15,11 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/warm"
@@ -47,7 +49,9 @@ type Hook struct {
 	Queue  Queue // of EventTasks
 	Now    func() time.Time
 
-	tokens warm.Cache[string, string] // of agents that exist
+	tokens  warm.Cache[string, string]   // of agents that exist
+	absent  warm.Cache[string, struct{}] // agents that do not
+	unknown budget
 }
 
 // maxBody is the size of a request in bytes. Events are far smaller.
@@ -125,17 +129,28 @@ func signed(token string, data, signature []byte) bool {
 	return hmac.Equal(mac.Sum(nil), signature)
 }
 
-// take puts an event on the queue. What nobody waits for is left out, and so is
-// what the provider signed and nobody can read: it would come again and again.
+// oldest is the age up to which an event is taken when it arrives. The provider repeats
+// an event for 7 days.
+const oldest = campaign.EventsRepeated
+
+// take puts an event on the queue. What nobody waits for is left out, and so is what
+// the provider signed and nobody can apply: it would come again and again.
 func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
+	now := h.Now()
 	e, ok := readEvent(data)
 	if !ok {
-		metrics.Add(ctx, metrics.EventsDropped, 1)
-		slog.WarnContext(ctx, "an event of the provider could not be read", "agent_id", agent)
+		drop(ctx, agent, "not an event")
 		return nil
 	}
-	task, content, ok := e.task(agent, h.Now())
-	if !ok {
+	task, content, ok := e.task(agent, now)
+	switch {
+	case !ok:
+		return nil
+	case now.Sub(task.At) > oldest:
+		drop(ctx, agent, "too old")
+		return nil
+	case task.Blob != "" && !e164.WellFormed(content.Phone):
+		drop(ctx, agent, "the phone cannot be a number")
 		return nil
 	}
 	if task.Blob != "" {
@@ -157,6 +172,11 @@ func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 	return nil
 }
 
+func drop(ctx context.Context, agent, reason string) {
+	metrics.Add(ctx, metrics.EventsDropped, 1)
+	slog.WarnContext(ctx, "event dropped", "agent_id", agent, "reason", reason)
+}
+
 const (
 	// keepToken is how long a token is kept, so that events do not cost a read each.
 	keepToken = time.Minute
@@ -164,6 +184,15 @@ const (
 	recheck = time.Second
 	// maxTokens is the number of agents whose tokens are kept.
 	maxTokens = 10_000
+	// keepAbsent is how long an agent that does not exist is not looked for again: so
+	// long the handshake of one that is registered meanwhile may fail.
+	keepAbsent = 5 * time.Second
+	// maxAbsent is the number of those that are kept.
+	maxAbsent = 1000
+	// unknownReads is how many agents a process reads in a second at most of which it
+	// has never found a token. Beyond that it refuses the request, which the provider
+	// repeats: whoever calls with made-up ids costs no more reads than that.
+	unknownReads = 10
 )
 
 // prove returns nil if the check holds for the agent's token. A token that was
@@ -173,15 +202,16 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
 		return nil
 	}
-	if _, justRead := h.tokens.Peek(agent, now, recheck); justRead {
+	if !h.mayRead(agent, now) {
 		return refused()
 	}
 	a, err := h.Agents.Agent(ctx, agent)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return fmt.Errorf("find the agent of an event: %w", err)
+	if errors.Is(err, campaign.ErrNotFound) {
+		h.absent.Put(agent, struct{}{}, now, maxAbsent)
+		return refused()
 	}
 	if err != nil {
-		return refused()
+		return fmt.Errorf("find the agent of an event: %w", err)
 	}
 	h.tokens.Put(agent, a.WebhookToken, now, maxTokens)
 	if a.WebhookToken == "" || !check(a.WebhookToken) {
@@ -189,6 +219,35 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 		return refused()
 	}
 	return nil
+}
+
+// mayRead reports whether the agent may be read now.
+func (h *Hook) mayRead(agent string, now time.Time) bool {
+	if _, known := h.tokens.Peek(agent, now, warm.Forever); known {
+		_, justRead := h.tokens.Peek(agent, now, recheck)
+		return !justRead
+	}
+	if _, absent := h.absent.Peek(agent, now, keepAbsent); absent {
+		return false
+	}
+	return h.unknown.allow(now)
+}
+
+// budget permits unknownReads reads in each second.
+type budget struct {
+	mu    sync.Mutex
+	since time.Time
+	used  int
+}
+
+func (b *budget) allow(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.since) >= time.Second {
+		b.since, b.used = now, 0
+	}
+	b.used++
+	return b.used <= unknownReads
 }
 
 // refused says no more than that: whoever asks learns nothing of agents.

@@ -78,9 +78,13 @@ func (w *world) Send(_ context.Context, group string, body []byte, _ time.Durati
 // post sends a request through the routes of the function.
 func (w *world) post(t *testing.T, path, body, signature string) *httptest.ResponseRecorder {
 	t.Helper()
+	return w.postIn(t.Context(), path, body, signature)
+}
+
+func (w *world) postIn(ctx context.Context, path, body, signature string) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", gateway.HandlerFunc(w.hook.ServeEvent))
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
 	if signature != "" {
 		r.Header.Set("X-Goog-Signature", signature)
 	}

@@ -15,7 +15,8 @@ import (
 // Store keeps batches.
 type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	StartRelease(ctx context.Context, ref campaign.BatchRef, now, nextCheck time.Time) (bool, error)
+	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
 	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 }
 
@@ -90,16 +91,20 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, soon))
 }
 
-// start moves the batch to releasing, and returns it as it is then: another
-// call may have been faster, or have cancelled it.
+// start moves the batch to releasing, to be sent by its tenant's agent, and returns
+// it as it is then: another call may have been faster, or have cancelled it.
 func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	tenant, err := r.Store.Tenant(ctx, b.Tenant)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return b, err
+	}
 	now := r.Now()
-	started, err := r.Store.StartRelease(ctx, b.BatchRef, now, now.Add(r.SweepAfter))
+	started, err := r.Store.StartRelease(ctx, b.BatchRef, tenant.AgentID, now, now.Add(r.SweepAfter))
 	if err != nil {
 		return b, err
 	}
 	if started {
-		b.State = campaign.BatchReleasing
+		b.State, b.AgentID = campaign.BatchReleasing, tenant.AgentID
 		return b, nil
 	}
 	return r.Store.Batch(ctx, b.BatchRef)

@@ -26,6 +26,8 @@ type row struct {
 	batch     campaign.Batch
 	err       error
 	cancelled bool // by somebody else, right after the first read
+	tenant    campaign.Tenant
+	tenantErr error
 }
 
 func (r *row) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
@@ -36,11 +38,14 @@ func (r *row) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) 
 	return read, r.err
 }
 
-func (r *row) StartRelease(_ context.Context, _ campaign.BatchRef, now, next time.Time) (bool, error) {
-	if r.batch.Due.After(now) {
+func (r *row) Tenant(context.Context, string) (campaign.Tenant, error) { return r.tenant, r.tenantErr }
+
+func (r *row) StartRelease(_ context.Context, _ campaign.BatchRef, agentID string, now, next time.Time) (bool, error) {
+	if r.batch.Due.After(now) || !r.move(campaign.BatchPending, campaign.BatchReleasing, next) {
 		return false, nil
 	}
-	return r.move(campaign.BatchPending, campaign.BatchReleasing, next), nil
+	r.batch.AgentID = agentID
+	return true, nil
 }
 
 func (r *row) EndRelease(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
@@ -162,5 +167,31 @@ func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
 		if diff := cmp.Diff(task, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
+	}
+}
+
+func TestRelease_TakesTheTenantsAgent(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		tenant campaign.Tenant
+		err    error
+		state  campaign.BatchState
+		agent  string
+		fails  bool
+	}{
+		"its agent":         {campaign.Tenant{AgentID: "a"}, nil, "sending", "a", false},
+		"no agent":          {campaign.Tenant{}, nil, "sending", "", false},
+		"no tenant":         {campaign.Tenant{}, campaign.ErrNotFound, "sending", "", false},
+		"an unknown tenant": {campaign.Tenant{}, errBroken, "pending", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &row{batch: campaign.Batch{State: "pending", Due: noon, Accepted: 1}, tenant: test.tenant, tenantErr: test.err}
+			r := release.Releaser{Store: store, Frames: &queue{}, Releases: &queue{}, Now: func() time.Time { return noon }}
+			err := r.Handle(t.Context(), []campaign.ReleaseTask{{}})[0]
+			if (err != nil) != test.fails || store.batch.State != test.state || store.batch.AgentID != test.agent {
+				t.Errorf("%s, agent %q, %v", store.batch.State, store.batch.AgentID, err)
+			}
+		})
 	}
 }

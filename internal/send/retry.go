@@ -145,7 +145,7 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 		return
 	}
 	if changed {
-		s.channels.Drop(r.batch.Tenant)
+		s.channels.Drop(channelKey{r.batch.Tenant, r.batch.AgentID})
 	}
 }
 

@@ -72,11 +72,11 @@ type sent struct {
 
 func newRig(messages int) *rig {
 	g := &rig{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
-	g.channel = campaign.Channel{Tenant: campaign.Tenant{ID: "t", AgentID: "a"}, Agent: campaign.Agent{ID: "a"}}
+	g.channel = campaign.Channel{Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
 		Key:      campaign.BatchKey{1, 2, 3}, TemplateID: "template", TemplateVersion: 2, Accepted: messages,
-		State: campaign.BatchSending, NextCheck: time.Now().Add(sweepAfter),
+		State: campaign.BatchSending, NextCheck: time.Now().Add(sweepAfter), AgentID: "a",
 	}
 	var w payload.Writer
 	for i := range messages {
@@ -144,7 +144,9 @@ func (g *rig) Of(context.Context, string) (func(phone string) bool, error) {
 	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
 }
 
-func (g *rig) Channel(context.Context, string) (campaign.Channel, error) {
+func (g *rig) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) { return b, nil }
+
+func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.channels++

@@ -21,11 +21,13 @@ type Batches interface {
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
+	// AdoptAgent returns the batch with the agent that it is sent by.
+	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // Directory knows how tenants send, and what.
 type Directory interface {
-	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
+	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
@@ -80,9 +82,13 @@ type Sender struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	channels  warm.Cache[string, campaign.Channel]
+	channels  warm.Cache[channelKey, campaign.Channel]
 	templates warm.Cache[templateKey, campaign.Template]
 }
+
+// channelKey names a channel. A batch keeps the agent of its release, so a tenant
+// has several channels where its agent has changed.
+type channelKey struct{ tenant, agentID string }
 
 type templateKey struct {
 	id      string
@@ -93,7 +99,7 @@ const (
 	// channelFor is how long a tenant's channel is taken for what it was: so
 	// long a pause may take to be noticed.
 	channelFor = 3 * time.Second
-	// maxWarm is the number of tenants, and of templates, that are kept.
+	// maxWarm is the number of channels, and of templates, that are kept.
 	maxWarm = 500
 	// pauseCheck is when sweep looks again at a batch whose sending is paused.
 	pauseCheck = time.Minute
@@ -177,7 +183,10 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 	if b.State != campaign.BatchReleasing && b.State != campaign.BatchSending {
 		return nil, nil
 	}
-	channel, err := s.channel(ctx, ref.Tenant)
+	if b, err = s.Batches.AdoptAgent(ctx, b); err != nil {
+		return nil, fmt.Errorf("send: %w", err)
+	}
+	channel, err := s.channel(ctx, channelKey{b.Tenant, b.AgentID})
 	if err != nil {
 		return nil, fmt.Errorf("send: %w", err)
 	}
@@ -191,9 +200,9 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 	return &run{batch: b, channel: channel, pace: channel.Pace, template: template, started: s.Now()}, nil
 }
 
-func (s *Sender) channel(ctx context.Context, tenant string) (campaign.Channel, error) {
-	return s.channels.Get(tenant, s.Now(), warm.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
-		return s.Directory.Channel(ctx, tenant)
+func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
+	return s.channels.Get(key, s.Now(), warm.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
+		return s.Directory.Channel(ctx, key.tenant, key.agentID)
 	})
 }
 

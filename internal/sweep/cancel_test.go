@@ -204,9 +204,10 @@ func TestACancelledCampaignIsNotToldToBeCompleted(t *testing.T) {
 }
 
 // Revoke takes a message back once, and tells it as the provider does.
-func (p *provider) Revoke(_ context.Context, _ campaign.Agent, messageID, _ string) error {
+func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.asked(agent)
 	if p.taken[messageID] == "" || p.revoked[messageID] {
 		return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
 	}

@@ -178,7 +178,7 @@ func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
 	b := w.accept(103)
-	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.clock(), w.clock().Add(sweepAfter))
+	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.agent, w.clock(), w.clock().Add(sweepAfter))
 	w.must(err)
 	body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef})
 	w.must(err)

@@ -23,7 +23,9 @@ type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
-	Channel(ctx context.Context, tenant string) (campaign.Channel, error)
+	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	// AdoptAgent returns the batch with the agent that it is sent by.
+	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
 // Moves moves batches on, where they still are as they were read.
@@ -120,7 +122,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	rounds := make([]*round, s.Shards)
 	var holding atomic.Bool
 	for i := range rounds {
-		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[string]campaign.Channel{}}
+		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}}
 	}
 	each(rounds, func(r *round) { r.err = r.look(ctx) })
 	var behind []heldBatch
@@ -139,7 +141,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 type round struct {
 	sweeper   *Sweeper
 	shard     int
-	channels  map[string]campaign.Channel
+	channels  map[channelKey]campaign.Channel
 	deeds     map[deed]int
 	held      []heldBatch
 	holding   *atomic.Bool  // whether any round holds a batch: all of them end early then
@@ -343,16 +345,23 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.B
 	return finished, err
 }
 
+// channelKey names a channel: a batch keeps the agent of its release.
+type channelKey struct{ tenant, agentID string }
+
 // stopped reports whether a switch stops the batch's sending. What may not be
 // sent any more is queued all the same, to end as expired.
 func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
-	channel, ok := r.channels[b.Tenant]
+	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	key := channelKey{b.Tenant, b.AgentID}
+	channel, ok := r.channels[key]
 	if !ok {
-		var err error
-		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant); err != nil {
+		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
 			return false, err
 		}
-		r.channels[b.Tenant] = channel
+		r.channels[key] = channel
 	}
 	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }

@@ -355,12 +355,21 @@ type provider struct {
 	twice   []string          // phones that got messages of two ids
 	revoked map[string]bool   // message ids
 	calls   int
+	agents  map[string]int // calls by the agent that they were made as
 }
 
-func (p *provider) Send(_ context.Context, _ campaign.Agent, d campaign.Delivery) error {
+func (p *provider) asked(agent campaign.Agent) {
+	if p.agents == nil {
+		p.agents = map[string]int{}
+	}
+	p.agents[agent.ID]++
+}
+
+func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.Delivery) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
+	p.asked(agent)
 	if p.refuse != nil {
 		if err := p.refuse(d); err != nil {
 			return err
@@ -537,8 +546,19 @@ func (m mortal) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batc
 	return call(m, "Batch", func() (campaign.Batch, error) { return m.w.store.Batch(ctx, ref) })
 }
 
-func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, now, next time.Time) (bool, error) {
-	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, now, next) })
+func (m mortal) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
+	return call(m, "Tenant", func() (campaign.Tenant, error) { return m.w.store.Tenant(ctx, id) })
+}
+
+func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, next time.Time) (bool, error) {
+	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, agentID, now, next) })
+}
+
+func (m mortal) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	if !b.NeedsAgent() {
+		return b, nil // without a call
+	}
+	return call(m, "AdoptAgent", func() (campaign.Batch, error) { return m.w.store.AdoptAgent(ctx, b) })
 }
 
 func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
@@ -569,8 +589,8 @@ func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	return call(m, "Enter", func() ([]campaign.Notice, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
 }
 
-func (m mortal) Channel(ctx context.Context, tenant string) (campaign.Channel, error) {
-	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant) })
+func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {
+	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant, agentID) })
 }
 
 func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {

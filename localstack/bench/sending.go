@@ -133,8 +133,12 @@ func (r *sendRows) MoveCheck(context.Context, campaign.Batch, time.Time) (bool, 
 	return true, nil
 }
 
-func (r *sendRows) Channel(context.Context, string) (campaign.Channel, error) {
-	return campaign.Channel{Tenant: campaign.Tenant{ID: tenantID, AgentID: "agent"}, Agent: campaign.Agent{ID: "agent"}}, nil
+func (r *sendRows) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
+}
+
+func (r *sendRows) Channel(context.Context, string, string) (campaign.Channel, error) {
+	return campaign.Channel{Agent: campaign.Agent{ID: "agent"}}, nil
 }
 
 func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Template, error) {

@@ -61,7 +61,7 @@ func TestSweepFindsWhatWasLostOnTheWay(t *testing.T) {
 	for name, lose := range map[string]func(c *client, b campaign.Batch){
 		"the hand-off": func(*client, campaign.Batch) {},
 		"the rest of the release": func(c *client, b campaign.Batch) {
-			_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, time.Now(), time.Now())
+			_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, "", time.Now(), time.Now())
 			must(c.t, err)
 		},
 		"the frames": func(c *client, b campaign.Batch) { c.release(b, 0) },
@@ -190,7 +190,7 @@ func (c *client) acceptAlone(call fields) campaign.Batch {
 func (c *client) release(b campaign.Batch, next time.Duration) {
 	c.t.Helper()
 	at := time.Now().Add(next)
-	_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, time.Now(), at)
+	_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, "", time.Now(), at)
 	must(c.t, err)
 	_, err = c.store().EndRelease(c.t.Context(), b.BatchRef, at)
 	must(c.t, err)

@@ -130,16 +130,23 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	return err
 }
 
-// RegisterWebhooks tells the provider where it has to send the events of the
-// seeded agents.
+// RegisterWebhooks tells the provider where it has to send the events of the stack's
+// agents: the seeded ones, and those of tenants that were made since.
 func (s Seeder) RegisterWebhooks(ctx context.Context) error {
-	for _, id := range []string{agentOf(tenant), agentOf(otherTenant)} {
-		agent, err := s.store().Agent(ctx, id)
+	agents, err := s.store().Agents(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if a.KeyParameter != "/campaign-dispatch/"+s.Env["STACK_NAME"]+"/agents/"+a.ID {
+			continue // of a test, without a key of this stack
+		}
+		agent, err := s.store().Agent(ctx, a.ID) // with its token
 		if err != nil {
 			return err
 		}
 		if err := s.registerWebhook(ctx, agent); err != nil {
-			return fmt.Errorf("register the webhook of agent %s: %w", id, err)
+			return fmt.Errorf("register the webhook of agent %s: %w", a.ID, err)
 		}
 	}
 	return nil

@@ -51,6 +51,21 @@ func (s *Sim) KeyDocument(agentID string) ([]byte, error) {
 	})
 }
 
+// keyDocument answers the key document of an agent: whoever asks makes it one.
+func (s *Sim) keyDocument(w http.ResponseWriter, r *http.Request) error {
+	agentID := r.URL.Query().Get("agentId")
+	if agentID == "" {
+		return invalid("agentId is required.")
+	}
+	document, err := s.KeyDocument(agentID)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	_, _ = w.Write(document)
+	return nil
+}
+
 func (s *Sim) tokenURL() string { return s.options.URL + "/token" }
 
 // issueToken exchanges a service account's signed assertion for a token

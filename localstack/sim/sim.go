@@ -67,6 +67,7 @@ func (s *Sim) newRoutes() *http.ServeMux {
 		"PUT /_sim/fates":                              s.setFates,
 		"PUT /_sim/webhook":                            s.setWebhook,
 		"GET /_sim/webhook":                            s.listWebhooks,
+		"GET /_sim/key-document":                       s.keyDocument,
 		"POST /_sim/events":                            s.sendEvent,
 		"/":                                            unknownPath,
 	} {

@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/paramstore"
 	"campaign-dispatch/internal/signer"
 	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/internal/webui"
@@ -121,12 +122,23 @@ func (w *World) desk() *admin.Desk {
 	}
 }
 
-// settle makes a tenant with a template, a credential and a webhook endpoint.
+// keyDocument is a key for the agent: the simulator knows all agents by the demo
+// agent's.
+func (w *World) keyDocument(ctx context.Context, agent string) ([]byte, error) {
+	demo := w.env["DEMO_AGENT_ID"]
+	document, err := paramstore.Reader{Config: w.env.AWS(), Now: time.Now}.KeyDocument(ctx, "/campaign-dispatch/"+w.env["STACK_NAME"]+"/agents/"+demo)
+	return bytes.ReplaceAll(document, []byte(demo), []byte(agent)), err
+}
+
+// settle makes a tenant with a template, an agent, a credential and a webhook endpoint.
 func (w *World) settle(ctx context.Context, p *party) error {
 	desk, mark := w.desk(), strings.ToLower(rand.Text())
 	p.tenant, p.things = "hands-"+mark, nothing()
-	form := admin.TenantForm{ID: p.tenant, Agent: admin.AgentForm{ID: w.env["DEMO_AGENT_ID"], Rate: admin.KeepRate}}
-	if _, err := desk.SaveTenant(ctx, form); err != nil {
+	key, err := w.keyDocument(ctx, p.tenant)
+	if err != nil {
+		return err
+	}
+	if _, err := desk.SaveTenant(ctx, admin.TenantForm{ID: p.tenant, Agent: admin.AgentForm{ID: p.tenant, KeyDocument: key}}); err != nil {
 		return err
 	}
 	template, err := desk.SaveTemplate(ctx, admin.TemplateForm{Tenant: p.tenant, Name: "t" + mark, Text: "x" + mark + " {{nome}} {{pedido}}"})

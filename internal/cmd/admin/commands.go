@@ -17,7 +17,7 @@ import (
 
 func commands() []command {
 	return []command{
-		{name: "tenant", summary: "create or change a tenant, and its agent", prepare: tenantCommand},
+		{name: "tenant", summary: "create or change a tenant, and its agent", prepare: tenantCommand, endless: true},
 		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
 		{name: "template", summary: "make a template, or a new version of one", prepare: templateCommand},
 		{name: "credential", summary: "make an API credential of a tenant", prepare: credentialCommand},
@@ -47,7 +47,7 @@ func commands() []command {
 func tenantCommand(flags *flag.FlagSet) action {
 	id := flags.String("id", "", "`ID` of the tenant, new or existing (required)")
 	name := flags.String("name", "", "`NAME` of the tenant (default: its id)")
-	agent := agentFlags(flags, "agent-id", "`ID` of the agent it sends through (a new tenant needs one; default on the local stack: its demo agent)")
+	agent := agentFlags(flags, "agent-id", "`ID` of the agent it sends through (a new tenant needs one; default on the local stack: an agent of its own at the simulator)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--id", *id); err != nil {
 			return answer{}, err

@@ -42,7 +42,11 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
-		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}})
+		holders, err := s.store.Holders(ctx, agent.ID)
+		if err != nil {
+			return answer{}, err
+		}
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(holders)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
@@ -52,6 +56,25 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
+}
+
+// belongsTo says which tenant an agent belongs to, or which tenants share it.
+func belongsTo(h campaign.Holders) string {
+	if len(h.Holders) == 0 {
+		return "none"
+	}
+	var tenants []string
+	for _, o := range h.Holders {
+		tenant := o.Tenant
+		if !o.GivenUpAt.IsZero() {
+			tenant += " (gave it up " + instant(o.GivenUpAt) + ")"
+		}
+		tenants = append(tenants, tenant)
+	}
+	if h.Shared() {
+		return "shared: " + strings.Join(tenants, ", ")
+	}
+	return tenants[0]
 }
 
 // listTenant shows what a tenant has.

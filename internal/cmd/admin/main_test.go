@@ -162,17 +162,6 @@ func TestListsAreForPeople(t *testing.T) {
 	}
 }
 
-func TestATenantOfTheLocalStackNeedsNoAgentOfItsOwn(t *testing.T) {
-	t.Parallel()
-	c := newTool(t)
-	c.env["DEMO_AGENT_ID"], c.env["LOCAL_WEBHOOKS"] = c.tenant()+"_agent", "1"
-	id := strings.ToLower(rand.Text())
-	if made := c.ok("tenant", "--id", id); made["name"] != id || made["created"] != true {
-		t.Errorf("made %v", made)
-	}
-	c.ok("endpoint", "--tenant", id, "--url", "http://127.0.0.1:3002/hook")
-}
-
 func TestEveryAnswerHasANextStep(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)

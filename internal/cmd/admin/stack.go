@@ -134,7 +134,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	return &stack{
 		desk: admin.Desk{
 			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
-			Stack: env("STACK_NAME"), DefaultAgent: env("DEMO_AGENT_ID"),
+			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/inbox"
+	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/rbmhook"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// README, "A tenant, a template and a credential of your own": its messages are read.
+func TestTenantOfTheLocalStack_HasAnAgentOfItsOwn(t *testing.T) {
+	t.Parallel()
+	c := tool{t, stackenv.Load(t)}
+	one, other := "own-"+strings.ToLower(rand.Text()), "own-"+strings.ToLower(rand.Text())
+	if made := c.ok("tenant", "--id", one, "--name", "Acme"); made["agent"].(map[string]any)["id"] != one+"-agent" {
+		t.Fatalf("made %v", made)
+	}
+	c.ok("tenant", "--id", other)
+	c.ok("tenant", "--id", one, "--name", "Acme S.A.") // once more
+	template := c.ok("template", "--tenant", one, "--text", "Olá {{nome}}!")
+	credential := c.ok("credential", "--tenant", one, "--name", "shop")
+
+	token := c.post("/api/v1/oauth/token", "", map[string]any{
+		"grant_type": "client_credentials", "client_id": credential["clientId"], "client_secret": credential["clientSecret"],
+	})["access_token"].(string)
+	id := "0198d3a0-0000-4000-8000-" + rand.Text()[:4] + "00000000"
+	id = strings.Map(hexOnly, id)
+	c.post("/api/v1/external/campaigns/dispatch", token, map[string]any{
+		"campaignId": id, "name": id, "templateId": template["id"],
+		"messages": []any{map[string]any{"phone": "+5511987654321", "uid": "1", "vars": map[string]any{"nome": "Ana"}}},
+	})
+	end := time.Now().Add(time.Minute)
+	for {
+		shown := c.call(http.MethodGet, "/api/v1/external/campaigns/"+id, token, nil)
+		counts, _ := shown["counts"].(map[string]any)
+		if counts["read"] == 1.0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the message is not read: %v", shown)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// hexOnly makes a digit of what is none, and leaves hyphens.
+func hexOnly(r rune) rune {
+	if strings.ContainsRune("0123456789abcdef-", r) {
+		return r
+	}
+	return '0' + r%10
+}
+
+func (c tool) post(path, token string, body map[string]any) map[string]any {
+	c.t.Helper()
+	return c.call(http.MethodPost, path, token, body)
+}
+
+func (c tool) call(method, path, token string, body map[string]any) map[string]any {
+	c.t.Helper()
+	sent, err := json.Marshal(body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.env["BASE_URL"]+path, bytes.NewReader(sent))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || response.StatusCode >= 300 {
+		c.t.Fatalf("%s %s: %d, %v, %v", method, path, response.StatusCode, answer, err)
+	}
+	return answer
+}
+
+func TestTenant_AgentOfAnotherTenant(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	owner, other := c.tenant(), strings.ToLower(rand.Text())
+	got := c.run("tenant", "--id", other, "--agent-id", owner+"_agent")
+	if got.code != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "belongs to tenant "+owner) || !strings.Contains(got.stderr, "give another agent") {
+		t.Errorf("exit %d, %q, %q", got.code, got.stdout, got.stderr)
+	}
+}
+
+func TestList_NamesOwnersAndSharedAgents(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	owner, sharing := c.tenant(), c.tenant()
+	s, err := open(t.Context(), func(key string) string { return c.env[key] }, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.store.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.store.Campaigns, Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "A#" + sharing + "_agent"}, "sk": &types.AttributeValueMemberS{Value: "TENANT#another"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.SaveTenant(t.Context(), campaign.Tenant{ID: owner, AgentID: "agent-" + rand.Text()}); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[any]string{}
+	for _, a := range c.ok("list")["agents"].([]any) {
+		agent := a.(map[string]any)
+		shown[agent["id"]], _ = agent["tenant"].(string)
+	}
+	if got := shown[owner+"_agent"]; !strings.HasPrefix(got, owner+" (gave it up 2") {
+		t.Errorf("the agent that was given up is shown as %q", got)
+	}
+	if got := shown[sharing+"_agent"]; !strings.HasPrefix(got, "shared: ") || !strings.Contains(got, sharing) || !strings.Contains(got, "another") {
+		t.Errorf("the shared agent is shown as %q", got)
+	}
+}
+
+// pipeline is the way of events through a queue of the test's own.
+type pipeline struct {
+	tool
+	client *sqs.Client
+	stack  *stack
+	tenant string
+	hook   http.Handler
+}
+
+func newPipeline(t *testing.T) pipeline {
+	t.Helper()
+	c := newTool(t)
+	p := pipeline{tool: c, tenant: c.tenant(), client: sqs.NewFromConfig(c.env.AWS())}
+	p.env = withQueues(t, c.env)
+	var err error
+	if p.stack, err = open(t.Context(), func(key string) string { return p.env[key] }, ""); err != nil {
+		t.Fatal(err)
+	}
+	hook := &rbmhook.Hook{Agents: p.stack.store, Blobs: p.stack.blobs, Queue: &queue.Queue{Client: p.client, URL: p.env["EVENTS_QUEUE_URL"]}, Now: time.Now}
+	mux := http.NewServeMux()
+	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
+	p.hook = mux
+	return p
+}
+
+// event is an event that is signed for the tenant's agent, as the provider posts it.
+func (p pipeline) event(data string) {
+	p.t.Helper()
+	mac := hmac.New(sha512.New, []byte("t"))
+	_, _ = mac.Write([]byte(data))
+	body := `{"message":{"data":"` + base64.StdEncoding.EncodeToString([]byte(data)) + `"}}`
+	r := httptest.NewRequestWithContext(p.t.Context(), http.MethodPost, "/"+p.tenant+"_agent", strings.NewReader(body))
+	r.Header.Set("X-Goog-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	answer := httptest.NewRecorder()
+	if p.hook.ServeHTTP(answer, r); answer.Code != http.StatusOK {
+		p.t.Errorf("%s is answered with %d", data, answer.Code)
+	}
+}
+
+// apply applies what is on the queue, once.
+func (p pipeline) apply() {
+	p.t.Helper()
+	url := aws.String(p.env["EVENTS_QUEUE_URL"])
+	got, err := p.client.ReceiveMessage(p.t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl: url, MaxNumberOfMessages: 10, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{sqstypes.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	applier := &outcome.Applier{
+		Batches: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
+		Recorder: &outcome.Recorder{Store: p.stack.store, Webhooks: p.stack.store, Blobs: p.stack.blobs, Now: time.Now},
+	}
+	handler := inbox.Of(applier.Handle)
+	for _, m := range got.Messages {
+		event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: *m.MessageId, Body: *m.Body, Attributes: m.Attributes}}}
+		done, err := handler(p.t.Context(), event)
+		if err != nil || len(done.BatchItemFailures) > 0 {
+			continue
+		}
+		if _, err := p.client.DeleteMessage(p.t.Context(), &sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: m.ReceiptHandle}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+func TestEraseNumber_AfterEventsThatAreMalformed(t *testing.T) {
+	t.Parallel()
+	erase := func(p pipeline) {
+		p.t.Helper()
+		if got := p.run("erase-number", "--tenant", p.tenant, "--phone", somebody); got.code != 0 {
+			p.t.Errorf("exit %d, %q", got.code, got.stderr)
+		}
+	}
+	t.Run("on arrival", func(t *testing.T) {
+		t.Parallel()
+		p := newPipeline(t)
+		for _, phone := range []string{"abc", strings.Repeat("5", 40)} {
+			p.event(`{"senderPhoneNumber":"` + phone + `","messageId":"m","text":"parar"}`)
+			p.event(`{"senderPhoneNumber":"` + phone + `","eventType":"UNSUBSCRIBE","eventId":"e"}`)
+		}
+		erase(p)
+	})
+	t.Run("queued by the version before", func(t *testing.T) {
+		t.Parallel()
+		p := newPipeline(t)
+		for _, phone := range []string{"+abc", "+" + strings.Repeat("5", 40)} {
+			key := "events/" + p.tenant + "_agent/" + rand.Text()
+			if err := p.stack.blobs.Put(t.Context(), key, []byte(`{"phone":"`+phone+`","text":"parar"}`), "application/json"); err != nil {
+				t.Fatal(err)
+			}
+			body, err := json.Marshal(campaign.EventTask{Kind: campaign.EventReply, EventID: "m", AgentID: p.tenant + "_agent", At: time.Now(), Blob: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(p.env["EVENTS_QUEUE_URL"]), MessageBody: aws.String(string(body))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.apply()
+		erase(p)
+	})
+}

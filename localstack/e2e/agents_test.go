@@ -1,0 +1,87 @@
+package e2e_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/optout"
+)
+
+// The token of an agent writes nothing into the books of another agent's tenant.
+func TestEvents_SignedForAnotherAgent(t *testing.T) {
+	t.Parallel()
+	c, attacker := newClient(t).ownTenant().hear(), newClient(t).ownTenant().hear()
+	all := messages(2)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
+	call := c.call(all)
+	c.accept(call)
+	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
+	sent := c.fates(call, "")
+	for _, kind := range []string{"READ", "DELIVERED", "TTL_EXPIRATION_REVOKED", "UNSUBSCRIBE"} {
+		attacker.happen(fields{"phone": sent["u-0"].Phone, "eventType": kind, "messageId": sent["u-0"].MessageID})
+	}
+	attacker.eventually(time.Minute, "answered", func() bool { return attacker.answered() })
+	c.happen(fields{"phone": sent["u-1"].Phone, "eventType": "READ", "messageId": sent["u-1"].MessageID})
+	c.happen(fields{"phone": sent["u-1"].Phone, "eventType": "UNSUBSCRIBE", "messageId": sent["u-1"].MessageID})
+	book := optout.Book{Store: c.store(), Now: time.Now}
+	out := func(uid string) bool {
+		t.Helper()
+		is, _, err := book.Since(t.Context(), c.env["TENANT"], sent[uid].Phone)
+		must(t, err)
+		return is
+	}
+	c.eventually(time.Minute, "read, and opted out, by its own agent's events", func() bool {
+		return c.read(call).Counts["read"] == 1 && out("u-1")
+	})
+	// What the attacker's agent signed has been applied by now, or is with this.
+	c.runTask("outcomes", campaign.EventTask{
+		Kind: campaign.EventRead, EventID: "e", AgentID: attacker.env["AGENT_ID"], MessageID: sent["u-0"].MessageID, At: time.Now(),
+	})
+	if diff := cmp.Diff(map[string]int{"sent": 1, "read": 1}, c.read(call).Counts); diff != "" || out("u-0") {
+		t.Errorf("opted out %v; the books (-want +got):\n%s", out("u-0"), diff)
+	}
+}
+
+// answered reports whether the service has answered all events of the tenant's agent.
+func (c *client) answered() bool {
+	c.t.Helper()
+	var hooks []struct {
+		AgentID        string
+		Pending, Posts int
+	}
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/webhook", nil, &hooks)
+	for _, h := range hooks {
+		if h.AgentID == c.env["AGENT_ID"] {
+			return h.Posts > 0 && h.Pending == 0
+		}
+	}
+	return false
+}
+
+// A tenant that goes on to another agent keeps its batches on the former one, whose
+// events count, and whose replies it gets.
+func TestTenantThatChangesItsAgent(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant().hear()
+	hook := c.receiver()
+	all := messages(1)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
+	call := c.call(all)
+	c.accept(call)
+	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == 1 })
+	former := c.env["AGENT_ID"]
+	must(t, c.store().SaveAgent(t.Context(), campaign.Agent{ID: former + "-2", WebhookToken: "t"}))
+	must(t, c.store().SaveTenant(t.Context(), campaign.Tenant{ID: c.env["TENANT"], AgentID: former + "-2"}))
+	sent := c.fates(call, "")["u-0"]
+	c.happen(fields{"phone": sent.Phone, "eventType": "READ", "messageId": sent.MessageID})
+	c.happen(fields{"phone": sent.Phone, "text": "Oi"})
+	c.eventually(time.Minute, "read", func() bool { return c.read(call).Counts["read"] == 1 })
+	c.eventually(time.Minute, "the reply told", func() bool { return hook.kinds()["message.replied"] == 1 })
+	if got := c.batch(c.ref(call)).AgentID; got != former {
+		t.Errorf("the batch has agent %q, want %q", got, former)
+	}
+}
