@@ -29,8 +29,9 @@ func newAgency(t *testing.T) *agency {
 	env := stackenv.Load(t)
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
 	a.Store = &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
-		Now: func() time.Time { return a.now },
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
+		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would end batches
+		Now:       func() time.Time { return a.now },
 	}
 	return a
 }
