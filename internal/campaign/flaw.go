@@ -15,6 +15,8 @@ const (
 	MaxCardDescription = 2000
 	MaxSuggestion      = 25
 	MaxSuggestions     = 4
+	// MaxRenderedBytes is the size of a whole request to the provider in bytes.
+	MaxRenderedBytes = 250 << 10
 )
 
 // MaxTemplateVariables is how many variables we take in a template. What they are

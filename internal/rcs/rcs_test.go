@@ -6,8 +6,10 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -355,5 +357,32 @@ func TestSendsWhatTheProviderUnderstands(t *testing.T) {
 	got := failureOf(t, p.client.Send(t.Context(), agent, long))
 	if diff := cmp.Diff(&campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"}, got); diff != "" {
 		t.Errorf("failure of a long text (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheProviderTakesWhatIsNotTooLong(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	longest := func(fill string) campaign.Template {
+		card := func(n int) campaign.Template {
+			s := strings.Repeat(fill, campaign.MaxSuggestion)
+			return campaign.Template{Card: &campaign.Card{
+				Title:       strings.Repeat(fill, campaign.MaxCardTitle),
+				Description: strings.Repeat(fill, campaign.MaxCardDescription),
+				MediaURL:    "https://e.example/" + strings.Repeat(fill, n),
+				Suggestions: []string{s, s, s, s},
+			}}
+		}
+		n := sort.Search(campaign.MaxRenderedBytes, func(n int) bool { return card(n + 1).TooLong() })
+		return card(n)
+	}
+	for i, content := range []campaign.Template{
+		{Text: strings.Repeat("&", campaign.MaxTemplateText)}, longest("a"), longest("ã"), longest("&"), longest("\u2028"),
+	} {
+		d := delivery()
+		d.ID, d.Content = fmt.Sprintf("6f0c9f0e-1b2c-4d3e-8f40-%012d", i), content
+		if err := p.client.Send(t.Context(), agent, d); err != nil || content.TooLong() {
+			t.Errorf("message %d: TooLong() = %v, sent with error %v", i, content.TooLong(), err)
+		}
 	}
 }

@@ -1,0 +1,42 @@
+package campaign_test
+
+import (
+	"strings"
+	"testing"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestTemplateTooLong(t *testing.T) {
+	t.Parallel()
+	card := func(change func(*campaign.Card)) campaign.Template {
+		c := campaign.Card{Title: "t", Description: "d", MediaURL: "https://e.example/a", Suggestions: []string{"Sim", "Não"}}
+		change(&c)
+		return campaign.Template{Card: &c}
+	}
+	text := func(n int, of string) string { return strings.Repeat(of, n) }
+	for name, test := range map[string]struct {
+		rendered campaign.Template
+		tooLong  bool
+	}{
+		"empty":                  {campaign.Template{}, false},
+		"longest text":           {campaign.Template{Text: text(3072, "a")}, false},
+		"longest text, 4 bytes":  {campaign.Template{Text: text(3072, "😀")}, false},
+		"text":                   {campaign.Template{Text: text(3073, "a")}, true},
+		"text, 2 bytes":          {campaign.Template{Text: text(3073, "ã")}, true},
+		"longest title":          {card(func(c *campaign.Card) { c.Title = text(200, "ã") }), false},
+		"title":                  {card(func(c *campaign.Card) { c.Title = text(201, "ã") }), true},
+		"longest description":    {card(func(c *campaign.Card) { c.Description = text(2000, "ã") }), false},
+		"description":            {card(func(c *campaign.Card) { c.Description = text(2001, "a") }), true},
+		"longest suggestion":     {card(func(c *campaign.Card) { c.Suggestions[1] = text(25, "ã") }), false},
+		"suggestion":             {card(func(c *campaign.Card) { c.Suggestions[1] = text(26, "a") }), true},
+		"long address":           {card(func(c *campaign.Card) { c.MediaURL += text(240<<10, "a") }), false},
+		"address":                {card(func(c *campaign.Card) { c.MediaURL += text(250<<10, "a") }), true},
+		"address, once escaped":  {card(func(c *campaign.Card) { c.MediaURL += text(50<<10, "&") }), true},
+		"a text beside its card": {campaign.Template{Text: text(3073, "a"), Card: &campaign.Card{Title: "t"}}, false},
+	} {
+		if got := test.rendered.TooLong(); got != test.tooLong {
+			t.Errorf("%s: TooLong() = %v, want %v", name, got, test.tooLong)
+		}
+	}
+}
