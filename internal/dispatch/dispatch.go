@@ -78,7 +78,7 @@ type call struct {
 	lines    []int // where the messages stand for a person, nil for their positions
 	now      time.Time
 	dryRun   bool
-	unfit    error // the answer to a token without the scope, or a body over MaxBody
+	unfit    error // the answer to a token without the scope, a mistyped query, or a body over MaxBody
 	req      *request
 	wrong    violations // of the body alone
 	times    times
@@ -97,7 +97,9 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unfit: err}
 	if c.unfit == nil {
-		c.dryRun = r.URL.Query().Get("dryRun") == "true"
+		c.dryRun, c.unfit = isDryRun(r)
+	}
+	if c.unfit == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
@@ -108,6 +110,16 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(status)
 	_, err = w.Write(body)
 	return err
+}
+
+var parameters = gateway.Parameters{"dryRun": "invalid_dry_run"}
+
+func isDryRun(r *http.Request) (bool, error) {
+	query, err := parameters.Read(r)
+	if err != nil {
+		return false, err
+	}
+	return query.Switch("dryRun")
 }
 
 // Dispatch answers a call that a person of the tenant makes who has signed in: as
