@@ -2,11 +2,11 @@ package dispatch
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // errorFileFrom is the number of rejected phones from which on an error file is
@@ -103,23 +103,19 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// errorFile returns the rejected messages as CSV (RFC 4180, UTF-8), one line
-// each, with the line that the message has in lines, or else its position in the
-// call from 1.
-func errorFile(q *request, lines []int) ([]byte, error) {
-	var file bytes.Buffer
-	w := csv.NewWriter(&file)
-	w.UseCRLF = true
-	rows := [][]string{{"line", "phone", "uid", "code", "reason"}}
+// errorFile returns the rejected messages as an error file, with the line that each
+// message has in lines, or else its position in the call from 1.
+func errorFile(q *request, lines []int) []byte {
+	file := campaign.ErrorFileHeader.AppendTo(nil)
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection != nil {
-			rows = append(rows, []string{
-				strconv.Itoa(lineOf(i, lines)), phoneCell(echo(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
-			})
+			file = campaign.ErrorLine{
+				Line: strconv.Itoa(lineOf(i, lines)), Phone: echo(m.phone), UID: string(m.uid),
+				Code: m.rejection.Code, Reason: m.rejection.Reason,
+			}.AppendTo(file)
 		}
 	}
-	err := w.WriteAll(rows)
-	return file.Bytes(), err
+	return file
 }
 
 func lineOf(i int, lines []int) int {
@@ -127,20 +123,4 @@ func lineOf(i int, lines []int) int {
 		return lines[i]
 	}
 	return i + 1
-}
-
-// cell keeps a spreadsheet from taking a text for a formula.
-func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
-}
-
-// phoneCell leaves a number with its + as it was sent.
-func phoneCell(s string) string {
-	if digits, plus := strings.CutPrefix(s, "+"); plus && strings.Trim(digits, "0123456789") == "" {
-		return s
-	}
-	return cell(s)
 }
