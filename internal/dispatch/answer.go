@@ -33,31 +33,16 @@ type invalidPhone struct {
 	Code   string `json:"code"`
 }
 
-// dryAnswer is the body of a dry run's 200.
-type dryAnswer struct {
-	answer
-	DryRun bool         `json:"dryRun"`
-	Valid  bool         `json:"valid"`
-	Errors []dryProblem `json:"errors"`
-}
-
-type dryProblem struct {
-	Status  int    `json:"status"`
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
-
-// maxEcho is the number of characters of a rejected phone that an answer
-// repeats: no number is as long, and an answer has to fit into the gateway.
+// maxEcho is the number of characters of a rejected phone or an unknown name that an
+// answer repeats: no number is as long, and an answer has to fit into the gateway.
 const maxEcho = 100
 
-// echo returns the phone as it was sent.
-func echo(phone []byte) string {
-	if len(phone) <= maxEcho {
-		return string(phone)
+// echo returns a phone or a name as it was sent.
+func echo(sent []byte) string {
+	if len(sent) <= maxEcho {
+		return string(sent)
 	}
-	runes := []rune(string(phone))
+	runes := []rune(string(sent))
 	return string(runes[:min(len(runes), maxEcho)])
 }
 
@@ -76,17 +61,6 @@ func newAnswer(q *request) answer {
 		a.Rejected++
 		a.Feedback.InvalidPhones = append(a.Feedback.InvalidPhones,
 			invalidPhone{echo(m.phone), m.rejection.Reason, m.rejection.Code})
-	}
-	return a
-}
-
-// maxErrors is the number of violations that an answer lists.
-const maxErrors = 100
-
-func newDryAnswer(q *request, wrong violations) dryAnswer {
-	a := dryAnswer{answer: newAnswer(q), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{}}
-	for _, v := range wrong[:min(len(wrong), maxErrors)] {
-		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
 	}
 	return a
 }

@@ -80,7 +80,8 @@ type call struct {
 	dryRun   bool
 	unfit    error // the answer to a token without the scope, a mistyped query, or a body over MaxBody
 	req      *request
-	wrong    violations // of the body alone
+	unknown  *unknownNames // of a dry run, else nil
+	wrong    violations    // of the body alone
 	times    times
 	numbers  numberset.Set // the accepted ones
 	staged   staged
@@ -159,7 +160,10 @@ func (s *Service) receive(c *call, r *http.Request) {
 
 // read takes in what is asked for.
 func (s *Service) read(c *call, body []byte) {
-	req, wrong := readRequest(body)
+	if c.dryRun {
+		c.unknown = &unknownNames{}
+	}
+	req, wrong := readRequest(body, c.unknown)
 	c.req, c.wrong = req, append(c.wrong, wrong...)
 	var late violations
 	c.times, late = req.checkTimes(c.now, s.Lead)
@@ -235,7 +239,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	}
 	wrong := judge(c, snapshot, earlier)
 	if c.dryRun {
-		body, err = encodeJSON(newDryAnswer(c.req, wrong))
+		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, wrong))
 		return body, http.StatusOK, err
 	}
 	if problem := wrong.problem(); problem != nil {
