@@ -3,6 +3,8 @@ package campaign
 import (
 	"encoding/json"
 	"slices"
+	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -27,6 +29,20 @@ func (t Template) TooLong() bool {
 	return longer(t.Card.Title, MaxCardTitle) || longer(t.Card.Description, MaxCardDescription) ||
 		slices.ContainsFunc(t.Card.Suggestions, func(s string) bool { return longer(s, MaxSuggestion) }) ||
 		t.Card.requestTooLarge()
+}
+
+// SafeValueLen returns a number of bytes: values of which none has more never make
+// the template too long. It is -1 for a template that is too long by itself.
+func (t Template) SafeValueLen() int {
+	const widest = "&" // no byte takes more room in a request
+	values := make([]string, len(t.Variables()))
+	firstTooLong := sort.Search(MaxTemplateText, func(n int) bool {
+		for i := range values {
+			values[i] = strings.Repeat(widest, n)
+		}
+		return t.Render(values).TooLong()
+	})
+	return firstTooLong - 1
 }
 
 func longer(text string, most int) bool {

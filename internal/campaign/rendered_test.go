@@ -40,3 +40,43 @@ func TestTemplateTooLong(t *testing.T) {
 		}
 	}
 }
+
+func TestTemplateSafeValueLen(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		template campaign.Template
+		want     int
+	}{
+		"no variables":   {campaign.Template{Text: "Olá!"}, 3071},
+		"too long":       {campaign.Template{Text: strings.Repeat("ã", 3073)}, -1},
+		"full":           {campaign.Template{Text: strings.Repeat("ã", 3072) + "{{a}}"}, 0},
+		"once":           {campaign.Template{Text: "Olá {{a}}!"}, 3067},
+		"twice":          {campaign.Template{Text: "Olá {{a}}{{a}}!"}, 1533},
+		"two":            {campaign.Template{Text: "{{a}} {{b}}"}, 1535},
+		"suggestion":     {campaign.Template{Card: &campaign.Card{Title: "{{a}}", Suggestions: []string{"Sim, {{b}}"}}}, 20},
+		"only a picture": {campaign.Template{Card: &campaign.Card{MediaURL: "https://e.example/{{a}}"}}, 3071},
+	} {
+		if got := test.template.SafeValueLen(); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func FuzzTemplateSafeValueLen(f *testing.F) {
+	f.Add("Olá {{a}}", "{{b}}", "https://e.example/{{a}}", "Ana", "&&&")
+	f.Add("{{b}}", strings.Repeat("{{a}}", 100), strings.Repeat("{{a}}", 50), strings.Repeat("\u2028", 5), strings.Repeat("<", 19))
+	f.Fuzz(func(t *testing.T, text, description, media, a, b string) {
+		for _, template := range []campaign.Template{
+			{Text: text}, {Card: &campaign.Card{Title: text, Description: description, MediaURL: media, Suggestions: []string{a + "{{b}}"}}},
+		} {
+			values := map[string]string{"a": a, "b": b}
+			var filled []string
+			for _, name := range template.Variables() {
+				filled = append(filled, values[name])
+			}
+			if max(len(a), len(b)) <= template.SafeValueLen() && template.Render(filled).TooLong() {
+				t.Errorf("%+v is too long with %q", template, filled)
+			}
+		}
+	})
+}

@@ -350,13 +350,41 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 		t.Error(got)
 	}
 	b := d.accept(1, "", 1, campaign.BatchSending)
-	for _, query := range []string{"?revoke=yes", "?revoke", "?revoke=", "?revoke=1", "?revoke=true&revoke=false"} {
+	for _, query := range []string{
+		"?revoke=yes", "?revoke", "?revoke=", "?revoke=1", "?revoke=true&revoke=false", "?revoke=true&revoke=true", "?Revoke=true",
+		"?REVOKE=true", "?revoke=true;x=1", "?x=1;revoke=true", "?revoke=%zz", "?revoke=True", "?revoke=true%20", "?rev%4Fke=true",
+	} {
 		if got := d.post("/cancel"+query, ""); got != "400 invalid_revoke" {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
+	if c, err := d.store.Campaign(t.Context(), b.ID); err != nil || !c.CancelledAt.IsZero() {
+		t.Errorf("a refused call cancelled the campaign: %v", err)
+	}
 	d.record(b, campaign.OutcomeDelivered, 0, 0)
 	if got := d.post("/cancel", ""); got != "409 campaign_completed" {
+		t.Error(got)
+	}
+}
+
+// Neither call has a dry run: who asks for one must not change a campaign.
+func TestDryRunOfWhatHasNone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.accept(1, "tarde", 1, campaign.BatchPending)
+	for _, query := range []string{"?dryRun=true", "?dryRun", "?dryrun=true", "?dryRun=false&dryRun=true", "?revoke=true&dryRun=true"} {
+		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`} {
+			if got := d.post(path+query, body); got != "400 invalid_dry_run" {
+				t.Errorf("%s%s: %s", path, query, got)
+			}
+		}
+	}
+	c, err := d.store.Campaign(t.Context(), b.ID)
+	d.must(err)
+	if !c.CancelledAt.IsZero() || !c.Batches[0].Due.Equal(b.Due) {
+		t.Errorf("the campaign was changed: %+v", c)
+	}
+	if got := d.post("/cancel?dryRun=false&x=1", ""); got != "202 cancelling" {
 		t.Error(got)
 	}
 }

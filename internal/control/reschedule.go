@@ -34,6 +34,9 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
+	if _, err := readSwitches(r); err != nil {
+		return err
+	}
 	body, err := gateway.Body(r, maxBody)
 	if err != nil {
 		return err

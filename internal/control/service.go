@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"campaign-dispatch/internal/accesstoken"
@@ -100,7 +99,7 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	revoke, err := revokeOf(r)
+	revoke, err := readSwitches(r)
 	if err != nil {
 		return err
 	}
@@ -144,14 +143,25 @@ func (*Service) MayCancel(c campaign.Campaign) error {
 	return nil
 }
 
-func revokeOf(r *http.Request) (bool, error) {
-	switch values, given := r.URL.Query()["revoke"]; {
-	case !given, slices.Equal(values, []string{"false"}):
-		return false, nil
-	case slices.Equal(values, []string{"true"}):
-		return true, nil
+// switches of the calls that change a campaign. None of them has a dry run: they
+// know its name to refuse it.
+var switches = gateway.Parameters{"revoke": "invalid_revoke", "dryRun": "invalid_dry_run"}
+
+func readSwitches(r *http.Request) (revoke bool, err error) {
+	query, err := switches.Read(r)
+	if err != nil {
+		return false, err
 	}
-	return false, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_revoke", Detail: "revoke must be true or false."}
+	dryRun, err := query.Switch("dryRun")
+	if err != nil {
+		return false, err
+	}
+	if dryRun {
+		return false, &gateway.Problem{
+			Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed.",
+		}
+	}
+	return query.Switch("revoke")
 }
 
 // cancel closes the campaign first: the batches that are read after that are all

@@ -64,6 +64,25 @@ func TestErasuresAtOnceDoNotUndoEachOther(t *testing.T) {
 	}
 }
 
+// A file from before may hold cells that a spreadsheet takes for formulas.
+func TestErase_ErrorFileIsHarmless(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.accept(1, ana)
+	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
+		"1,"+written(ana)+",a,invalid_form,r\r\n2,'-1,b;=1|calc,invalid_form,r\r\n3,+1,'=2,invalid_number,r\r\n"))
+	if done := w.erase(ana); done.Rejected != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	got, err := w.blobs.Get(t.Context(), "errors/"+b.ErrorFile)
+	w.must(err)
+	want := "\"line\",\"phone\",\"uid\",\"code\",\"reason\"\r\n" +
+		"\"2\",\"'-1\",\"b;'=1|calc\",\"invalid_form\",\"r\"\r\n\"3\",\"+1\",\"'=2\",\"invalid_number\",\"r\"\r\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("error file (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

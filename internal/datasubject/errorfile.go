@@ -68,11 +68,13 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		if lines = len(about); err != nil || lines == 0 {
 			return nil, err
 		}
-		var body bytes.Buffer
-		w := csv.NewWriter(&body)
-		w.UseCRLF = true
-		err = w.WriteAll(others)
-		return body.Bytes(), err
+		var left []byte
+		for _, l := range others {
+			left = campaign.ErrorLine{
+				Line: l[columnLine], Phone: l[columnPhone], UID: l[columnUID], Code: l[columnCode], Reason: l[columnReason],
+			}.AppendTo(left)
+		}
+		return left, nil
 	})
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil

@@ -140,11 +140,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
 	if answer.Rejected > 0 {
-		file, err := errorFile(c.req, c.lines)
-		if err != nil {
-			return fmt.Errorf("write the error file: %w", err)
-		}
-		put("errors/"+c.staged.errorsName, file, "text/csv; charset=utf-8")
+		put("errors/"+c.staged.errorsName, errorFile(c.req, c.lines), "text/csv; charset=utf-8")
 	}
 	if answer.Rejected >= errorFileFrom {
 		answer.Feedback.ErrorFileURL = c.base + "/api/v1/error-files/" + c.staged.errorsName

@@ -2,11 +2,11 @@ package dispatch
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // errorFileFrom is the number of rejected phones from which on an error file is
@@ -33,31 +33,16 @@ type invalidPhone struct {
 	Code   string `json:"code"`
 }
 
-// dryAnswer is the body of a dry run's 200.
-type dryAnswer struct {
-	answer
-	DryRun bool         `json:"dryRun"`
-	Valid  bool         `json:"valid"`
-	Errors []dryProblem `json:"errors"`
-}
-
-type dryProblem struct {
-	Status  int    `json:"status"`
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
-
-// maxEcho is the number of characters of a rejected phone that an answer
-// repeats: no number is as long, and an answer has to fit into the gateway.
+// maxEcho is the number of characters of a rejected phone or an unknown name that an
+// answer repeats: no number is as long, and an answer has to fit into the gateway.
 const maxEcho = 100
 
-// echo returns the phone as it was sent.
-func echo(phone []byte) string {
-	if len(phone) <= maxEcho {
-		return string(phone)
+// echo returns a phone or a name as it was sent.
+func echo(sent []byte) string {
+	if len(sent) <= maxEcho {
+		return string(sent)
 	}
-	runes := []rune(string(phone))
+	runes := []rune(string(sent))
 	return string(runes[:min(len(runes), maxEcho)])
 }
 
@@ -80,17 +65,6 @@ func newAnswer(q *request) answer {
 	return a
 }
 
-// maxErrors is the number of violations that an answer lists.
-const maxErrors = 100
-
-func newDryAnswer(q *request, wrong violations) dryAnswer {
-	a := dryAnswer{answer: newAnswer(q), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{}}
-	for _, v := range wrong[:min(len(wrong), maxErrors)] {
-		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
-	}
-	return a
-}
-
 // encodeJSON writes an answer. It leaves < and > as they are: no browser reads
 // it as a page, and they would take six times the room.
 func encodeJSON(v any) ([]byte, error) {
@@ -103,23 +77,19 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// errorFile returns the rejected messages as CSV (RFC 4180, UTF-8), one line
-// each, with the line that the message has in lines, or else its position in the
-// call from 1.
-func errorFile(q *request, lines []int) ([]byte, error) {
-	var file bytes.Buffer
-	w := csv.NewWriter(&file)
-	w.UseCRLF = true
-	rows := [][]string{{"line", "phone", "uid", "code", "reason"}}
+// errorFile returns the rejected messages as an error file, with the line that each
+// message has in lines, or else its position in the call from 1.
+func errorFile(q *request, lines []int) []byte {
+	file := campaign.ErrorFileHeader.AppendTo(nil)
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection != nil {
-			rows = append(rows, []string{
-				strconv.Itoa(lineOf(i, lines)), phoneCell(echo(m.phone)), cell(string(m.uid)), m.rejection.Code, cell(m.rejection.Reason),
-			})
+			file = campaign.ErrorLine{
+				Line: strconv.Itoa(lineOf(i, lines)), Phone: echo(m.phone), UID: string(m.uid),
+				Code: m.rejection.Code, Reason: m.rejection.Reason,
+			}.AppendTo(file)
 		}
 	}
-	err := w.WriteAll(rows)
-	return file.Bytes(), err
+	return file
 }
 
 func lineOf(i int, lines []int) int {
@@ -127,20 +97,4 @@ func lineOf(i int, lines []int) int {
 		return lines[i]
 	}
 	return i + 1
-}
-
-// cell keeps a spreadsheet from taking a text for a formula.
-func cell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
-}
-
-// phoneCell leaves a number with its + as it was sent.
-func phoneCell(s string) string {
-	if digits, plus := strings.CutPrefix(s, "+"); plus && strings.Trim(digits, "0123456789") == "" {
-		return s
-	}
-	return cell(s)
 }

@@ -78,9 +78,10 @@ type call struct {
 	lines    []int // where the messages stand for a person, nil for their positions
 	now      time.Time
 	dryRun   bool
-	unfit    error // the answer to a token without the scope, or a body over MaxBody
+	unfit    error // the answer to a token without the scope, a mistyped query, or a body over MaxBody
 	req      *request
-	wrong    violations // of the body alone
+	unknown  *unknownNames // of a dry run, else nil
+	wrong    violations    // of the body alone
 	times    times
 	numbers  numberset.Set // the accepted ones
 	staged   staged
@@ -97,7 +98,9 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unfit: err}
 	if c.unfit == nil {
-		c.dryRun = r.URL.Query().Get("dryRun") == "true"
+		c.dryRun, c.unfit = isDryRun(r)
+	}
+	if c.unfit == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
@@ -108,6 +111,16 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(status)
 	_, err = w.Write(body)
 	return err
+}
+
+var parameters = gateway.Parameters{"dryRun": "invalid_dry_run"}
+
+func isDryRun(r *http.Request) (bool, error) {
+	query, err := parameters.Read(r)
+	if err != nil {
+		return false, err
+	}
+	return query.Switch("dryRun")
 }
 
 // Dispatch answers a call that a person of the tenant makes who has signed in: as
@@ -147,7 +160,10 @@ func (s *Service) receive(c *call, r *http.Request) {
 
 // read takes in what is asked for.
 func (s *Service) read(c *call, body []byte) {
-	req, wrong := readRequest(body)
+	if c.dryRun {
+		c.unknown = &unknownNames{}
+	}
+	req, wrong := readRequest(body, c.unknown)
 	c.req, c.wrong = req, append(c.wrong, wrong...)
 	var late violations
 	c.times, late = req.checkTimes(c.now, s.Lead)
@@ -223,7 +239,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	}
 	wrong := judge(c, snapshot, earlier)
 	if c.dryRun {
-		body, err = encodeJSON(newDryAnswer(c.req, wrong))
+		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, wrong))
 		return body, http.StatusOK, err
 	}
 	if problem := wrong.problem(); problem != nil {

@@ -20,21 +20,18 @@ func FuzzReadRequest(f *testing.F) {
 	f.Add([]byte(`{"messages":[null,[],{"phone":1,"uid":{},"vars":[]}],"notAfter":"9999-12-31T23:59:59-12:00"}`))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		q, wrong := readRequest(body)
+		unknown := &unknownNames{}
+		q, wrong := readRequest(body, unknown)
 		read, late := q.checkTimes(now, 5*time.Minute)
 		for _, v := range append(wrong, late...) {
 			if v.status != http.StatusBadRequest && v.status != http.StatusUnprocessableEntity && v.status != 0 || v.code == "" || v.detail == "" {
 				t.Errorf("a violation without its words: %+v", v)
 			}
 		}
-		if text, err := encodeJSON(newDryAnswer(q, wrong)); err != nil || !json.Valid(text) {
+		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Text: "{{a}} {{c}}"}, wrong)); err != nil || !json.Valid(text) {
 			t.Errorf("no answer: %v", err)
 		}
-		file, err := errorFile(q, nil)
-		if err != nil {
-			t.Error(err)
-		}
-		if lines, err := csv.NewReader(bytes.NewReader(file)).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
+		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q, nil))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
 			t.Errorf("an error file of %d lines: %v", len(lines), err)
 		}
 		if len(wrong) > 0 {

@@ -61,7 +61,7 @@ func TestTheErrorFileNamesThePersonsLines(t *testing.T) {
 		number, _, _ := strings.Cut(line, ",")
 		lines = append(lines, number)
 	}
-	if diff := cmp.Diff([]string{"line", "7", "9"}, lines); diff != "" {
+	if diff := cmp.Diff([]string{`"line"`, `"7"`, `"9"`}, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }

@@ -64,16 +64,17 @@ const (
 
 // reader reads a request and gathers all that is wrong with it.
 type reader struct {
-	scan  *jsonscan.Scanner
-	req   *request
-	wrong violations
+	scan    *jsonscan.Scanner
+	req     *request
+	wrong   violations
+	unknown *unknownNames // nil for a call that ignores them
 }
 
 // readRequest reads a body. The violations are empty for a body whose fields
 // are all well-formed; whether they fit the template and the campaign is judged
-// later.
-func readRequest(body []byte) (*request, violations) {
-	r := reader{scan: jsonscan.New(body), req: &request{
+// later. Names that a call does not have are added to unknown, unless it is nil.
+func readRequest(body []byte, unknown *unknownNames) (*request, violations) {
+	r := reader{scan: jsonscan.New(body), unknown: unknown, req: &request{
 		messages: make([]message, 0, min(len(body)/leastMessage, campaign.MaxMessages)),
 		vars:     make([]variable, 0, len(body)/usualVariable),
 	}}
@@ -141,6 +142,7 @@ func (r *reader) field(name []byte) (err error) {
 	case "messages":
 		err = r.messages()
 	default:
+		r.unknown.addField(name)
 		_, err = r.scan.Raw()
 	}
 	return err
@@ -230,6 +232,7 @@ func (r *reader) message(i int) error {
 		case "vars":
 			m.vars, err = r.vars(i)
 		default:
+			r.unknown.addOfMessage(i, name)
 			_, err = r.scan.Raw()
 		}
 		return err

@@ -273,6 +273,7 @@ func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
 	for _, phone := range []string{"+1", "=cmd()", "-1", "@x", "\tx", "+a"} {
 		bad = append(bad, fields{"phone": phone, "uid": "=1+1"})
 	}
+	bad[1]["uid"], bad[2]["uid"] = ";=1|calc", "order 7"
 	got := b.post(b.body(fields{"messages": bad}))
 	got.accepted(t)
 	if len(got.Feedback.InvalidPhones) != 6 {
@@ -284,6 +285,11 @@ func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
 	}
 	file, err := b.Blobs.Get(t.Context(), "errors/"+name)
 	b.must(err)
+	for line := range strings.Lines(string(file)) {
+		if strings.Count(line, `"`) != 10 {
+			t.Errorf("a cell without quotes in %s", line)
+		}
+	}
 	rows, err := csv.NewReader(strings.NewReader(string(file))).ReadAll()
 	b.must(err)
 	var cells [][]string
@@ -292,8 +298,8 @@ func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
 	}
 	want := [][]string{
 		{"line", "phone", "uid"},
-		{"2", "+1", "'=1+1"},
-		{"3", "'=cmd()", "'=1+1"},
+		{"2", "+1", ";'=1|calc"},
+		{"3", "'=cmd()", "order 7"},
 		{"4", "'-1", "'=1+1"},
 		{"5", "'@x", "'=1+1"},
 		{"6", "'\tx", "'=1+1"},

@@ -136,6 +136,16 @@ type reply struct {
 	} `json:"errors"`
 	DryRun bool `json:"dryRun"`
 	Valid  bool `json:"valid"`
+
+	RepeatedNumbers *int    `json:"repeatedNumbers"`
+	TextTooLong     *places `json:"textTooLong"`
+	UnknownNames    *places `json:"unknownNames"`
+}
+
+// places are where a dry run found something.
+type places struct {
+	Count    int
+	Pointers []string
 }
 
 func (b *bench) post(body string, headers ...string) reply {

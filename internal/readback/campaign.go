@@ -60,13 +60,15 @@ type cancellation struct {
 	TooLate     int       `json:"tooLate"`
 }
 
+var campaignParameters = gateway.Parameters{"cursor": "invalid_cursor"}
+
 // ServeCampaign answers how far a campaign is.
 func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.open(r)
+	c, query, err := s.open(r, campaignParameters)
 	if err != nil {
 		return err
 	}
-	after, err := batchCursor(r)
+	after, err := batchCursor(query)
 	if err != nil {
 		return err
 	}
@@ -76,8 +78,8 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func batchCursor(r *http.Request) (after int, err error) {
-	text := r.URL.Query().Get("cursor")
+func batchCursor(query gateway.Query) (after int, err error) {
+	text := query.Get("cursor")
 	if text == "" {
 		return 0, nil
 	}

@@ -32,17 +32,19 @@ type event struct {
 	Erased     bool             `json:"erased,omitempty"`
 }
 
+var eventsParameters = gateway.Parameters{"after": "invalid_after", "limit": "invalid_limit"}
+
 // ServeEvents answers a batch's log after a sequence.
 func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.openBatch(r)
+	b, query, err := s.openBatch(r, eventsParameters)
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(r)
+	limit, err := limitOf(query)
 	if err != nil {
 		return err
 	}
-	after, err := afterOf(r)
+	after, err := afterOf(query)
 	if err != nil {
 		return err
 	}
@@ -56,8 +58,8 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func afterOf(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("after")
+func afterOf(query gateway.Query) (int, error) {
+	text := query.Get("after")
 	if text == "" {
 		return 0, nil
 	}

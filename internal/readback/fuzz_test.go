@@ -19,11 +19,15 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		query := url.Values{"cursor": {value}, "after": {value}, "limit": {value}}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query.Encode(), http.NoBody)
-		after, err := batchCursor(r)
+		read, err := gateway.Parameters{"cursor": "", "after": "", "limit": ""}.Read(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := batchCursor(read)
 		refusedOr(t, err, after >= 0)
-		after, err = afterOf(r)
+		after, err = afterOf(read)
 		refusedOr(t, err, after >= 0)
-		limit, err := limitOf(r)
+		limit, err := limitOf(read)
 		refusedOr(t, err, limit >= 1 && limit <= maxLimit)
 		for _, asked := range []campaign.Search{{Cursor: value}, {Status: value}} {
 			q, err := (&Service{}).readSearch(t.Context(), campaign.Campaign{}, asked)

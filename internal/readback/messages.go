@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -56,17 +55,22 @@ type place struct{ ordinal, index int }
 
 func (p place) String() string { return fmt.Sprintf("%d.%d", p.ordinal, p.index) }
 
+var messagesParameters = gateway.Parameters{
+	"batch": "invalid_batch", "status": "invalid_status", "phone": "invalid_phone", "uid": "invalid_uid",
+	"cursor": "invalid_cursor", "limit": "invalid_limit",
+}
+
 // ServeMessages answers a page of a campaign's messages.
 func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.open(r)
+	c, query, err := s.open(r, messagesParameters)
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(r)
+	limit, err := limitOf(query)
 	if err != nil {
 		return err
 	}
-	found, err := s.Find(r.Context(), c, askedOf(r.URL.Query(), limit))
+	found, err := s.Find(r.Context(), c, askedOf(query, limit))
 	if err != nil {
 		return err
 	}
@@ -78,17 +82,17 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func askedOf(values url.Values, limit int) campaign.Search {
+func askedOf(query gateway.Query, limit int) campaign.Search {
 	given := func(name string) *string {
-		if !values.Has(name) {
+		if !query.Has(name) {
 			return nil
 		}
-		value := values.Get(name)
+		value := query.Get(name)
 		return &value
 	}
 	return campaign.Search{
-		Batch: given("batch"), Status: values.Get("status"), Phone: given("phone"), UID: given("uid"),
-		Cursor: values.Get("cursor"), Limit: limit,
+		Batch: given("batch"), Status: query.Get("status"), Phone: given("phone"), UID: given("uid"),
+		Cursor: query.Get("cursor"), Limit: limit,
 	}
 }
 

@@ -369,6 +369,38 @@ func TestWhatCannotBeReadBack(t *testing.T) {
 	}
 }
 
+func TestMistypedParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.accept(1, "a", 1, nil)
+	for path, want := range map[string]string{
+		"/messages?Status=sent":                 "400 invalid_status",
+		"/messages?status=sent&status=sent":     "400 invalid_status",
+		"/messages?limit=5&limit=6":             "400 invalid_limit",
+		"/messages?LIMIT=5":                     "400 invalid_limit",
+		"/messages?Phone=11987654321":           "400 invalid_phone",
+		"/messages?batch=a&uid=a;b":             "400 invalid_uid",
+		"/messages?batch=%zz":                   "400 invalid_batch",
+		"/messages?batch=a&Batch=b":             "400 invalid_batch",
+		"/messages?Cursor=1.0":                  "400 invalid_cursor",
+		"/messages?x=1;cursor=1.0":              "400 invalid_cursor",
+		"?Cursor=1":                             "400 invalid_cursor",
+		"?cursor=1&cursor=1":                    "400 invalid_cursor",
+		"/batches/a/events?After=1":             "400 invalid_after",
+		"/batches/a/events?after=1&after=1":     "400 invalid_after",
+		"/batches/a/events?after=0&Limit=1":     "400 invalid_limit",
+		"/batches/a/events?limit=%":             "400 invalid_limit",
+		"?limit=x&x=1&x=2&%zz":                  "200 <nil>", // which this path does not know
+		"/batches/a/events?cursor=x&status=y":   "200 <nil>",
+		"/messages?after=x&uid=u0&batch=a&y=;z": "200 <nil>",
+	} {
+		status, answer := d.get(path)
+		if got := fmt.Sprint(status, " ", answer["code"]); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestAnotherTenantSeesNothing(t *testing.T) {
 	t.Parallel()
 	d, other := newDesk(t), newDesk(t)

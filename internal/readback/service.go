@@ -52,52 +52,57 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/batches/{batch}/events", gateway.HandlerFunc(s.ServeEvents))
 }
 
-// open authorizes a request and reads the campaign that its path names.
-func (s *Service) open(r *http.Request) (campaign.Campaign, error) {
-	id, err := s.authorize(r)
+// open authorizes a request and reads its query and the campaign that its path names.
+func (s *Service) open(r *http.Request, known gateway.Parameters) (campaign.Campaign, gateway.Query, error) {
+	id, query, err := s.authorize(r, known)
 	if err != nil {
-		return campaign.Campaign{}, err
+		return campaign.Campaign{}, query, err
 	}
 	c, err := s.Store.Campaign(r.Context(), id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Campaign{}, noCampaign()
+		return campaign.Campaign{}, query, noCampaign()
 	}
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("read back: %w", err)
+		return campaign.Campaign{}, query, fmt.Errorf("read back: %w", err)
 	}
-	return c, nil
+	return c, query, nil
 }
 
-// authorize authorizes a request and returns the campaign that its path names.
-func (s *Service) authorize(r *http.Request) (campaign.ID, error) {
+// authorize authorizes a request, and returns its query and the campaign that its
+// path names.
+func (s *Service) authorize(r *http.Request, known gateway.Parameters) (campaign.ID, gateway.Query, error) {
 	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
 	if err != nil {
-		return campaign.ID{}, err
+		return campaign.ID{}, gateway.Query{}, err
+	}
+	query, err := known.Read(r)
+	if err != nil {
+		return campaign.ID{}, query, err
 	}
 	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
 	if !ok {
-		return campaign.ID{}, noCampaign()
+		return campaign.ID{}, query, noCampaign()
 	}
-	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, nil
+	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
 
-// openBatch authorizes a request and reads the batch that its path names, and no
-// other of its campaign.
-func (s *Service) openBatch(r *http.Request) (campaign.Progress, error) {
-	id, err := s.authorize(r)
+// openBatch authorizes a request and reads its query and the batch that its path
+// names, and no other of its campaign.
+func (s *Service) openBatch(r *http.Request, known gateway.Parameters) (campaign.Progress, gateway.Query, error) {
+	id, query, err := s.authorize(r, known)
 	if err != nil {
-		return campaign.Progress{}, err
+		return campaign.Progress{}, query, err
 	}
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound):
-		return b, noCampaign()
+		return b, query, noCampaign()
 	case err != nil:
-		return b, fmt.Errorf("read back: %w", err)
+		return b, query, fmt.Errorf("read back: %w", err)
 	case !found:
-		return b, noBatch()
+		return b, query, noBatch()
 	}
-	return b, nil
+	return b, query, nil
 }
 
 func noCampaign() *gateway.Problem {
@@ -117,8 +122,8 @@ const (
 	maxLimit   = 500
 )
 
-func limitOf(r *http.Request) (int, error) {
-	text := r.URL.Query().Get("limit")
+func limitOf(query gateway.Query) (int, error) {
+	text := query.Get("limit")
 	if text == "" {
 		return usualLimit, nil
 	}

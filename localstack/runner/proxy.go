@@ -28,6 +28,7 @@ func (s Stack) proxy() http.Handler {
 		api := &neturl.URL{Scheme: "http", Host: address(s.Ports.AWS), Path: "/_aws/execute-api/" + string(id) + "/$default"}
 		forward := httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(api)
+			r.Out.URL.RawQuery = r.In.URL.RawQuery // malformed parameters too
 			peer, _, _ := net.SplitHostPort(r.In.RemoteAddr)
 			r.Out.Header.Set("X-Forwarded-For", peer)
 		}}

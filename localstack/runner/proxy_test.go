@@ -40,12 +40,12 @@ func TestProxySaysWhoCalls(t *testing.T) {
 	if err := writeFile(s.state(apiIDFile), "abc"); err != nil {
 		t.Fatal(err)
 	}
-	call := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41", strings.NewReader("body"))
+	call := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/x%2Fy?b=2&a=%41&c=%zz&d=1;e", strings.NewReader("body"))
 	call.RemoteAddr = "192.0.2.7:1234"
 	call.Header.Set("X-Forwarded-For", "203.0.113.9")
 	answer := httptest.NewRecorder()
 	s.proxy().ServeHTTP(answer, call)
-	want := "POST /_aws/execute-api/abc/$default/api/v1/x%2Fy?b=2&a=%41 192.0.2.7 body"
+	want := "POST /_aws/execute-api/abc/$default/api/v1/x%2Fy?b=2&a=%41&c=%zz&d=1;e 192.0.2.7 body"
 	if got := answer.Body.String(); got != want {
 		t.Errorf("the emulator got\n%s, want\n%s", got, want)
 	}

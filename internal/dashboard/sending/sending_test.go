@@ -479,7 +479,7 @@ func TestTheErrorFileNamesTheLinesOfTheFile(t *testing.T) {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)
 	}
 	rejected, err := b.dispatch.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
-	if err != nil || !strings.Contains(string(rejected), "\n5,119,c,") {
+	if err != nil || !strings.Contains(string(rejected), `"5","119","c",`) {
 		t.Errorf("error file %q (%v), want line 5", rejected, err)
 	}
 }

@@ -1,0 +1,179 @@
+package campaign_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func TestErrorLine(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"":                 "",
+		"order-1001":       "order-1001",
+		"a=b+c-d@e":        "a=b+c-d@e",
+		"a b; c":           "a b; c",
+		"ação, \"x\"\nfim": "ação, \"x\"\nfim",
+		"x,=1":             "x,=1", // quotes keep the comma
+		"'=1":              "'=1",
+		"=1+1":             "'=1+1",
+		"-5":               "'-5",
+		"@x":               "'@x",
+		"+5511987654321":   "'+5511987654321",
+		"\tx":              "'\tx",
+		"\rx":              "'\rx",
+		"  =1":             "  '=1",
+		"\u00a0\u3000=1":   "\u00a0\u3000'=1",
+		"\ufeff\u200b=1":   "\ufeff\u200b'=1",
+		"\x00\x1f=1":       "\x00\x1f'=1",
+		"\n=1":             "'\n'=1", "\nx": "'\nx",
+		"\r\n=1":               "'\r\n'=1",
+		"＝1":                   "'＝1",
+		"＋1":                   "'＋1",
+		"－1":                   "'－1",
+		"＠SUM(1)":              "'＠SUM(1)",
+		";=1|calc":             ";'=1|calc",
+		"\";=1|calc":           "\";'=1|calc",
+		";\"=1|calc\"":         ";\"'=1|calc\"",
+		";\" \"\t-1":           ";\" \"\t'-1",
+		"a;b;＝1":               "a;b;'＝1",
+		"a\n=1\r+2\u2028@3":    "a\n'=1\r'+2\u2028'@3",
+		"a;=1;=2 =3":           "a;'=1;'=2 =3",
+		"a\u0085=1":            "a\u0085'=1",
+		"a\x7f=1":              "a\x7f'=1",
+		"cut\xff;=1":           "cut\xff;'=1",
+		"==1":                  "'==1",
+		"=\n=":                 "'=\n'=",
+		strings.Repeat(`"`, 3): `"""`,
+	} {
+		file := campaign.ErrorLine{UID: sent}.AppendTo(nil)
+		if !strings.HasPrefix(string(file), `"","","`) {
+			t.Errorf("%q: a cell without quotes: %s", sent, file)
+		}
+		got, err := csv.NewReader(bytes.NewReader(file)).Read()
+		if diff := cmp.Diff([]string{"", "", strings.ReplaceAll(want, "\r\n", "\n"), "", ""}, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", sent, err, diff)
+		}
+	}
+}
+
+func TestErrorLine_Phone(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"+5511987654321": "+5511987654321", "11987": "11987", "+": "'+", "+1 2": "'+1 2", "+5511;+55": "'+5511;'+55", ";=1": ";'=1",
+	} {
+		file := campaign.ErrorLine{Phone: sent}.AppendTo(nil)
+		if got := string(file); got != `"","`+want+"\",\"\",\"\",\"\"\r\n" {
+			t.Errorf("%q: %s", sent, got)
+		}
+	}
+}
+
+// However a spreadsheet separates the cells, no cell begins a formula; a CSV library
+// gets back what was sent, but for the apostrophes.
+func FuzzErrorLine(f *testing.F) {
+	f.Add("+1", "=1+1")
+	f.Add("x;\"", "\";=1|calc")
+	f.Add(";", ";\"\"=1\"")
+	f.Add("a\n\"", "\r\"\t＝1")
+	f.Add(" \u200b;\x00", "\u2028-1")
+	f.Fuzz(func(t *testing.T, phone, uid string) {
+		l := campaign.ErrorLine{Line: "7", Phone: phone, UID: uid, Code: "invalid_form", Reason: "The phone number is empty."}
+		file := l.AppendTo(l.AppendTo(campaign.ErrorFileHeader.AppendTo(nil)))
+		for _, separators := range []string{",", ";", "\t", ",;", ",;\t"} {
+			for _, cell := range cells(string(file), separators) {
+				if beginsFormula(cell) && (cell != phone || !plainNumber.MatchString(cell)) {
+					t.Errorf("separated by %q, a cell is %q in\n%q", separators, cell, file)
+				}
+			}
+		}
+		for _, part := range strings.FieldsFunc(string(file), separates) { // whatever the quotes
+			if beginsFormula(part) {
+				t.Errorf("torn apart, a cell is %q in\n%q", part, file)
+			}
+		}
+		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%d lines, %v", len(rows), err)
+		}
+		sent := strings.ReplaceAll(uid, "\r\n", "\n")
+		if got := rows[1][2]; strings.ReplaceAll(got, "'", "") != strings.ReplaceAll(sent, "'", "") || !dangerous(uid) && got != sent {
+			t.Errorf("uid %q came back as %q", uid, got)
+		}
+		again := campaign.ErrorLine{Line: rows[1][0], Phone: rows[1][1], UID: rows[1][2], Code: rows[1][3], Reason: rows[1][4]}
+		// The reader makes one line break of \r\n in a cell, each time it reads.
+		if twice := again.AppendTo(nil); !bytes.Equal(withoutCR(twice), withoutCR(l.AppendTo(nil))) {
+			t.Errorf("a line that was read and written again: %q", twice)
+		}
+	})
+}
+
+func withoutCR(file []byte) []byte { return bytes.ReplaceAll(file, []byte("\r"), nil) }
+
+// dangerous reports whether a uid may begin a formula when it is torn apart.
+func dangerous(uid string) bool {
+	parts := strings.FieldsFunc(uid, separates)
+	return slices.ContainsFunc(append(parts, uid), beginsFormula) || strings.IndexAny(uid, "\t\r\n") == 0
+}
+
+var plainNumber = regexp.MustCompile(`^\+[0-9]+$`)
+
+func separates(c rune) bool {
+	return c == ';' || unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
+}
+
+func beginsFormula(cell string) bool {
+	cell = strings.TrimLeftFunc(cell, func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == '"'
+	})
+	return strings.ContainsAny(firstOf(cell), "=+-@＝＋－＠﹦﹢﹣﹫")
+}
+
+func firstOf(s string) string {
+	for _, c := range s {
+		return string(c)
+	}
+	return ""
+}
+
+// cells reads a file as Excel does: only a quote at the start of a cell opens a
+// quoted part, and what follows its closing quote belongs to the cell as it stands.
+func cells(file, separators string) (all []string) {
+	var cell strings.Builder
+	quoted, fresh := false, true
+	end := func() {
+		all = append(all, cell.String())
+		cell.Reset()
+		fresh = true
+	}
+	runes := []rune(file)
+	for i := 0; i < len(runes); i++ {
+		c := runes[i]
+		switch {
+		case quoted && c == '"' && i+1 < len(runes) && runes[i+1] == '"':
+			cell.WriteRune(c)
+			i++
+		case quoted && c == '"':
+			quoted = false
+		case quoted:
+			cell.WriteRune(c)
+		case fresh && c == '"':
+			quoted, fresh = true, false
+		case strings.ContainsRune(separators+"\r\n", c):
+			end()
+		default:
+			cell.WriteRune(c)
+			fresh = false
+		}
+	}
+	end()
+	return all
+}

@@ -1,0 +1,144 @@
+package dispatch
+
+import (
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/e164"
+	"campaign-dispatch/internal/jsonscan"
+)
+
+// dryAnswer is the body of a dry run's 200.
+type dryAnswer struct {
+	answer
+	DryRun bool         `json:"dryRun"`
+	Valid  bool         `json:"valid"`
+	Errors []dryProblem `json:"errors"`
+	// What does not keep the call from being accepted, but may be a mistake.
+	RepeatedNumbers int    `json:"repeatedNumbers"`
+	TextTooLong     places `json:"textTooLong"`
+	UnknownNames    places `json:"unknownNames"`
+}
+
+type dryProblem struct {
+	Status  int    `json:"status"`
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+// places are the places in a body where something was found: how many there are, and
+// JSON pointers to at most maxErrors of them.
+type places struct {
+	Count    int      `json:"count"`
+	Pointers []string `json:"pointers"`
+}
+
+// maxErrors is the number of violations, and of places of one kind, that an answer
+// lists.
+const maxErrors = 100
+
+// newDryAnswer returns the answer to a dry run. t is the template that the call
+// names, or nil.
+func newDryAnswer(c *call, t *campaign.Template, wrong violations) dryAnswer {
+	a := dryAnswer{
+		answer: newAnswer(c.req), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{},
+		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: places{Pointers: []string{}}, UnknownNames: c.unknown.places(),
+	}
+	for _, v := range wrong[:min(len(wrong), maxErrors)] {
+		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
+	}
+	if t != nil && t.Tenant == c.tenant {
+		a.TextTooLong = c.req.textTooLong(*t)
+	}
+	return a
+}
+
+// repeatedNumbers returns how many of the accepted numbers stand in more than one
+// message.
+func (q *request) repeatedNumbers() (repeated int) {
+	messages := make(map[e164.Number]int, len(q.messages))
+	for i := range q.messages {
+		if m := &q.messages[i]; m.rejection == nil && m.number != 0 {
+			if messages[m.number]++; messages[m.number] == 2 {
+				repeated++
+			}
+		}
+	}
+	return repeated
+}
+
+// textTooLong returns the accepted messages that the provider would refuse as too
+// long. What is missing counts as empty.
+func (q *request) textTooLong(t campaign.Template) places {
+	found := places{Pointers: []string{}}
+	variables, safe := t.Variables(), t.SafeValueLen()
+	values := make([]string, len(variables))
+	for i := range q.messages {
+		m := &q.messages[i]
+		if m.rejection != nil {
+			continue
+		}
+		longest := 0
+		for n, name := range variables {
+			values[n] = find(q.vars[m.vars[0]:m.vars[1]], name).text()
+			longest = max(longest, len(values[n]))
+		}
+		if longest > safe && t.Render(values).TooLong() {
+			found.add(messagePointer(i))
+		}
+	}
+	return found
+}
+
+// text returns the value as a message shows it, "" for what no message takes.
+func (v *variable) text() string {
+	if v == nil || v.kind == jsonscan.Null || v.kind == jsonscan.Array || v.kind == jsonscan.Object {
+		return ""
+	}
+	return string(v.value)
+}
+
+func (p *places) add(pointer string) {
+	if p.Count++; len(p.Pointers) < maxErrors {
+		p.Pointers = append(p.Pointers, pointer)
+	}
+}
+
+// unknownNames gathers the names in a body that a call does not have. A nil one
+// gathers nothing.
+type unknownNames struct {
+	fields   places
+	messages places // each name once, where it first stands
+	seen     map[string]bool
+}
+
+func (u *unknownNames) addField(name []byte) {
+	if u != nil {
+		u.fields.add(jsonscan.Pointer(echo(name)))
+	}
+}
+
+func (u *unknownNames) addOfMessage(i int, name []byte) {
+	if u == nil {
+		return
+	}
+	short := echo(name)
+	if u.seen[short] || len(u.messages.Pointers) == maxErrors {
+		u.messages.Count++
+		return
+	}
+	if u.seen == nil {
+		u.seen = map[string]bool{}
+	}
+	u.seen[short] = true
+	u.messages.add(messagePointer(i, short))
+}
+
+// places returns the fields first: no message crowds them out.
+func (u *unknownNames) places() places {
+	if u == nil {
+		return places{Pointers: []string{}}
+	}
+	pointers := append([]string{}, u.fields.Pointers...)
+	pointers = append(pointers, u.messages.Pointers...)
+	return places{u.fields.Count + u.messages.Count, pointers[:min(len(pointers), maxErrors)]}
+}

@@ -1,0 +1,34 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+)
+
+// A mistyped dry run sends nothing, whatever the gateway makes of the query.
+func TestDryRun_Mistyped(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	call := c.call(messages(1))
+	body, err := json.Marshal(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authorization := []string{"Authorization", "Bearer " + c.token(), "Content-Type", "application/json"}
+	for _, query := range []string{
+		"dryRun=True", "dryRun=yes", "dryRun=1", "dryRun", "dryRun=true%20", "dryrun=true", "dryRun=true&dryRun=true",
+		"dryRun=true;x=1", "x=1;dryRun=true", "dryRun=%zz", "dryRun=true%", "dry%52un=True", "x=1?dryRun=true", "dryRun%3Dtrue",
+	} {
+		if got := c.do(http.MethodPost, dispatchPath+"?"+query, body, authorization...); got.status != http.StatusBadRequest || got.Code != "invalid_dry_run" {
+			t.Errorf("%s: %d %s", query, got.status, got.body)
+		}
+	}
+	path := "/api/v1/external/campaigns/" + call["campaignId"].(string)
+	if got := c.do(http.MethodGet, path, nil, authorization...); got.status != http.StatusNotFound {
+		t.Errorf("there is a campaign: %d %s", got.status, got.body)
+	}
+	if got := c.do(http.MethodPost, dispatchPath+"?dryRun=true", body, authorization...); got.status != http.StatusOK {
+		t.Errorf("a dry run: %d %s", got.status, got.body)
+	}
+}
