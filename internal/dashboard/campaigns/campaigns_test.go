@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
@@ -267,24 +270,18 @@ func namesOf(body string) (names []string) {
 func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	const all = 47
+	const all = 120
 	for i := range all {
-		d.accept(uuid(), fmt.Sprintf("Campanha %02d", i), 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
-	}
-	for _, search := range []string{"", "?q=campanha", "?status=sending"} {
-		seen, path := map[string]int{}, campaigns.Path+search
-		for pages := 0; path != ""; pages++ {
-			if pages == 5 {
-				t.Fatal("the list does not end")
-			}
-			body := d.admin().Get(path).Body
-			for _, name := range namesOf(body) {
-				seen[name]++
-			}
-			path = nextOf(body)
+		name := fmt.Sprintf("Campanha %03d", i)
+		if i%45 == 0 { // the newest of them is in the second chunk of a search, the oldest in the third
+			name = fmt.Sprintf("Natal %03d", i)
 		}
-		if len(seen) != all {
-			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), all)
+		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
+	}
+	for search, want := range map[string]int{"": all, "?q=campanha": all - 3, "?status=sending": all, "?q=natal": 3, "?q=natal&status=sending": 3} {
+		seen := d.listed(t, search)
+		if len(seen) != want {
+			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), want)
 		}
 		for name, times := range seen {
 			if times != 1 {
@@ -292,6 +289,84 @@ func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// listed returns how often each campaign is on the pages of a list.
+func (d *desk) listed(t *testing.T, search string) map[string]int {
+	t.Helper()
+	const most = 100 // pages
+	seen, path := map[string]int{}, campaigns.Path+search
+	for pages := 0; path != ""; pages++ {
+		if pages == most {
+			t.Fatalf("the list of %q does not end", search)
+		}
+		body := d.admin().Get(path).Body
+		for _, name := range namesOf(body) {
+			seen[name]++
+		}
+		path = nextOf(body)
+	}
+	return seen
+}
+
+// manyCampaigns lists campaigns as the store does, the newest first.
+type manyCampaigns struct {
+	campaigns.Store
+	list []campaign.Listed
+}
+
+func (m manyCampaigns) ListCampaigns(_ context.Context, _, after string, limit int32) ([]campaign.Listed, error) {
+	list := slices.Clone(m.list)
+	if after != "" {
+		behind := slices.IndexFunc(list, func(c campaign.Listed) bool { return c.Cursor < after })
+		if behind < 0 {
+			return nil, nil
+		}
+		list = list[behind:]
+	}
+	return list[:min(int(limit), len(list))], nil
+}
+
+func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Standing, error) {
+	standings := map[string]campaign.Standing{}
+	for i, id := range ids {
+		standings[id] = campaign.Standing{Batches: 1, Completed: i % 2} // completed or sending
+	}
+	return standings, nil
+}
+
+// Matches may stand anywhere, and further apart than one request looks.
+func TestSearch_MatchesAnywhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		all := rapid.IntRange(0, 1300).Draw(r, "campaigns")
+		every := rapid.IntRange(1, 700).Draw(r, "one in so many matches")
+		first := rapid.IntRange(0, 60).Draw(r, "the first that matches")
+		var m manyCampaigns
+		var want []string
+		for i := range all {
+			name := fmt.Sprintf("Entregas %04d", i)
+			if i >= first && (i-first)%every == 0 {
+				name = fmt.Sprintf("Natal %04d", i)
+				want = append(want, name)
+			}
+			id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+			m.list = append(m.list, campaign.Listed{
+				ID: campaign.ID{Tenant: "acme", CampaignID: id}, Name: name, Cursor: fmt.Sprintf("%014d#%s", 2_000_000-i, id),
+			})
+		}
+		now := func() time.Time { return noon }
+		d := &desk{Dashboard: webuitest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
+		seen := d.listed(t, "?q=natal")
+		for name, times := range seen {
+			if times != 1 {
+				r.Fatalf("%s is listed %d times", name, times)
+			}
+		}
+		if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) {
+			r.Fatalf("listed %q, want %q", got, want)
+		}
+	})
 }
 
 // nextOf returns where a page's link to the next one leads.
