@@ -33,7 +33,7 @@ func main() {
 	}
 	ui := &webui.UI{
 		Sessions: &webui.Sessions{
-			Signer: signer.New(kms.NewFromConfig(cfg), os.Getenv("SESSION_KEY_ID")), Now: time.Now, Secure: !awsconf.Local(),
+			Signer: signer.New(kms.NewFromConfig(cfg), os.Getenv("SESSION_KEY_ID")), Ends: store, Now: time.Now, Secure: !awsconf.Local(),
 		},
 		Auditor: store, Now: time.Now, BaseURL: base, SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"),
 	}

@@ -51,6 +51,7 @@ type Store interface {
 	templateStore
 	credentialStore
 	endpointStore
+	personStore
 	noticeStore
 	pauseStore
 }
@@ -82,6 +83,10 @@ type endpointStore interface {
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+}
+
+type personStore interface {
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type noticeStore interface {

@@ -30,12 +30,19 @@ type Session struct {
 	Email   string
 	Role    Role
 	CSRF    string // goes with every change, in a form's field csrf or the header X-CSRF-Token
-	Expires time.Time
+	// SignedIn is when the person signed in, to the millisecond: where it is zero it is
+	// now. A renewal keeps it, so that what ends the person's sessions ends those too
+	// that are being renewed at that moment.
+	SignedIn time.Time
+	Expires  time.Time
 }
 
-// SessionLife is how long a session lasts, and how long somebody goes on who may
-// not any more: a session that is over is renewed with what they may by then.
-const SessionLife = time.Hour
+// How long a session lasts, and for how long after a sign-in it is renewed. What
+// changes in the user pool alone counts from the next renewal on.
+const (
+	SessionLife = time.Hour
+	RenewalLife = 8 * time.Hour
+)
 
 const (
 	// sessionType is the typ of a session's JWT, so that it is never taken for
@@ -48,9 +55,20 @@ const (
 // ErrNoSession says that a request carries no session that is valid now.
 var ErrNoSession = errors.New("no session")
 
+// Ends keeps up to which instants people's sessions are void.
+type Ends interface {
+	// EndSessions makes void all sessions of a person that began at the instant or
+	// before.
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
+	// SessionsEnded reads consistently up to which instant a person's sessions are
+	// void; it is zero where they are not.
+	SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error)
+}
+
 // Sessions keeps who has signed in, in a signed cookie.
 type Sessions struct {
 	Signer accesstoken.Signer
+	Ends   Ends
 	Now    func() time.Time
 	// Secure says that the dashboard is served by HTTPS alone, as it is everywhere
 	// but on one's own machine.
@@ -62,16 +80,26 @@ type sessionClaims struct {
 	Tenant string `json:"tenant"`
 	Role   Role   `json:"role"`
 	CSRF   string `json:"csrf"`
+	// SignedIn is in milliseconds. Versions before this one leave it out.
+	SignedIn int64 `json:"signedIn"`
 }
 
-// Cookie returns the cookie of the session of the dashboard at base.
+// Cookie returns the cookie of the session of the dashboard at base. The browser
+// keeps it for as long as the session may be renewed, see Last.
 func (s *Sessions) Cookie(ctx context.Context, base string, session Session) (*http.Cookie, error) {
+	if session.SignedIn.IsZero() {
+		session.SignedIn = s.Now()
+	}
 	token, err := s.sign(ctx, base, session)
 	if err != nil {
 		return nil, fmt.Errorf("sign a session: %w", err)
 	}
 	c := s.cookie(token) //nolint:gosec // as cookie has it
-	c.MaxAge = int(session.Expires.Sub(s.Now()).Seconds())
+	kept := session.SignedIn.Add(RenewalLife)
+	if kept.Before(session.Expires) {
+		kept = session.Expires
+	}
+	c.MaxAge = int(kept.Sub(s.Now()).Seconds())
 	return c, nil
 }
 
@@ -110,7 +138,7 @@ func (s *Sessions) sign(ctx context.Context, base string, session Session) (stri
 			Issuer: base, Audience: jwt.ClaimStrings{audience(base)}, Subject: session.Email,
 			IssuedAt: jwt.NewNumericDate(s.Now()), ExpiresAt: jwt.NewNumericDate(session.Expires),
 		},
-		Tenant: session.Tenant, Role: session.Role, CSRF: session.CSRF,
+		Tenant: session.Tenant, Role: session.Role, CSRF: session.CSRF, SignedIn: session.SignedIn.UnixMilli(),
 	})
 	token.Header["typ"], token.Header["kid"] = sessionType, keys[0].ID
 	input, err := token.SigningString()
@@ -126,9 +154,46 @@ func (s *Sessions) sign(ctx context.Context, base string, session Session) (stri
 
 func audience(base string) string { return base + Root }
 
-// Read returns the session of a request to the dashboard at base; the error wraps
-// ErrNoSession where it has none, or one that is forged or over.
+// Read returns the session of a request to the dashboard at base. The error wraps
+// ErrNoSession where it has none, or one that is forged, over or void; any other
+// error leaves open whether it has one.
 func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
+	session, err := s.read(r, base, s.Now)
+	if err != nil {
+		return Session{}, err
+	}
+	void, err := s.Void(r.Context(), session)
+	if err != nil {
+		return Session{}, err
+	}
+	if void {
+		return Session{}, ErrNoSession
+	}
+	return session, nil
+}
+
+// Last returns the last session that the browser had, also where it is over or
+// void; the error wraps ErrNoSession where there is none.
+func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
+	return s.read(r, base, func() time.Time { return time.Unix(0, 0) })
+}
+
+// Void reports whether a session was ended before its time.
+func (s *Sessions) Void(ctx context.Context, session Session) (bool, error) {
+	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
+	if err != nil {
+		return false, fmt.Errorf("read a session: %w", err)
+	}
+	return EndedBy(session.SignedIn, until), nil
+}
+
+// EndedBy reports whether sessions of a sign-in are void, where those are up to an
+// instant; the zero instant is none.
+func EndedBy(signedIn, until time.Time) bool {
+	return !until.IsZero() && signedIn.UnixMilli() <= until.UnixMilli()
+}
+
+func (s *Sessions) read(r *http.Request, base string, now func() time.Time) (Session, error) {
 	cookie, err := r.Cookie(s.name())
 	if err != nil || len(cookie.Value) > maxSession {
 		return Session{}, ErrNoSession
@@ -140,15 +205,25 @@ func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
 	var claims sessionClaims
 	parser := jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}), jwt.WithIssuer(base), jwt.WithAudience(audience(base)),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(s.Now), jwt.WithStrictDecoding(),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(now), jwt.WithStrictDecoding(),
 	)
 	_, err = parser.ParseWithClaims(cookie.Value, &claims, func(t *jwt.Token) (any, error) { return keyOf(keys, t.Header) })
-	if err != nil || claims.Tenant == "" || claims.CSRF == "" {
+	if err != nil || claims.Tenant == "" || claims.CSRF == "" || claims.IssuedAt == nil {
 		return Session{}, ErrNoSession
 	}
 	return Session{
-		Tenant: claims.Tenant, Email: claims.Subject, Role: claims.Role, CSRF: claims.CSRF, Expires: claims.ExpiresAt.Time,
+		Tenant: claims.Tenant, Email: claims.Subject, Role: claims.Role, CSRF: claims.CSRF,
+		SignedIn: claims.signedIn(), Expires: claims.ExpiresAt.Time,
 	}, nil
+}
+
+// signedIn returns when the person signed in. Of a session of the version before it
+// is the beginning of the second in which the session was issued: in doubt it is void.
+func (c sessionClaims) signedIn() time.Time {
+	if c.SignedIn == 0 {
+		return c.IssuedAt.Time
+	}
+	return time.UnixMilli(c.SignedIn).UTC()
 }
 
 // keyOf returns the key that a session's header names, which must be one of ours.

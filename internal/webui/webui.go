@@ -105,7 +105,7 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 			return ui.signIn(p)
 		}
 		if err != nil {
-			return err
+			return p.refuse(p.Unavailable(err))
 		}
 		p.Session = session
 		if err := p.permit(least); err != nil {
@@ -115,13 +115,23 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 	}))
 }
 
-// Public serves a page that needs no session.
+// Public serves a page that needs no session, and shows whose session it is.
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
-		if session, err := ui.Sessions.Read(r, p.Base); err == nil {
-			p.Session = session
+		session, err := ui.Sessions.Read(r, p.Base)
+		if err != nil && !errors.Is(err, ErrNoSession) {
+			return p.refuse(p.Unavailable(err))
 		}
+		p.Session = session
+		return p.refuse(h(p))
+	}))
+}
+
+// WithoutSession serves what nobody's session matters to, and reads none.
+func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
+	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		p := ui.page(w, r)
 		return p.refuse(h(p))
 	}))
 }
@@ -272,6 +282,13 @@ func (p *Page) readForm() error {
 		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	return nil
+}
+
+// Unavailable logs why it cannot be told whether somebody has a session, and returns
+// what they are told.
+func (p *Page) Unavailable(err error) error {
+	slog.ErrorContext(p.R.Context(), "a session could not be checked", "error", err.Error(), "route", p.R.Pattern)
+	return &Refusal{Status: http.StatusServiceUnavailable, Key: "ui.failed"}
 }
 
 // Refusal is an error that a person is told, by the key of its text.

@@ -9,6 +9,9 @@ import (
 
 var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
+// Kept returns the key of the text by which the audit log names that choice.
+func Kept(p *webui.Page) string { return "audit.kept_" + p.Field("keep") }
+
 // Keep returns for how long the secret before the rotation stays good, which is the
 // field "keep" of its form; ok is false where that is none of the choices.
 func Keep(p *webui.Page) (keep time.Duration, ok bool) {
