@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webui"
 )
 
 const day = 24 * time.Hour
@@ -65,6 +66,19 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, retentionTable(t)); diff != "" {
 		t.Errorf("the README differs (-code +README):\n%s", diff)
+	}
+}
+
+// The end of a person's sessions is remembered until no session that it makes void is
+// left: the last renewal comes when the sign-in may just still be renewed.
+func TestEndsOfSessionsOutliveThem(t *testing.T) {
+	t.Parallel()
+	renewed := time.Duration(resources(t)["UserPoolClient"].Properties.RefreshTokenValidity) * time.Minute
+	if renewed != webui.RenewalLife {
+		t.Errorf("a session is renewed for %v by the template, and for %v by the code", renewed, webui.RenewalLife)
+	}
+	if last := renewed + webui.SessionLife; campaign.SessionEndLife < last+time.Hour {
+		t.Errorf("the end of sessions is remembered for %v, and they last %v", campaign.SessionEndLife, last)
 	}
 }
 

@@ -26,10 +26,10 @@ const (
 
 // Session is a person who has signed in.
 type Session struct {
-	Tenant  string
-	Email   string
-	Role    Role
-	CSRF    string // goes with every change, in a form's field csrf or the header X-CSRF-Token
+	Tenant string
+	Email  string
+	Role   Role
+	CSRF   string // goes with every change, in a form's field csrf or the header X-CSRF-Token
 	// SignedIn is when the person signed in, to the millisecond: where it is zero it is
 	// now. A renewal keeps it, so that what ends the person's sessions ends those too
 	// that are being renewed at that moment.

@@ -2,12 +2,17 @@
 package rotation
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/webui"
 )
 
 var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+// Choices returns the values that the field may have.
+func Choices() []string { return slices.Sorted(maps.Keys(keeps)) }
 
 // Kept returns the key of the text by which the audit log names that choice.
 func Kept(p *webui.Page) string { return "audit.kept_" + p.Field("keep") }

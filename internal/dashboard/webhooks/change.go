@@ -72,10 +72,17 @@ func chosen(p *webui.Page) (names []string, ok bool) {
 }
 
 // textsOf returns the keys of the texts of kinds, each once and in the order in which
-// they are offered.
+// they are offered. All kinds of messages have one text.
 func textsOf(names []string) (keys []string) {
+	all := true
 	for _, k := range kinds() {
-		if slices.Contains(names, string(k)) {
+		all = all && (k == campaign.KindCompleted || slices.Contains(names, string(k)))
+	}
+	if all {
+		keys = append(keys, "webhooks.kinds_all")
+	}
+	for _, k := range kinds() {
+		if slices.Contains(names, string(k)) && (!all || k == campaign.KindCompleted) {
 			keys = append(keys, "webhooks.kind."+string(k))
 		}
 	}
