@@ -268,7 +268,7 @@ func namesOf(body string) (names []string) {
 func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	const all = 120
+	const all = 105
 	for i := range all {
 		name := fmt.Sprintf("Campanha %03d", i)
 		if i%45 == 0 { // the newest of them is in the second chunk of a search, the oldest in the third
@@ -276,7 +276,7 @@ func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 		}
 		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
 	}
-	for search, want := range map[string]int{"": all, "?q=campanha": all - 3, "?status=sending": all, "?q=natal": 3, "?q=natal&status=sending": 3} {
+	for search, want := range map[string]int{"": all, "?q=campanha": all - 3, "?status=sending": all, "?q=natal": 3} {
 		seen := d.listed(t, search)
 		if len(seen) != want {
 			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), want)
