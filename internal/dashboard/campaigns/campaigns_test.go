@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -385,7 +387,7 @@ func nextOf(body string) string {
 	if !ok {
 		return ""
 	}
-	return strings.ReplaceAll(before[strings.LastIndex(before, `"`)+1:], "&amp;", "&")
+	return html.UnescapeString(before[strings.LastIndex(before, `"`)+1:])
 }
 
 func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
@@ -440,6 +442,36 @@ func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
 	}
 	if text := d.admin().Get(nextOf(page.Body)).Text(); !strings.Contains(text, "u2 Pending lote 27") {
 		t.Errorf("the last page says:\n%s", text)
+	}
+}
+
+func TestMessages_ManyPages(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const batches, each = 4, 30
+	first := d.accept(uuid(), "Natal", 1, each, nil)
+	for ordinal := 2; ordinal <= batches; ordinal++ {
+		d.accept(first.CampaignID, "Natal", ordinal, each, nil)
+	}
+	ana, row := d.admin(), regexp.MustCompile(`55\d{11}`)
+	for search, want := range map[string]int{"": batches * each, "?status=pending": batches * each, "?uid=u7": batches, "?batch=lote+2": each, "?phone=5511980020009": 1} {
+		seen, pages := map[string]int{}, 0
+		for path := pathOf(first) + "/messages" + search; path != ""; pages++ {
+			body := ana.Get(path).Body
+			_, table, _ := strings.Cut(body, "<tbody>")
+			for _, phone := range row.FindAllString(table, -1) {
+				seen[phone]++
+			}
+			path = nextOf(body)
+		}
+		if len(seen) != want || search == "" && pages < 4 {
+			t.Errorf("%q finds %d messages on %d pages, want %d", search, len(seen), pages, want)
+		}
+		for phone, times := range seen {
+			if times != 1 {
+				t.Errorf("%q finds %s %d times", search, phone, times)
+			}
+		}
 	}
 }
 
