@@ -218,7 +218,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	t.Parallel()
 	const all = 7
 	b, ctx := newBench(t), t.Context()
-	b.Desk.Store = twoDead{b.store}
+	b.Store = twoDead{b.store}
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	if err != nil {
 		t.Fatal(err)

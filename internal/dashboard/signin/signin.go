@@ -217,9 +217,9 @@ func (s *Pages) enter(p *webui.Page, session webui.Session) error {
 }
 
 // session returns a person's session that begins now.
-func (w person) session(now time.Time) webui.Session {
+func (p person) session(now time.Time) webui.Session {
 	return webui.Session{
-		Tenant: w.Tenant, Email: w.Email, Role: w.role(), SignedIn: now, Expires: now.Add(webui.SessionLife),
+		Tenant: p.Tenant, Email: p.Email, Role: p.role(), SignedIn: now, Expires: now.Add(webui.SessionLife),
 	}
 }
 
