@@ -158,18 +158,29 @@ func audience(base string) string { return base + Root }
 // ErrNoSession where it has none, or one that is forged, over or void; any other
 // error leaves open whether it has one.
 func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
-	session, err := s.read(r, base, s.Now)
+	session, err := s.Signed(r, base)
+	if err == nil {
+		err = s.Check(r.Context(), session)
+	}
 	if err != nil {
 		return Session{}, err
-	}
-	void, err := s.Void(r.Context(), session)
-	if err != nil {
-		return Session{}, err
-	}
-	if void {
-		return Session{}, ErrNoSession
 	}
 	return session, nil
+}
+
+// Signed is Read without Check.
+func (s *Sessions) Signed(r *http.Request, base string) (Session, error) {
+	return s.read(r, base, s.Now)
+}
+
+// Check returns ErrNoSession for a session that is void; any other error leaves open
+// whether it is.
+func (s *Sessions) Check(ctx context.Context, session Session) error {
+	void, err := s.Void(ctx, session)
+	if err == nil && void {
+		return ErrNoSession
+	}
+	return err
 }
 
 // Last returns the last session that the browser had, also where it is over or
