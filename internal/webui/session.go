@@ -13,6 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/warm"
 )
 
 // Role is what a person may do: a viewer reads, an admin changes too.
@@ -50,6 +51,8 @@ const (
 	sessionType = "session+jwt"
 	// maxSession is more than any session has in bytes; longer ones are not decoded.
 	maxSession = 4 << 10
+	// maxVerified is how many sessions are kept whose signatures were good.
+	maxVerified = 1000
 )
 
 // ErrNoSession says that a request carries no session that is valid now.
@@ -73,6 +76,10 @@ type Sessions struct {
 	// Secure says that the dashboard is served by HTTPS alone, as it is everywhere
 	// but on one's own machine.
 	Secure bool
+
+	// verified are sessions by their base and token, whose signatures were good: a page
+	// that updates itself sends the same one every two seconds.
+	verified warm.Cache[[2]string, Session]
 }
 
 type sessionClaims struct {
@@ -170,7 +177,19 @@ func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
 
 // Signed is Read without Check.
 func (s *Sessions) Signed(r *http.Request, base string) (Session, error) {
-	return s.read(r, base, s.Now)
+	token, err := s.token(r)
+	if err != nil {
+		return Session{}, err
+	}
+	key, now := [2]string{base, token}, s.Now()
+	if session, ok := s.verified.Peek(key, now, SessionLife); ok && now.Before(session.Expires) {
+		return session, nil
+	}
+	session, err := s.verify(r.Context(), base, token, s.Now)
+	if err == nil {
+		s.verified.Put(key, session, now, maxVerified)
+	}
+	return session, err
 }
 
 // Check returns ErrNoSession for a session that is void; any other error leaves open
@@ -186,7 +205,11 @@ func (s *Sessions) Check(ctx context.Context, session Session) error {
 // Last returns the last session that the browser had, also where it is over or
 // void; the error wraps ErrNoSession where there is none.
 func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
-	return s.read(r, base, func() time.Time { return time.Unix(0, 0) })
+	token, err := s.token(r)
+	if err != nil {
+		return Session{}, err
+	}
+	return s.verify(r.Context(), base, token, func() time.Time { return time.Unix(0, 0) })
 }
 
 // Void reports whether a session was ended before its time.
@@ -204,12 +227,18 @@ func EndedBy(signedIn, until time.Time) bool {
 	return !until.IsZero() && signedIn.UnixMilli() <= until.UnixMilli()
 }
 
-func (s *Sessions) read(r *http.Request, base string, now func() time.Time) (Session, error) {
+// token returns what the request has for a session.
+func (s *Sessions) token(r *http.Request) (string, error) {
 	cookie, err := r.Cookie(s.name())
 	if err != nil || len(cookie.Value) > maxSession {
-		return Session{}, ErrNoSession
+		return "", ErrNoSession
 	}
-	keys, err := s.Signer.Keys(r.Context())
+	return cookie.Value, nil
+}
+
+// verify returns the session of a token that is good at an instant.
+func (s *Sessions) verify(ctx context.Context, base, token string, now func() time.Time) (Session, error) {
+	keys, err := s.Signer.Keys(ctx)
 	if err != nil {
 		return Session{}, fmt.Errorf("read a session: %w", err)
 	}
@@ -218,7 +247,7 @@ func (s *Sessions) read(r *http.Request, base string, now func() time.Time) (Ses
 		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}), jwt.WithIssuer(base), jwt.WithAudience(audience(base)),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(now), jwt.WithStrictDecoding(),
 	)
-	_, err = parser.ParseWithClaims(cookie.Value, &claims, func(t *jwt.Token) (any, error) { return keyOf(keys, t.Header) })
+	_, err = parser.ParseWithClaims(token, &claims, func(t *jwt.Token) (any, error) { return keyOf(keys, t.Header) })
 	if err != nil || claims.Tenant == "" || claims.CSRF == "" || claims.IssuedAt == nil {
 		return Session{}, ErrNoSession
 	}

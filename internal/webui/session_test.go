@@ -132,6 +132,23 @@ func TestSession_OneReadAPage(t *testing.T) {
 	}
 }
 
+// A session whose signature was found good is over in time all the same.
+func TestSession_OverWhileKept(t *testing.T) {
+	t.Parallel()
+	now := noon
+	site := webuitest.New(t, webui.Area{Files: notesFiles}, notes{}, func() time.Time { return now })
+	ana := admin(site)
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{0, http.StatusOK}, {webui.SessionLife - time.Second, http.StatusOK}, {webui.SessionLife, http.StatusSeeOther}} {
+		now = noon.Add(step.after)
+		if got := ana.Get("/dashboard/notes"); got.Status != step.want {
+			t.Errorf("after %v a page answers %d, want %d", step.after, got.Status, step.want)
+		}
+	}
+}
+
 // claimsBefore are those of the sessions of the version before, which knows no end of
 // sessions.
 type claimsBefore struct {
