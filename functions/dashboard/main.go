@@ -36,7 +36,7 @@ func main() {
 			Signer: &signer.Signer{
 				Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SESSION_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SESSION_KEY_ID"),
 				SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
-			}, Now: time.Now, Secure: !awsconf.Local(),
+			}, Ends: store, Now: time.Now, Secure: !awsconf.Local(),
 		},
 		Auditor: store, Now: time.Now, BaseURL: base, SignInOrigin: os.Getenv("SIGN_IN_ORIGIN"),
 	}

@@ -59,6 +59,7 @@ type Store interface {
 	templateStore
 	credentialStore
 	endpointStore
+	personStore
 	noticeStore
 	pauseStore
 }
@@ -91,6 +92,10 @@ type endpointStore interface {
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
+}
+
+type personStore interface {
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type noticeStore interface {

@@ -1,8 +1,10 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
 )
 
 func TestCreateEndpoint(t *testing.T) {
@@ -201,6 +204,39 @@ func TestResendDead(t *testing.T) {
 	}
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 0 || err != nil {
 		t.Errorf("resent %d once more, %v", n, err)
+	}
+}
+
+// twoDead finds two dead notices at once at most.
+type twoDead struct{ *dynamo.Store }
+
+func (s twoDead) DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	return s.Store.DeadNotices(ctx, tenant, endpointID, since, min(limit, 2))
+}
+
+func TestResendDead_ManyPages(t *testing.T) {
+	t.Parallel()
+	const all = 7
+	b, ctx := newBench(t), t.Context()
+	b.Store = twoDead{b.store}
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		n := campaign.Notice{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
+			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // some of one instant
+		}
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != all || err != nil {
+		t.Errorf("resent %d, %v; want %d", n, err, all)
+	}
+	if left, err := b.store.DeadNotices(ctx, b.tenant, made.ID, time.Time{}, 1000); len(left) > 0 || err != nil {
+		t.Errorf("%d are left, %v", len(left), err)
 	}
 }
 

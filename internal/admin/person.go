@@ -38,7 +38,7 @@ var (
 const maxAddress = 254
 
 // InvitePerson lets a person sign in to the dashboard of a tenant, or gives one
-// who may already another role. A new person gets a temporary password by mail;
+// who may already another role, and ends the sessions of the role before. A new person gets a temporary password by mail;
 // where LocalPasswords is set it is returned instead.
 func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
 	who, err := checkEmail(who)
@@ -59,7 +59,11 @@ func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, 
 		}
 		password = "Aa1-" + drawn[:16] // of every kind that a pool may ask for
 	}
-	known, err := d.People.Invite(ctx, who, password)
+	known := false
+	err = d.withSessionsEnded(ctx, who, func() (err error) {
+		known, err = d.People.Invite(ctx, who, password)
+		return err
+	})
 	if err != nil {
 		return Invited{}, fmt.Errorf("invite %s: %w", who.Email, err)
 	}
@@ -79,15 +83,37 @@ func checkEmail(who campaign.Person) (campaign.Person, error) {
 }
 
 // RemovePerson ends what a person may do in a tenant's dashboard: they cannot sign in
-// any more, and a session that they have ends within its hour.
+// any more, and the sessions that they have end. Those end too where somebody else has
+// removed the person from the user pool.
 func (d *Desk) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return who, err
 	}
-	err = d.People.Remove(ctx, who)
+	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return who, missing(who.Email + " cannot sign in: there is nobody to remove")
 	}
 	return who, err
+}
+
+// withSessionsEnded changes what a person may do. It ends their sessions before the
+// change, so that none is left where this is interrupted after the change, and after
+// it, so that none is left that began meanwhile. Where it fails it is to be repeated.
+func (d *Desk) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
+	end := func() error {
+		err := d.Store.EndSessions(ctx, who.Tenant, who.Email, d.Now())
+		if err != nil {
+			err = fmt.Errorf("%w: run the command again", err)
+		}
+		return err
+	}
+	if err := end(); err != nil {
+		return err
+	}
+	changed := change()
+	if err := end(); changed == nil {
+		return err
+	}
+	return changed
 }

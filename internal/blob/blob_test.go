@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
@@ -74,5 +76,41 @@ func TestAnObjectThatIsTooOldIsNotFound(t *testing.T) {
 	}
 	if _, err := blobs.GetSince(t.Context(), key, time.Now().Add(time.Hour)); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("an old object: %v, want it not found", err)
+	}
+}
+
+// S3 ends a page after 1,000 objects, and here after two.
+func TestList_ManyPages(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	blobs := &blob.Store{Bucket: env["BUCKET"], Client: s3.NewFromConfig(env.AWS(), func(o *s3.Options) {
+		o.UsePathStyle = true
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("small pages",
+				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					if asked, ok := in.Parameters.(*s3.ListObjectsV2Input); ok {
+						asked.MaxKeys = aws.Int32(2)
+					}
+					return next.HandleInitialize(ctx, in)
+				}), middleware.After)
+		})
+	})}
+	prefix := "uploads/" + rand.Text() + "/"
+	var want, got []string
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		want = append(want, prefix+name)
+		if err := blobs.Put(t.Context(), prefix+name, []byte("x"), "text/csv"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = blobs.Delete(context.WithoutCancel(t.Context()), prefix+name) })
+	}
+	for o, err := range blobs.List(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, o.Key)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 }

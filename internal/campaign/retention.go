@@ -34,6 +34,9 @@ const (
 	// FormLife is how long a form that was used is remembered, longer than any
 	// session lasts.
 	FormLife = 2 * day
+	// SessionEndLife is how long the end of a person's sessions is remembered: longer
+	// than a session can be renewed, and the last renewal lasts.
+	SessionEndLife = day
 	// RefreshLife is how long a refresh token is valid.
 	RefreshLife = 30 * day
 	// LastUseLife is how long it is known when a credential was used last.

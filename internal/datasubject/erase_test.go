@@ -1,6 +1,7 @@
 package datasubject_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/optout"
 )
 
@@ -39,6 +41,38 @@ func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
 	}
 	if x := w.export(ana); !x.Nothing() {
 		t.Errorf("afterwards: %+v", x.Messages)
+	}
+}
+
+// twoListed lists two campaigns at once at most, as DynamoDB may.
+type twoListed struct{ *dynamo.Store }
+
+func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
+	return s.Store.ListCampaigns(ctx, tenant, after, min(limit, 2))
+}
+
+func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
+	t.Parallel()
+	const all = 7
+	w := newWorld(t)
+	for i := range all {
+		w.id.CampaignID, w.name = fmt.Sprintf("%s%02d", w.id.CampaignID[:10], i), fmt.Sprint("Natal ", i)
+		w.accept(1, ana, bruno)
+	}
+	desk := w.desk()
+	desk.Store = twoListed{w.store}
+	for step, want := range []int{all, 0} {
+		x, err := desk.Export(t.Context(), w.tenant.ID, written(ana))
+		w.must(err)
+		told := map[string]bool{}
+		for _, m := range x.Messages {
+			told[m.CampaignID] = true
+		}
+		if len(told) != want || len(x.Messages) != want {
+			t.Errorf("step %d: told are %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
+		}
+		_, err = desk.Erase(t.Context(), w.tenant.ID, written(ana))
+		w.must(err)
 	}
 }
 

@@ -39,12 +39,13 @@ type world struct {
 	blobs  *blob.Store
 	tenant campaign.Tenant
 	id     campaign.ID
+	name   string // of the campaign
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: time.Now().Truncate(time.Millisecond)}
+	w := &world{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
 	w.store = &dynamo.Store{
 		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: func() time.Time { return w.now },
@@ -99,7 +100,7 @@ func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 		created = l.CreatedAt
 	}
 	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
-		Batch: b, Campaign: "Natal", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: created,
+		Batch: b, Campaign: w.name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: created,
 	}, rand.Text()))
 	return b
 }

@@ -63,15 +63,17 @@ func TestDifferencesAreToldFromAllPages(t *testing.T) {
 		"DescribeStackDriftDetectionStatus": {running, running, complete},
 		"DescribeStackResourceDrifts": {
 			"<StackResourceDrifts>" + resource("Fine", "IN_SYNC", "") + resource("Hidden", "MODIFIED", hidden) + "</StackResourceDrifts><NextToken>2</NextToken>",
-			"<StackResourceDrifts>" + resource("Gone", "DELETED", "") + resource("Unseen", "NOT_CHECKED", "") + "</StackResourceDrifts>",
+			"<StackResourceDrifts>" + resource("Gone", "DELETED", "") + resource("Unseen", "NOT_CHECKED", "") + "</StackResourceDrifts><NextToken>3</NextToken>",
+			"<StackResourceDrifts>" + resource("Last", "DELETED", "") + "</StackResourceDrifts>",
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := drift.Report{Checked: 3, Differences: []drift.Difference{
+	want := drift.Report{Checked: 4, Differences: []drift.Difference{
 		{Resource: "Hidden", Type: "AWS::SQS::Queue", Property: "/VisibilityTimeout", Expected: "360", Actual: "30"},
 		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
+		{Resource: "Last", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
 	}}
 	if diff := cmp.Diff(want, found); diff != "" || looks != 2 {
 		t.Errorf("%d looks before the end, want 2 (-want +got):\n%s", looks, diff)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -38,6 +39,9 @@ func (s *Store) Audit(ctx context.Context, e campaign.AuditEntry) error {
 func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
 	row := auditKey(e.Tenant, strconv.FormatInt(nanos, 10))
 	row["who"], row["action"], row["subject"] = text(e.Who), text(e.Action), text(e.Subject)
+	if len(e.Details) > 0 {
+		row["details"] = text(strings.Join(e.Details, ","))
+	}
 	row["at"], row[TTL] = millis(e.At), number(e.At.Add(campaign.AuditLife).Unix())
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
@@ -61,10 +65,14 @@ func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (
 		return nil, "", fmt.Errorf("read the audit log: %w", err)
 	}
 	for _, row := range s.live(out.Items) {
-		entries = append(entries, campaign.AuditEntry{
+		e := campaign.AuditEntry{
 			Tenant: tenant, At: getMillis(row, "at"), Who: getText(row, "who"),
 			Action: getText(row, "action"), Subject: getText(row, "subject"),
-		})
+		}
+		if details := getText(row, "details"); details != "" {
+			e.Details = strings.Split(details, ",")
+		}
+		entries = append(entries, e)
 	}
 	return entries, getText(out.LastEvaluatedKey, "sk"), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webui"
 )
 
 const day = 24 * time.Hour
@@ -57,7 +58,7 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 		told(campaign.ErrorFileLife), told(campaign.EventLife), told(campaign.EventLife),
 		told(campaign.AnswerLife), told(campaign.AnswerFileLife), told(campaign.UploadLife),
 		told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
-		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.RateLife) + " from the last call",
+		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.SessionEndLife), told(campaign.RateLife) + " from the last call",
 		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
 		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
@@ -65,6 +66,19 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, retentionTable(t)); diff != "" {
 		t.Errorf("the README differs (-code +README):\n%s", diff)
+	}
+}
+
+// The end of a person's sessions is remembered until no session that it makes void is
+// left: the last renewal comes when the sign-in may just still be renewed.
+func TestEndsOfSessionsOutliveThem(t *testing.T) {
+	t.Parallel()
+	renewed := time.Duration(resources(t)["UserPoolClient"].Properties.RefreshTokenValidity) * time.Minute
+	if renewed != webui.RenewalLife {
+		t.Errorf("a session is renewed for %v by the template, and for %v by the code", renewed, webui.RenewalLife)
+	}
+	if last := renewed + webui.SessionLife; campaign.SessionEndLife < last+time.Hour {
+		t.Errorf("the end of sessions is remembered for %v, and they last %v", campaign.SessionEndLife, last)
 	}
 }
 

@@ -47,8 +47,8 @@ func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "
 // Register serves what all pages need: their style, scripts, the choice of the
 // language, and a page for all that does not exist.
 func (ui *UI) Register(mux *http.ServeMux) {
-	ui.Public(mux, "GET "+Root+"/assets/{hash}/{name}", serveAsset)
-	ui.Public(mux, "GET "+Root+"/language/{code}", ui.chooseLanguage)
+	ui.WithoutSession(mux, "GET "+Root+"/assets/{hash}/{name}", serveAsset)
+	ui.WithoutSession(mux, "GET "+Root+"/language/{code}", ui.chooseLanguage)
 	ui.Public(mux, "/", unknown)
 }
 

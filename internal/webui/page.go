@@ -162,10 +162,15 @@ func (p *Page) LanguageLink() string {
 func (p *Page) Explain(r *Refusal) string { return p.T(r.Key, r.Args...) }
 
 // Audit writes down what the person is about to change, before it is done: the
-// action's text is "audit." and its name, the subject is shown as it is. Without
-// the entry nothing may be changed.
-func (p *Page) Audit(action, subject string) error {
+// action's text is "audit." and its name, the subject is shown as it is, and the
+// details are keys of texts. Without the entry nothing may be changed.
+func (p *Page) Audit(action, subject string, details ...string) error {
+	return p.AuditOf(p.Session, action, subject, details...)
+}
+
+// AuditOf is Audit for a session that is not the page's: one that begins or ends.
+func (p *Page) AuditOf(session Session, action, subject string, details ...string) error {
 	return p.ui.Auditor.Audit(p.R.Context(), campaign.AuditEntry{
-		Tenant: p.Session.Tenant, At: p.ui.Now(), Who: p.Session.Email, Action: action, Subject: subject,
+		Tenant: session.Tenant, At: p.ui.Now(), Who: session.Email, Action: action, Subject: subject, Details: details,
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/text/language"
@@ -100,28 +101,73 @@ func (ui *UI) Own(mux *http.ServeMux, path string, h Handler) {
 func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
 	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
-		session, err := ui.Sessions.Read(r, p.Base)
-		if errors.Is(err, ErrNoSession) {
-			return ui.signIn(p)
-		}
+		session, err := ui.Sessions.Signed(r, p.Base)
 		if err != nil {
-			return err
+			return ui.noSession(p, err)
+		}
+		check := sync.OnceValue(func() error { return ui.Sessions.Check(r.Context(), session) })
+		if p.reads() {
+			return ui.alongside(p, session, check, least, h)
+		}
+		if err := check(); err != nil {
+			return ui.noSession(p, err)
 		}
 		p.Session = session
-		if err := p.permit(least); err != nil {
-			return p.refuse(err)
+		return p.serve(least, h)
+	}))
+}
+
+// alongside makes a page while the session is checked. Nothing of it is answered
+// before the session is known to be good.
+func (ui *UI) alongside(p *Page, session Session, check func() error, least Role, h Handler) error {
+	go func() { _ = check() }()
+	w, made := p.W, &heldAnswer{header: p.W.Header().Clone()}
+	page := *p
+	page.W, page.Session = made, session
+	failed := page.serve(least, h)
+	if err := check(); err != nil {
+		return ui.noSession(p, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	return made.answer(w)
+}
+
+// serve answers a request of a person whose session is known.
+func (p *Page) serve(least Role, h Handler) error {
+	if err := p.permit(least); err != nil {
+		return p.refuse(err)
+	}
+	return p.refuse(h(p))
+}
+
+// noSession answers somebody who has no session that is good, or of whom that cannot
+// be told.
+func (ui *UI) noSession(p *Page, err error) error {
+	if errors.Is(err, ErrNoSession) {
+		return ui.signIn(p)
+	}
+	return p.refuse(p.Unavailable(err))
+}
+
+// Public serves a page that needs no session, and shows whose session it is.
+func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
+	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		p := ui.page(w, r)
+		session, err := ui.Sessions.Read(r, p.Base)
+		if err != nil && !errors.Is(err, ErrNoSession) {
+			return p.refuse(p.Unavailable(err))
 		}
+		p.Session = session
 		return p.refuse(h(p))
 	}))
 }
 
-// Public serves a page that needs no session.
-func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
+// WithoutSession serves what nobody's session matters to, and reads none.
+func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
 	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
-		if session, err := ui.Sessions.Read(r, p.Base); err == nil {
-			p.Session = session
-		}
 		return p.refuse(h(p))
 	}))
 }
@@ -130,7 +176,7 @@ func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 // the page where they are going or are. What they have sent is not carried over:
 // they are told.
 func (ui *UI) signIn(p *Page) error {
-	sent := p.R.Method != http.MethodGet && p.R.Method != http.MethodHead
+	sent := !p.reads()
 	switch {
 	case sent && p.Partial(): // the form stays on the screen
 		p.W.Header().Set("HX-Retarget", "#over")
@@ -207,10 +253,13 @@ func (ui *UI) tongueOf(r *http.Request) *tongue {
 	return ui.tongues[i]
 }
 
+// reads reports whether the request changes nothing.
+func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method == http.MethodHead }
+
 // permit tells whether the person may ask for this, and whether it was their own
 // page that did.
 func (p *Page) permit(least Role) error {
-	reads := p.R.Method == http.MethodGet || p.R.Method == http.MethodHead
+	reads := p.reads()
 	if p.Session.Role != RoleAdmin && (least == RoleAdmin || p.Session.Role != RoleViewer) {
 		if reads && p.Session.Role == RoleViewer {
 			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
@@ -272,6 +321,13 @@ func (p *Page) readForm() error {
 		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
 	}
 	return nil
+}
+
+// Unavailable logs why it cannot be told whether somebody has a session, and returns
+// what they are told.
+func (p *Page) Unavailable(err error) error {
+	slog.ErrorContext(p.R.Context(), "a session could not be checked", "error", err.Error(), "route", p.R.Pattern)
+	return &Refusal{Status: http.StatusServiceUnavailable, Key: "ui.failed"}
 }
 
 // Refusal is an error that a person is told, by the key of its text.

@@ -349,7 +349,7 @@ func TestTheSessionsCookie(t *testing.T) {
 	site := newSite(t)
 	cookie := admin(site).Cookie
 	if cookie.Name != "__Host-session" || !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode ||
-		cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge != int(webui.SessionLife.Seconds()) {
+		cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge != int(webui.RenewalLife.Seconds()) {
 		t.Errorf("cookie %s", cookie)
 	}
 }

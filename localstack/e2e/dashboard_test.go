@@ -1,16 +1,26 @@
 package e2e_test
 
 import (
+	"crypto/rand"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/userpool"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -101,24 +111,163 @@ func (v *visitor) signIn(path, email, password string) page {
 	return v.post(to.String(), form)
 }
 
+// person lets somebody of the demo tenant sign in: whoever ends the sessions of the
+// people whom all tests share ends those of the other tests too.
+func (v *visitor) person(role string) campaign.Person {
+	v.t.Helper()
+	who := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
+	pool := v.pool()
+	if _, err := pool.Invite(v.t.Context(), who, v.env["DASHBOARD_PASSWORD"]); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := pool.SetPassword(v.t.Context(), who.Email, v.env["DASHBOARD_PASSWORD"]); err != nil {
+		v.t.Fatal(err)
+	}
+	return who
+}
+
+func (v *visitor) pool() *userpool.Pool {
+	return &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(v.env.AWS()), ID: v.env["USER_POOL_ID"]}
+}
+
+// operator is what make user is.
+func (v *visitor) operator() *admin.Desk {
+	return &admin.Desk{
+		Store: &dynamo.Store{
+			Client: dynamodb.NewFromConfig(v.env.AWS()), Auth: v.env["AUTH_TABLE"], Campaigns: v.env["CAMPAIGNS_TABLE"], Now: time.Now,
+		},
+		People: v.pool(), Random: rand.Reader, Now: time.Now, LocalPasswords: true,
+	}
+}
+
+var csrfField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
+
+func (v *visitor) signOut(csrf string) page {
+	v.t.Helper()
+	return v.post(v.env["BASE_URL"]+"/dashboard/sign-out", url.Values{"csrf": {csrf}})
+}
+
 func TestAPersonSignsInAndOut(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t)
+	who := v.person("admin")
 	const path = "/dashboard/settings/audit"
-	if got := v.signIn(path, v.env["DASHBOARD_EMAIL"], "not the password"); got.url.Path == path {
+	if got := v.signIn(path, who.Email, "not the password"); got.url.Path == path {
 		t.Fatal("a wrong password opens the dashboard")
 	}
-	got := v.signIn(path, v.env["DASHBOARD_EMAIL"], v.env["DASHBOARD_PASSWORD"])
+	got := v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || got.url.Path != path || !strings.Contains(got.body, "<h1>Audit log</h1>") {
 		t.Fatalf("signed in, saw %d at %s:\n%s", got.status, got.url, got.body)
 	}
-	csrf := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(got.body)
-	got = v.post(v.env["BASE_URL"]+"/dashboard/sign-out", url.Values{"csrf": {csrf[1]}})
+	got = v.signOut(csrfField.FindStringSubmatch(got.body)[1])
 	if got.status != http.StatusOK || got.url.Path != "/dashboard/signed-out" {
 		t.Errorf("signed out, saw %d at %s", got.status, got.url)
 	}
 	if got := v.open(v.env["BASE_URL"] + path); got.url.Path == path {
 		t.Error("after signing out the page is open")
+	}
+	got = v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
+	if got.status != http.StatusOK || got.url.Path != path {
+		t.Fatalf("signed in again, saw %d at %s", got.status, got.url)
+	}
+	entries := regexp.MustCompile(`<td[^>]*>`+regexp.QuoteMeta(who.Email)+`</td><td[^>]*>([^<]+)</td><td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(got.body, -1)
+	var said []string
+	for _, e := range entries {
+		said = append(said, e[1]+" "+e[2])
+	}
+	if want := []string{"Signed in as admin", "Signed out ", "Signed in as admin"}; !slices.Equal(said, want) {
+		t.Errorf("the audit log says %q, want %q", said, want)
+	}
+}
+
+// copied is a thief who has copied the cookies of a browser.
+func copied(v *visitor) *visitor {
+	v.t.Helper()
+	thief, at := newVisitor(v.t), v.home()
+	thief.client.Jar.SetCookies(at, v.client.Jar.Cookies(at))
+	thief.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return thief
+}
+
+func (v *visitor) home() *url.URL {
+	v.t.Helper()
+	at, err := url.Parse(v.env["BASE_URL"] + "/dashboard")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return at
+}
+
+// asked returns what a visitor's requests for a page, for its update and for a change
+// are answered.
+func (v *visitor) asked(csrf string) (page, update, change int) {
+	v.t.Helper()
+	const path = "/dashboard/campaigns"
+	page = v.open(v.env["BASE_URL"] + path).status
+	r, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.env["BASE_URL"]+path, http.NoBody)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	r.Header.Set("HX-Request", "true")
+	update = v.do(r).status
+	change = v.post(v.env["BASE_URL"]+"/dashboard/templates/preview", url.Values{"csrf": {csrf}, "kind": {"text"}, "text": {"Oi"}, "name": {"x"}}).status
+	return page, update, change
+}
+
+func TestSessions_EndAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end   func(v *visitor, who campaign.Person, csrf string) error
+		again bool // they may sign in again
+		role  string
+	}{
+		"signed out": {func(v *visitor, _ campaign.Person, csrf string) error {
+			if got := v.signOut(csrf); got.status != http.StatusOK {
+				return fmt.Errorf("answered %d", got.status)
+			}
+			return nil
+		}, true, "admin"},
+		"removed": {func(v *visitor, who campaign.Person, _ string) error {
+			_, err := v.operator().RemovePerson(v.t.Context(), who)
+			return err
+		}, false, ""},
+		"made a viewer": {func(v *visitor, who campaign.Person, _ string) error {
+			who.Role = "viewer"
+			who.Email = strings.ToUpper(who.Email)
+			_, err := v.operator().InvitePerson(v.t.Context(), who)
+			return err
+		}, true, "viewer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVisitor(t)
+			who := v.person("admin")
+			got := v.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			csrf := csrfField.FindStringSubmatch(got.body)
+			if csrf == nil {
+				t.Fatalf("signed in, saw %d at %s", got.status, got.url)
+			}
+			thief := copied(v)
+			if page, update, change := thief.asked(csrf[1]); page != http.StatusOK || update != http.StatusOK || change != http.StatusOK {
+				t.Fatalf("before: a copied cookie is answered %d, %d and %d", page, update, change)
+			}
+			if err := test.end(v, who, csrf[1]); err != nil {
+				t.Fatal(err)
+			}
+			if page, update, change := thief.asked(csrf[1]); page != http.StatusSeeOther || update != http.StatusNoContent || change != http.StatusUnauthorized {
+				t.Errorf("a copied cookie is answered %d for a page, %d for an update and %d for a change", page, update, change)
+			}
+			renewed := thief.open(v.env["BASE_URL"] + "/dashboard/sign-in")
+			if page, _, _ := thief.asked(csrf[1]); renewed.status != http.StatusSeeOther || page != http.StatusSeeOther {
+				t.Errorf("a copied renewal is answered %d, and a page then %d", renewed.status, page)
+			}
+			anew := newVisitor(t)
+			got = anew.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			in := got.status == http.StatusOK && got.url.Path == "/dashboard/campaigns"
+			if in != test.again || in && strings.Contains(got.body, "read only") != (test.role == "viewer") {
+				t.Errorf("signing in again leads to %s, %d", got.url, got.status)
+			}
+		})
 	}
 }
 

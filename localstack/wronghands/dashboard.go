@@ -100,7 +100,7 @@ func guarded(ctx context.Context, r *Report) (routes []pageRoute, err error) {
 	}
 	var open []string
 	for _, p := range all {
-		if p.kind == "Public" {
+		if p.kind == "Public" || p.kind == "WithoutSession" {
 			open = append(open, p.method+" "+p.pattern)
 			continue
 		}

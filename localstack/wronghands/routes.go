@@ -22,14 +22,14 @@ import (
 // pageRoute is a route that an area of the dashboard registers.
 type pageRoute struct {
 	method, pattern string
-	kind            string // the method of webui.UI: View, AdminView, Change, Own or Public
+	kind            string // the method of webui.UI: View, AdminView, Change, Own, Public or WithoutSession
 }
 
 const webuiPath = "campaign-dispatch/internal/webui"
 
-// methods are those of what is registered by each method of webui.UI; Public is told
-// it with its pattern.
-var methods = map[string]string{"View": "GET", "AdminView": "GET", "Change": "POST", "Own": "POST", "Public": ""}
+// methods are those of what is registered by each method of webui.UI; the last two
+// name theirs with the pattern.
+var methods = map[string]string{"View": "GET", "AdminView": "GET", "Change": "POST", "Own": "POST", "Public": "", "WithoutSession": ""}
 
 // listed is a package as `go list -json -export` tells of it.
 type listed struct {

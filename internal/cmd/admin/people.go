@@ -30,7 +30,7 @@ func userCommand(flags *flag.FlagSet) action {
 		lines := []string{fmt.Sprintf("%s of tenant %s may sign in as %s", invited.Email, invited.Tenant, invited.Role)}
 		switch {
 		case invited.Known:
-			lines = append(lines, "the password is as it was; the role counts from the next sign-in on")
+			lines = append(lines, "the password is as it was; open sessions have ended: the role counts from the next sign-in on")
 		case invited.Password != "":
 			lines = append(lines, "temporary password:\t"+invited.Password)
 		default:
@@ -52,7 +52,7 @@ func removePerson(ctx context.Context, s *stack, who campaign.Person) (answer, e
 	return answer{
 		Lines: []string{
 			gone.Email + " of tenant " + gone.Tenant + " is removed: no sign-in from now on",
-			"a session that is open ends within the hour",
+			"open sessions have ended",
 		},
 		Data: map[string]any{"email": gone.Email, "tenant": gone.Tenant, "removed": true},
 		Next: s.next("user", "tenant", gone.Tenant, "email", gone.Email) + " lets them in again, with another password",

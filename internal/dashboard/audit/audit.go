@@ -6,6 +6,7 @@ import (
 	"embed"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webui"
@@ -45,6 +46,18 @@ type page struct {
 	Entries []campaign.AuditEntry
 	Older   string
 	Later   bool // there are newer ones
+}
+
+// On returns what an entry is about, in the reader's language.
+func (page) On(p *webui.Page, e campaign.AuditEntry) string {
+	details := make([]string, len(e.Details))
+	for i, key := range e.Details {
+		details[i] = p.T(key)
+	}
+	if e.Subject == "" || len(details) == 0 {
+		return e.Subject + strings.Join(details, ", ")
+	}
+	return e.Subject + ": " + strings.Join(details, ", ")
 }
 
 func (s *Pages) show(p *webui.Page) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/audit"
+	"campaign-dispatch/internal/dashboard/rotation"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/webui"
 	"campaign-dispatch/internal/webui/webuitest"
@@ -116,6 +118,62 @@ func TestWhoSeesWhichLog(t *testing.T) {
 	if got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path + "?older=x"); got.Status != http.StatusNotFound {
 		t.Errorf("an odd place answers %d", got.Status)
 	}
+}
+
+// The details of an entry are shown in the language of whoever reads it.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i, e := range []campaign.AuditEntry{
+		{Action: "endpoint.rotate", Subject: "crm.example.com (e)", Details: []string{"audit.kept_24h"}},
+		{Action: "session.sign_in", Details: []string{"audit.kept_1h", "audit.kept_7d"}},
+		{Action: "note.write", Subject: "no details"},
+	} {
+		e.Tenant, e.At, e.Who = b.tenant, noon.Add(-time.Duration(i)*time.Minute), "ana@acme.example"
+		b.write(t, e)
+	}
+	reader := b.SignIn(b.tenant, webui.RoleAdmin)
+	for language, want := range map[string][]string{
+		"en":    {">crm.example.com (e): previous secret for 24 more hours<", ">previous secret for 1 more hour, previous secret for 7 more days<", ">no details<"},
+		"pt-BR": {">crm.example.com (e): segredo anterior por mais 24 horas<", ">segredo anterior por mais 1 hora, segredo anterior por mais 7 dias<", ">no details<"},
+	} {
+		reader.Language = language
+		body := reader.Get(audit.Path).Body
+		for _, w := range want {
+			if !strings.Contains(body, w) {
+				t.Errorf("%s: the log lacks %q:\n%s", language, w, body)
+			}
+		}
+	}
+}
+
+// Every period for which a secret may be kept has a text.
+func TestDetails_EveryPeriod(t *testing.T) {
+	t.Parallel()
+	texts, err := fs.ReadFile(audit.Area().Files, "texts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range rotation.Choices() {
+		if !strings.Contains(string(texts), `"audit.kept_`+keep+`"`) {
+			t.Errorf("the audit log has no text for %s", keep)
+		}
+	}
+}
+
+func TestALogOfLongEntriesIsLight(t *testing.T) {
+	t.Parallel()
+	var details []string
+	for range 7 {
+		details = append(details, "Mensagem com falha de envio") // as long as any kind's text
+	}
+	entries := make([]campaign.AuditEntry, 50)
+	for i := range entries {
+		entries[i] = campaign.AuditEntry{
+			At: noon, Who: "ana@acme.example", Action: "endpoint.kinds", Subject: "webhooks.crm.example.com (0123456789abcdef0123456789)", Details: details,
+		}
+	}
+	webuitest.Light(t, webuitest.New(t, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", webui.RoleAdmin), audit.Path)
 }
 
 // BenchmarkPage is the processor time of the page with all that it can show.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -267,24 +270,18 @@ func namesOf(body string) (names []string) {
 func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	const all = 47
+	const all = 105
 	for i := range all {
-		d.accept(uuid(), fmt.Sprintf("Campanha %02d", i), 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
-	}
-	for _, search := range []string{"", "?q=campanha", "?status=sending"} {
-		seen, path := map[string]int{}, campaigns.Path+search
-		for pages := 0; path != ""; pages++ {
-			if pages == 5 {
-				t.Fatal("the list does not end")
-			}
-			body := d.admin().Get(path).Body
-			for _, name := range namesOf(body) {
-				seen[name]++
-			}
-			path = nextOf(body)
+		name := fmt.Sprintf("Campanha %03d", i)
+		if i%45 == 0 { // the newest of them is in the second chunk of a search, the oldest in the third
+			name = fmt.Sprintf("Natal %03d", i)
 		}
-		if len(seen) != all {
-			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), all)
+		d.accept(uuid(), name, 1, 1, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Second) })
+	}
+	for search, want := range map[string]int{"": all, "?q=campanha": all - 3, "?status=sending": all, "?q=natal": 3} {
+		seen := d.listed(t, search)
+		if len(seen) != want {
+			t.Errorf("%q lists %d campaigns, want %d", search, len(seen), want)
 		}
 		for name, times := range seen {
 			if times != 1 {
@@ -294,13 +291,103 @@ func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	}
 }
 
+// listed returns how often each campaign is on the pages of a list.
+func (d *desk) listed(t *testing.T, search string) map[string]int {
+	t.Helper()
+	const most = 100 // pages
+	seen, path, ana := map[string]int{}, campaigns.Path+search, d.admin()
+	for pages := 0; path != ""; pages++ {
+		if pages == most {
+			t.Fatalf("the list of %q does not end", search)
+		}
+		body := ana.Get(path).Body
+		for _, name := range namesOf(body) {
+			seen[name]++
+		}
+		path = nextOf(body)
+	}
+	return seen
+}
+
+// manyCampaigns lists campaigns as the store does, the newest first.
+type manyCampaigns struct {
+	campaigns.Store
+	list []campaign.Listed
+}
+
+func (m manyCampaigns) ListCampaigns(_ context.Context, _, after string, limit int32) ([]campaign.Listed, error) {
+	list := slices.Clone(m.list)
+	if after != "" {
+		behind := slices.IndexFunc(list, func(c campaign.Listed) bool { return c.Cursor < after })
+		if behind < 0 {
+			return nil, nil
+		}
+		list = list[behind:]
+	}
+	return list[:min(int(limit), len(list))], nil
+}
+
+func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Standing, error) {
+	standings := map[string]campaign.Standing{}
+	for i, id := range ids {
+		standings[id] = campaign.Standing{Batches: 1, Completed: i % 2} // completed or sending
+	}
+	return standings, nil
+}
+
+// Matches may stand anywhere, and further apart than one request looks.
+func TestSearch_MatchesAnywhere(t *testing.T) {
+	t.Parallel()
+	var every, first []int
+	for i := range 1300 {
+		if every = append(every, i); i < 45 {
+			first = append(first, i)
+		}
+	}
+	for name, test := range map[string]struct {
+		all  int
+		hits []int
+	}{
+		"no campaigns":                     {0, nil},
+		"no match":                         {1300, nil},
+		"the last of a chunk":              {51, []int{49}},
+		"the first of the second chunk":    {51, []int{50}},
+		"around the ends of chunks":        {160, []int{0, 49, 50, 51, 99, 100, 101, 149, 150, 159}},
+		"behind what one request looks at": {1300, []int{499, 500, 501, 999, 1000, 1299}},
+		"a page and more, then far away":   {1300, append(first, 1298)},
+		"all":                              {1300, every},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var m manyCampaigns
+			want := map[string]int{}
+			for i := range test.all {
+				name := fmt.Sprintf("Entregas %04d", i)
+				if slices.Contains(test.hits, i) {
+					name = fmt.Sprintf("Natal %04d", i)
+					want[name] = 1
+				}
+				id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
+				m.list = append(m.list, campaign.Listed{
+					ID: campaign.ID{Tenant: "acme", CampaignID: id}, Name: name, Cursor: fmt.Sprintf("%014d#%s", 2_000_000-i, id),
+				})
+			}
+			now := func() time.Time { return noon }
+			d := &desk{Dashboard: webuitest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
+			if diff := cmp.Diff(want, d.listed(t, "?q=natal")); diff != "" {
+				t.Errorf("how often each is listed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // nextOf returns where a page's link to the next one leads.
 func nextOf(body string) string {
 	before, _, ok := strings.Cut(body, `" rel="next"`)
 	if !ok {
 		return ""
 	}
-	return strings.ReplaceAll(before[strings.LastIndex(before, `"`)+1:], "&amp;", "&")
+	return html.UnescapeString(before[strings.LastIndex(before, `"`)+1:])
 }
 
 func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
@@ -355,6 +442,36 @@ func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
 	}
 	if text := d.admin().Get(nextOf(page.Body)).Text(); !strings.Contains(text, "u2 Pending lote 27") {
 		t.Errorf("the last page says:\n%s", text)
+	}
+}
+
+func TestMessages_ManyPages(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const batches, each = 4, 30
+	first := d.accept(uuid(), "Natal", 1, each, nil)
+	for ordinal := 2; ordinal <= batches; ordinal++ {
+		d.accept(first.CampaignID, "Natal", ordinal, each, nil)
+	}
+	ana, row := d.admin(), regexp.MustCompile(`55\d{11}`)
+	for search, want := range map[string]int{"": batches * each, "?status=pending": batches * each, "?uid=u7": batches, "?batch=lote+2": each, "?phone=5511980020009": 1} {
+		seen, pages := map[string]int{}, 0
+		for path := pathOf(first) + "/messages" + search; path != ""; pages++ {
+			body := ana.Get(path).Body
+			_, table, _ := strings.Cut(body, "<tbody>")
+			for _, phone := range row.FindAllString(table, -1) {
+				seen[phone]++
+			}
+			path = nextOf(body)
+		}
+		if len(seen) != want || search == "" && pages < 4 {
+			t.Errorf("%q finds %d messages on %d pages, want %d", search, len(seen), pages, want)
+		}
+		for phone, times := range seen {
+			if times != 1 {
+				t.Errorf("%q finds %s %d times", search, phone, times)
+			}
+		}
 	}
 }
 

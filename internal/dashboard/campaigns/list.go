@@ -89,10 +89,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 // add adds those of the campaigns that are searched for, and tells whether the
 // page was full before the last of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
-	query := folded(l.Query)
-	listed = slices.DeleteFunc(listed, func(c campaign.Listed) bool {
-		return !strings.Contains(folded(c.Name), query)
-	})
+	listed = named(listed, l.Query)
 	if l.Status == "" && len(listed) > pageLength-len(l.Rows) {
 		full, listed = true, listed[:pageLength-len(l.Rows)]
 		l.Next = lastOf(listed, *l)
@@ -121,6 +118,19 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 		l.Rows = append(l.Rows, row{c, statuses[i], standing.Accepted, standing.Batches})
 	}
 	return full, nil
+}
+
+// named returns those of the campaigns whose names contain a text. It leaves the
+// others where they are: the last one is where the search goes on.
+func named(listed []campaign.Listed, text string) []campaign.Listed {
+	text = folded(text)
+	var found []campaign.Listed
+	for _, c := range listed {
+		if strings.Contains(folded(c.Name), text) {
+			found = append(found, c)
+		}
+	}
+	return found
 }
 
 // lastOf is the cursor of the last row that the page will have.

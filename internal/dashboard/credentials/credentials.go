@@ -230,7 +230,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("credential.rotate", subject(c)); err != nil {
+	if err := p.Audit("credential.rotate", subject(c), rotation.Kept(p)); err != nil {
 		return err
 	}
 	r, err := s.Desk.RotateCredential(p.R.Context(), c.ClientID, keep)

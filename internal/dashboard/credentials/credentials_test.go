@@ -168,6 +168,9 @@ func TestRotate(t *testing.T) {
 	if again := o.admin.Post(path, sent); again.Status != http.StatusConflict {
 		t.Errorf("a reload answers %d, want 409", again.Status)
 	}
+	if audited := o.Audited(); audited[1] != "admin@example.com credential.rotate crm ("+before.ClientID+") audit.kept_1h" {
+		t.Errorf("audit %q", audited)
+	}
 	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "Two secrets") {
 		t.Errorf("the list does not tell of two secrets: %s", list)
 	}

@@ -2,12 +2,20 @@
 package rotation
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/webui"
 )
 
 var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+// Choices returns the values that the field may have.
+func Choices() []string { return slices.Sorted(maps.Keys(keeps)) }
+
+// Kept returns the key of the text by which the audit log names that choice.
+func Kept(p *webui.Page) string { return "audit.kept_" + p.Field("keep") }
 
 // Keep returns for how long the secret before the rotation stays good, which is the
 // field "keep" of its form; ok is false where that is none of the choices.

@@ -45,11 +45,11 @@ func Area() webui.Area { return webui.Area{Files: files} }
 // Register serves the pages.
 func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 	ui.View(mux, webui.Root, func(p *webui.Page) error { return p.Redirect(homePath) })
-	ui.Public(mux, "GET "+webui.SignInPath, s.begin)
-	ui.Public(mux, "GET "+callbackPath, s.finish)
-	ui.Public(mux, "POST "+signOutPath, s.signOut)
-	ui.Public(mux, "GET "+signedOutPath, func(p *webui.Page) error {
-		return p.Render("signin.signed_out", "signed_out.html", nil)
+	ui.WithoutSession(mux, "GET "+webui.SignInPath, s.begin)
+	ui.WithoutSession(mux, "GET "+callbackPath, s.finish)
+	ui.WithoutSession(mux, "POST "+signOutPath, s.signOut)
+	ui.WithoutSession(mux, "GET "+signedOutPath, func(p *webui.Page) error {
+		return p.Render("signin.signed_out", "signed_out.html", "signin.signed_out_text")
 	})
 }
 
@@ -98,21 +98,53 @@ func (s *Pages) begin(p *webui.Page) error {
 }
 
 // renew begins another session of a person who has signed in before, as they are
-// now, and tells whether it did.
+// now, and reports whether it did.
 func (s *Pages) renew(p *webui.Page) (bool, error) {
-	renewal := s.renewal(p)
-	if renewal == "" {
+	if s.renewal(p) == "" {
 		return false, nil
 	}
-	who, err := s.Provider.renew(p.R.Context(), p.Base, renewal)
-	if errors.Is(err, errRefused) || err == nil && !who.hasPlace() {
+	session, err := s.renewed(p)
+	if errors.Is(err, errRefused) {
 		http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return true, s.welcome(p, who)
+	return true, s.welcome(p, session)
+}
+
+// renewed returns the session that comes after the browser's last one. It keeps the
+// instant of the sign-in: so it is void where that one is. Where the browser has not
+// kept the last one, which versions before this one let it forget, the instant is
+// unknown: no end of the person's sessions may be remembered then. The error wraps
+// errRefused where the session is not renewed.
+func (s *Pages) renewed(p *webui.Page) (webui.Session, error) {
+	ctx, now := p.R.Context(), s.Now()
+	who, err := s.Provider.renew(ctx, p.Base, s.renewal(p))
+	if err == nil && !who.hasPlace() {
+		err = errRefused
+	}
+	if err != nil {
+		return webui.Session{}, err
+	}
+	last, err := s.Sessions.Last(p.R, p.Base)
+	if err != nil && !errors.Is(err, webui.ErrNoSession) {
+		return webui.Session{}, p.Unavailable(err)
+	}
+	ended, err := s.Sessions.Ends.SessionsEnded(ctx, who.Tenant, who.Email)
+	if err != nil {
+		return webui.Session{}, p.Unavailable(err)
+	}
+	session := who.session(now)
+	known := last.Tenant == who.Tenant && strings.EqualFold(last.Email, who.Email)
+	if known {
+		session.SignedIn = last.SignedIn
+	}
+	if !known && !ended.IsZero() || webui.EndedBy(session.SignedIn, ended) {
+		return webui.Session{}, fmt.Errorf("renew a session: %w: it was ended", errRefused)
+	}
+	return session, nil
 }
 
 // maxAttempts is how many sign-ins that are not finished a browser keeps: a
@@ -147,6 +179,7 @@ func (s *Pages) finish(p *webui.Page) error {
 	if p.Query("error") != "" || p.Query("code") == "" {
 		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
+	now := s.Now() // whatever ends the person's sessions from here on ends this one
 	who, renewal, err := s.Provider.redeem(p.R.Context(), p.Base, p.Query("code"), a)
 	if errors.Is(err, errRefused) {
 		slog.WarnContext(p.R.Context(), "a sign-in was refused", "reason", err.Error())
@@ -158,24 +191,44 @@ func (s *Pages) finish(p *webui.Page) error {
 	if !who.hasPlace() {
 		return p.RenderStatus(http.StatusForbidden, "signin.no_place", "signin_no_place.html", nil)
 	}
-	if err := s.welcome(p, who); err != nil {
+	if err := s.enter(p, who.session(now)); err != nil {
 		return err
 	}
 	if renewal != "" && len(renewal) <= longestRenewal {
-		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(renewalLife.Seconds())))
+		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(webui.RenewalLife.Seconds())))
 	}
 	return p.Redirect(a.To)
 }
 
-// welcome begins the person's session.
-func (s *Pages) welcome(p *webui.Page, who person) error {
-	csrf, err := s.random()
+// enter begins the session of a person who has just signed in, unless their sessions
+// were ended meanwhile: they would be led in circles.
+func (s *Pages) enter(p *webui.Page, session webui.Session) error {
+	void, err := s.Sessions.Void(p.R.Context(), session)
 	if err != nil {
+		return p.Unavailable(err)
+	}
+	if void {
+		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: webui.SignInPath, ToKey: "signin.again"}
+	}
+	if err := p.AuditOf(session, "session.sign_in", "", "signin.role_"+string(session.Role)); err != nil {
 		return err
 	}
-	cookie, err := s.Sessions.Cookie(p.R.Context(), p.Base, webui.Session{
-		Tenant: who.Tenant, Email: who.Email, Role: who.role(), CSRF: csrf, Expires: s.Now().Add(webui.SessionLife),
-	})
+	return s.welcome(p, session)
+}
+
+// session returns a person's session that begins now.
+func (p person) session(now time.Time) webui.Session {
+	return webui.Session{
+		Tenant: p.Tenant, Email: p.Email, Role: p.role(), SignedIn: now, Expires: now.Add(webui.SessionLife),
+	}
+}
+
+// welcome gives the browser a session.
+func (s *Pages) welcome(p *webui.Page, session webui.Session) (err error) {
+	if session.CSRF, err = s.random(); err != nil {
+		return err
+	}
+	cookie, err := s.Sessions.Cookie(p.R.Context(), p.Base, session)
 	if err != nil {
 		return err
 	}
@@ -183,29 +236,79 @@ func (s *Pages) welcome(p *webui.Page, who person) error {
 	return nil
 }
 
-// signOut ends the session here, and at the provider where that can be reached.
-// Whose session is over already is signed out there all the same.
+// signOut ends the person's sessions everywhere, and what renews this one at the
+// provider, where that can be reached. Whoever has no session any more is signed out
+// of this browser and at the provider all the same.
 func (s *Pages) signOut(p *webui.Page) error {
+	session, err := s.Sessions.Read(p.R, p.Base)
 	asked := p.FromOwnSite // another site's form carries no session
-	if p.SignedIn() {
-		asked = p.FromOwnPage
+	if err == nil {
+		p.Session, asked = session, p.FromOwnPage
 	}
 	if err := asked(); err != nil {
 		return err
 	}
+	if errors.Is(err, webui.ErrNoSession) {
+		session, err = s.lapsed(p), nil
+	}
+	if err == nil {
+		err = s.end(p, session)
+	}
 	http.SetCookie(p.W, s.Sessions.End())
 	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
+	to := s.leave(p)
+	if err != nil {
+		slog.ErrorContext(p.R.Context(), "a session has only ended in the browser", "error", err.Error())
+		p.Session = webui.Session{}
+		return p.RenderStatus(http.StatusServiceUnavailable, "signin.signed_out", "signed_out.html", "signin.here_alone")
+	}
+	return p.Redirect(to)
+}
+
+// lapsed returns the session of a person whose session is over, and could be renewed:
+// they may have others. It is of nobody where that cannot be told.
+func (s *Pages) lapsed(p *webui.Page) webui.Session {
+	if s.renewal(p) == "" {
+		return webui.Session{}
+	}
+	session, err := s.renewed(p)
+	if err != nil {
+		slog.WarnContext(p.R.Context(), "whose session is over could not be told", "error", err.Error())
+		return webui.Session{}
+	}
+	return session
+}
+
+// end ends all sessions of the person. This one may have begun by a clock that is
+// some milliseconds ahead. It is tried also where it cannot be written down.
+func (s *Pages) end(p *webui.Page, session webui.Session) error {
+	if session.Email == "" {
+		return nil
+	}
+	until := s.Now()
+	if session.SignedIn.After(until) {
+		until = session.SignedIn
+	}
+	return errors.Join(
+		p.AuditOf(session, "session.sign_out", ""),
+		s.Sessions.Ends.EndSessions(p.R.Context(), session.Tenant, session.Email, until),
+	)
+}
+
+// leave ends at the provider what renews the session, and returns where the provider
+// ends its own.
+func (s *Pages) leave(p *webui.Page) (to string) {
 	to, err := s.Provider.signOutURL(p.R.Context(), p.Base)
 	if err != nil {
-		slog.WarnContext(p.R.Context(), "a session has only ended in the browser", "error", err)
-		return p.Redirect(signedOutPath)
+		slog.WarnContext(p.R.Context(), "the sign-in service's own session goes on", "error", err.Error())
+		return signedOutPath
 	}
 	if renewal := s.renewal(p); renewal != "" {
 		if err := s.Provider.forget(p.R.Context(), renewal); err != nil {
-			slog.WarnContext(p.R.Context(), "what renews a session is only gone from the browser", "error", err)
+			slog.WarnContext(p.R.Context(), "what renews a session is only gone from the browser", "error", err.Error())
 		}
 	}
-	return p.Redirect(to)
+	return to
 }
 
 // renewal is what the browser keeps to renew the person's session, or "".
@@ -258,7 +361,6 @@ func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
 const (
 	attemptCookie  = "sign-in-"
 	renewalCookie  = "renewal"
-	renewalLife    = 8 * time.Hour
 	longestRenewal = 3800 // bytes; browsers keep 4,096 with the name and all
 )
 

@@ -71,6 +71,24 @@ func chosen(p *webui.Page) (names []string, ok bool) {
 	return names, len(names) > 0
 }
 
+// textsOf returns the keys of the texts of kinds, each once and in the order in which
+// they are offered. All kinds of messages have one text.
+func textsOf(names []string) (keys []string) {
+	all := true
+	for _, k := range kinds() {
+		all = all && (k == campaign.KindCompleted || slices.Contains(names, string(k)))
+	}
+	if all {
+		keys = append(keys, "webhooks.kinds_all")
+	}
+	for _, k := range kinds() {
+		if slices.Contains(names, string(k)) && (!all || k == campaign.KindCompleted) {
+			keys = append(keys, "webhooks.kind."+string(k))
+		}
+	}
+	return keys
+}
+
 // issued is a signing secret that is shown this once.
 type issued struct {
 	ID, URL, Secret string
@@ -94,7 +112,7 @@ func (s *Pages) create(p *webui.Page) error {
 		return err
 	}
 	_, visible := shown(address)
-	if err := p.Audit("endpoint.create", host(address)); err != nil {
+	if err := p.Audit("endpoint.create", host(address), textsOf(names)...); err != nil {
 		return err
 	}
 	e, err := s.Desk.CreateEndpoint(ctx, p.Session.Tenant, address, names)
@@ -131,12 +149,12 @@ func (s *Pages) changeKinds(p *webui.Page) error {
 	}
 	return s.change(p, e, "endpoint.kinds", "kinds", func(ctx context.Context) error {
 		return s.Desk.ChangeKinds(ctx, e.Tenant, e.ID, names)
-	})
+	}, textsOf(names)...)
 }
 
 // change does something to an endpoint, and shows its page with what was done.
-func (s *Pages) change(p *webui.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error) error {
-	if err := p.Audit(action, subject(e)); err != nil {
+func (s *Pages) change(p *webui.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
+	if err := p.Audit(action, subject(e), details...); err != nil {
 		return err
 	}
 	if err := do(p.R.Context()); err != nil {
@@ -183,7 +201,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.rotate", subject(e)); err != nil {
+	if err := p.Audit("endpoint.rotate", subject(e), rotation.Kept(p)); err != nil {
 		return err
 	}
 	r, err := s.Desk.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)

@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -114,7 +115,7 @@ func TestAdd(t *testing.T) {
 	if strings.Contains(page.Text(), e.Secret) || strings.Contains(page.Body, "private-key") {
 		t.Error("the page shows a secret again")
 	}
-	if diff := cmp.Diff([]string{"admin@example.com endpoint.create crm.example.com"}, o.Audited()); diff != "" {
+	if diff := cmp.Diff([]string{"admin@example.com endpoint.create crm.example.com webhooks.kind.message.read webhooks.kind.message.failed"}, o.Audited()); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 }
@@ -201,12 +202,18 @@ func TestChangeAnEndpoint(t *testing.T) {
 	if on := o.admin.Post(path+"/on", nil); on.Location != path+"?done=on" || o.endpoint(t, e.ID).Off() {
 		t.Errorf("switching on answers %d to %q", on.Status, on.Location)
 	}
-	var actions []string
-	for _, line := range o.Audited() {
-		actions = append(actions, strings.Fields(line)[1])
+	o.admin.Post(path+"/kinds", url.Values{"kind": {
+		"campaign.completed", "message.sent", "message.delivered", "message.read", "message.failed", "message.expired", "message.replied", "message.opted_out",
+	}})
+	name := "admin@example.com %s crm.example.com (" + e.ID + ")"
+	want := []string{
+		"admin@example.com endpoint.create crm.example.com webhooks.kind.message.read",
+		fmt.Sprintf(name, "endpoint.kinds") + " webhooks.kind.message.sent webhooks.kind.campaign.completed",
+		fmt.Sprintf(name, "endpoint.rotate") + " audit.kept_7d",
+		fmt.Sprintf(name, "endpoint.off"), fmt.Sprintf(name, "endpoint.on"),
+		fmt.Sprintf(name, "endpoint.kinds") + " webhooks.kinds_all webhooks.kind.campaign.completed",
 	}
-	want := []string{"endpoint.create", "endpoint.kinds", "endpoint.rotate", "endpoint.off", "endpoint.on"}
-	if diff := cmp.Diff(want, actions); diff != "" {
+	if diff := cmp.Diff(want, o.Audited()); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 }

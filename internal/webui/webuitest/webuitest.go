@@ -43,6 +43,52 @@ type Dashboard struct {
 	refuse error
 }
 
+// Ends keeps the ends of sessions in memory.
+type Ends struct {
+	mu     sync.Mutex
+	until  map[string]time.Time
+	reads  int
+	refuse error
+}
+
+// EndSessions makes void all sessions of a person up to an instant.
+func (e *Ends) EndSessions(_ context.Context, tenant, email string, until time.Time) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refuse != nil {
+		return e.refuse
+	}
+	if e.until == nil {
+		e.until = map[string]time.Time{}
+	}
+	if key := tenant + " " + strings.ToLower(email); until.After(e.until[key]) {
+		e.until[key] = until
+	}
+	return nil
+}
+
+// SessionsEnded returns up to which instant a person's sessions are void.
+func (e *Ends) SessionsEnded(_ context.Context, tenant, email string) (time.Time, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reads++
+	return e.until[tenant+" "+strings.ToLower(email)], e.refuse
+}
+
+// Refuse makes every call fail.
+func (e *Ends) Refuse(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refuse = err
+}
+
+// Reads returns how often the end of somebody's sessions was read.
+func (e *Ends) Reads() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reads
+}
+
 // New serves the pages of an area.
 func New(tb testing.TB, area webui.Area, pages Pages, now func() time.Time) *Dashboard {
 	tb.Helper()
@@ -58,7 +104,7 @@ func UI(tb testing.TB, now func() time.Time) *webui.UI {
 		tb.Fatal(err)
 	}
 	return &webui.UI{
-		Sessions: &webui.Sessions{Signer: signer{key}, Now: now, Secure: true}, Now: now, BaseURL: Base,
+		Sessions: &webui.Sessions{Signer: signer{key}, Ends: &Ends{}, Now: now, Secure: true}, Now: now, BaseURL: Base,
 		SignInOrigin: "https://sign-in.example",
 	}
 }
@@ -102,7 +148,8 @@ func (d *Dashboard) Audited() []string {
 	defer d.mu.Unlock()
 	var lines []string
 	for _, e := range d.audit {
-		lines = append(lines, e.Who+" "+e.Action+" "+e.Subject)
+		line := append([]string{e.Who, e.Action, e.Subject}, e.Details...)
+		lines = append(lines, strings.Join(line, " "))
 	}
 	return lines
 }
@@ -116,6 +163,9 @@ type Person struct {
 	Header   http.Header    // of every request
 	d        *Dashboard
 }
+
+// Ends returns what keeps the ends of sessions.
+func (d *Dashboard) Ends() *Ends { return d.UI.Sessions.Ends.(*Ends) }
 
 // SignIn returns a person of a tenant, who reads English.
 func (d *Dashboard) SignIn(tenant string, role webui.Role) Person {

@@ -1,0 +1,124 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
+)
+
+// door is what a change of a person goes through: the table, the user pool, and the
+// table again. It fails at a step, from 1 on, before it or after it took place.
+type door struct {
+	admin.Store
+	failAt int
+	after  bool
+	err    error // of the user pool, where it is reached
+
+	steps []string
+	until time.Time
+}
+
+var errDied = errors.New("the command died")
+
+func (d *door) step(name string, do func()) error {
+	d.steps = append(d.steps, name)
+	if len(d.steps) == d.failAt && !d.after {
+		return errDied
+	}
+	do()
+	if len(d.steps) == d.failAt {
+		return errDied
+	}
+	return nil
+}
+
+func (d *door) Tenant(_ context.Context, id string) (campaign.Tenant, error) {
+	return campaign.Tenant{ID: id}, nil
+}
+
+func (d *door) EndSessions(_ context.Context, tenant, email string, until time.Time) error {
+	return d.step("end "+tenant+" "+email, func() { d.until = until })
+}
+
+func (d *door) Invite(_ context.Context, who campaign.Person, _ string) (bool, error) {
+	if err := d.step("set "+who.Role, func() {}); err != nil {
+		return true, err
+	}
+	return true, d.err
+}
+
+func (d *door) Remove(context.Context, campaign.Person) error {
+	if err := d.step("remove", func() {}); err != nil {
+		return err
+	}
+	return d.err
+}
+
+func (d *door) desk(at func() time.Time) *admin.Desk {
+	return &admin.Desk{Store: d, People: d, Now: at}
+}
+
+var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
+
+// The sessions of a person end before the change and after it: a command that dies at
+// any step has changed nothing, or left no session that is older than it.
+func TestPerson_SessionsEnd(t *testing.T) {
+	t.Parallel()
+	const end = "end acme ana@acme.example"
+	for name, change := range map[string]struct {
+		do   func(*admin.Desk) error
+		deed string
+	}{
+		"role":    {func(d *admin.Desk) error { _, err := d.InvitePerson(t.Context(), ana); return err }, "set viewer"},
+		"removal": {func(d *admin.Desk) error { _, err := d.RemovePerson(t.Context(), ana); return err }, "remove"},
+	} {
+		for failAt := range 4 { // 0 is never
+			for _, after := range []bool{false, true} {
+				clock := now
+				tick := func() time.Time { clock = clock.Add(time.Second); return clock }
+				d := &door{failAt: failAt, after: after}
+				err := change.do(d.desk(tick))
+				if (err != nil) != (failAt > 0) || failAt > 0 && !errors.Is(err, errDied) {
+					t.Errorf("%s, step %d fails: %v", name, failAt, err)
+				}
+				if failAt == 1 && slices.Contains(d.steps, change.deed) {
+					t.Errorf("%s: done without the end of the sessions", name)
+				}
+				if done := slices.Contains(d.steps, change.deed); done && d.until.IsZero() {
+					t.Errorf("%s, step %d fails: the sessions of before go on", name, failAt)
+				}
+				if err == nil && (!slices.Equal(d.steps, []string{end, change.deed, end}) || !d.until.Equal(clock)) {
+					t.Errorf("%s: steps %q, void until %v", name, d.steps, d.until)
+				}
+				d.failAt, d.steps = 0, nil // it is run again
+				if err := change.do(d.desk(tick)); err != nil || !d.until.Equal(clock) {
+					t.Errorf("%s, run again: %v, void until %v", name, err, d.until)
+				}
+			}
+		}
+	}
+}
+
+// Somebody else may have removed the person from the user pool: their sessions go on
+// until the operator ends them.
+func TestRemovePerson_UnknownToThePool(t *testing.T) {
+	t.Parallel()
+	d := &door{err: campaign.ErrNotFound}
+	_, err := d.desk(func() time.Time { return now }).RemovePerson(t.Context(), ana)
+	refused(t, err, "nobody to remove")
+	if !errors.Is(err, campaign.ErrNotFound) || !d.until.Equal(now) {
+		t.Errorf("void until %v, %v", d.until, err)
+	}
+}
+
+func TestPerson_EndFails(t *testing.T) {
+	t.Parallel()
+	d := &door{failAt: 3}
+	_, err := d.desk(func() time.Time { return now }).RemovePerson(t.Context(), ana)
+	refused(t, err, "run the command again")
+}

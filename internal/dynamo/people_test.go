@@ -1,0 +1,94 @@
+package dynamo
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+func (s *Store) ended(t *testing.T, tenant, email string) time.Time {
+	t.Helper()
+	until, err := s.SessionsEnded(t.Context(), tenant, email)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return until
+}
+
+func (s *Store) end(t *testing.T, tenant, email string, until time.Time) {
+	t.Helper()
+	if err := s.EndSessions(t.Context(), tenant, email, until); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEndSessions(t *testing.T) {
+	t.Parallel()
+	s, tenant := authStore(t), unique()
+	const ana = "ana@acme.example"
+	if until := s.ended(t, tenant, ana); !until.IsZero() {
+		t.Errorf("before anything ended: %v", until)
+	}
+	s.end(t, tenant, "Ana@Acme.example", authNow)
+	s.end(t, tenant, ana, authNow.Add(-time.Millisecond))
+	if until := s.ended(t, tenant, strings.ToUpper(ana)); !until.Equal(authNow) {
+		t.Errorf("void until %v, want %v", until, authNow)
+	}
+	s.end(t, tenant, ana, authNow.Add(time.Millisecond))
+	if until := s.ended(t, tenant, ana); !until.Equal(authNow.Add(time.Millisecond)) {
+		t.Errorf("void until %v, want a millisecond more", until)
+	}
+	for _, other := range [][2]string{{tenant + "x", ana}, {tenant, "x" + ana}} {
+		if until := s.ended(t, other[0], other[1]); !until.IsZero() {
+			t.Errorf("%s of %s: void until %v", other[1], other[0], until)
+		}
+	}
+	later := *s
+	later.Now = func() time.Time { return authNow.Add(campaign.SessionEndLife + time.Second) }
+	if until := later.ended(t, tenant, ana); !until.IsZero() {
+		t.Errorf("when no session is left: void until %v", until)
+	}
+}
+
+// Of ends at once the last instant stands, whichever is written last.
+func TestEndSessions_AtOnce(t *testing.T) {
+	t.Parallel()
+	s, tenant := authStore(t), unique()
+	var all sync.WaitGroup
+	for _, i := range rand.Perm(40) {
+		all.Go(func() {
+			if err := s.EndSessions(t.Context(), tenant, "ana@acme.example", authNow.Add(time.Duration(i)*time.Millisecond)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if until := s.ended(t, tenant, "ana@acme.example"); !until.Equal(authNow.Add(39 * time.Millisecond)) {
+		t.Errorf("void until %v, want the last", until)
+	}
+}
+
+// The row names nobody: keys stand in AWS's own logs.
+func TestEndSessions_RowNamesNobody(t *testing.T) {
+	t.Parallel()
+	s, tenant := authStore(t), unique()
+	s.end(t, tenant, "ana@acme.example", authNow)
+	out, err := s.Client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &s.Auth, Key: personKey(tenant, "ana@acme.example")})
+	if err != nil || len(out.Item) == 0 {
+		t.Fatal(out, err)
+	}
+	for name := range out.Item {
+		if strings.Contains(getText(out.Item, name), "acme.example") {
+			t.Errorf("%s is %q", name, getText(out.Item, name))
+		}
+	}
+	if end := getNumber(out.Item, TTL); end != authNow.Add(campaign.SessionEndLife).Unix() {
+		t.Errorf("the row goes at %d", end)
+	}
+}
