@@ -150,6 +150,12 @@ func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
 }
 
+// endpointGuardKey is the row that each addition of an endpoint changes, so that
+// racing additions cannot pass the limit together.
+func endpointGuardKey(tenant string) Item {
+	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINTS")}
+}
+
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
 
 // agentTenantKey is the row by which an agent's tenants are found.
