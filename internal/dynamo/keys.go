@@ -169,6 +169,12 @@ func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
 }
 
+// optOutPartKey is the row of a part of a shard. The parts of each shard have a
+// partition key of their own, so that a read of the shards does not read them.
+func optOutPartKey(tenant string, shard int, id string) Item {
+	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
+}
+
 // paceKey is the row by which all functions share an agent's rate.
 func paceKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
 
