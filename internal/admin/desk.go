@@ -84,7 +84,9 @@ type credentialStore interface {
 }
 
 type endpointStore interface {
-	SaveEndpoint(ctx context.Context, e campaign.Endpoint) error
+	// AddEndpoint writes a new endpoint unless its tenant has most already. It
+	// returns how many the tenant had before.
+	AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error)
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error)

@@ -47,7 +47,15 @@ func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds
 		return campaign.Endpoint{}, err
 	}
 	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: secret}
-	return e, d.Store.SaveEndpoint(ctx, e)
+	has, err := d.Store.AddEndpoint(ctx, e, MaxEndpoints)
+	if err == nil && has >= MaxEndpoints {
+		err = endpointsFull(has)
+	}
+	return e, err
+}
+
+func endpointsFull(has int) error {
+	return input("endpoints_full", "the tenant has %d endpoints already, as many as can be: those switched off count too", has)
 }
 
 // signingSecret returns a new secret in the form of Standard Webhooks.
@@ -59,7 +67,7 @@ func (d *Desk) signingSecret() (string, error) {
 func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
 	all, err := d.Store.Endpoints(ctx, tenant)
 	if err == nil && len(all) >= MaxEndpoints {
-		err = input("endpoints_full", "the tenant has %d endpoints already, as many as can be: those switched off count too", len(all))
+		err = endpointsFull(len(all))
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -324,6 +325,57 @@ func TestATenantHasSoManyEndpoints(t *testing.T) {
 		}
 	}
 	_, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	refused(t, err, "20 endpoints already")
+}
+
+func TestCreateEndpoint_RacingCalls(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	errs := make([]error, 60)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { _, errs[i] = b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil) })
+	}
+	all.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+			continue
+		}
+		refused(t, err, "the tenant has 20 endpoints already, as many as can be: those switched off count too")
+	}
+	kept, err := b.store.Endpoints(ctx, b.tenant)
+	if err != nil || made != admin.MaxEndpoints || len(kept) != made {
+		t.Errorf("%d calls made an endpoint, there are %d, %v; want %d", made, len(kept), err, admin.MaxEndpoints)
+	}
+}
+
+// The version before writes endpoints without the row that racing calls compete for.
+func TestCreateEndpoint_CountsWhatTheVersionBeforeAdds(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	addAsBefore := func() {
+		t.Helper()
+		if err := b.store.SaveEndpoint(ctx, campaign.Endpoint{ID: randomID(), Tenant: b.tenant, URL: "https://example.com", Secret: "s"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range admin.MaxEndpoints - 3 {
+		addAsBefore()
+	}
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addAsBefore()
+	if _, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
 	refused(t, err, "20 endpoints already")
 }
 

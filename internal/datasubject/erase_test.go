@@ -214,21 +214,34 @@ func TestAnAnswerWhoseKeyIsGoneIsItsCampaignsTenants(t *testing.T) {
 
 func TestAnOptInIsErasedAndAnOptOutIsKept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	opt := func(out bool) {
-		w.now = w.now.Add(time.Minute)
-		book := &optout.Book{Store: w.store, Now: w.store.Now}
-		w.must(book.Record(t.Context(), w.tenant.ID, []campaign.OptChange{{Phone: written(ana), Out: out, At: w.now}}))
-	}
-	opt(true)
-	if done := w.erase(ana); done.OptIn || !done.OptedOut {
-		t.Errorf("opted out: %+v", done)
-	}
-	opt(false)
-	if done := w.erase(ana); !done.OptIn || done.OptedOut {
-		t.Errorf("opted in: %+v", done)
-	}
-	if done := w.erase(ana); !done.Nothing() {
-		t.Errorf("again: %+v", done)
+	for name, limit := range map[string]int{"shard in one row": 0, "shard in parts": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			book := &optout.Book{Store: w.store, Now: w.store.Now, MaxRow: limit, MaxPart: limit}
+			opt := func(number uint64, out bool) {
+				w.now = w.now.Add(time.Minute)
+				w.must(book.Record(t.Context(), w.tenant.ID, []campaign.OptChange{{Phone: written(number), Out: out, At: w.now}}))
+			}
+			opt(ana+optout.Shards, true)
+			opt(ana, true)
+			out := w.now
+			if x := w.export(ana); !x.OptOut.OptedOut || x.OptOut.Since == nil || !x.OptOut.Since.Equal(out) {
+				t.Errorf("exported %+v, want it out since %s", x.OptOut, out)
+			}
+			if done := w.erase(ana); done.OptIn || !done.OptedOut {
+				t.Errorf("opted out: %+v", done)
+			}
+			opt(ana, false)
+			if done := w.erase(ana); !done.OptIn || done.OptedOut {
+				t.Errorf("opted in: %+v", done)
+			}
+			if done := w.erase(ana); !done.Nothing() {
+				t.Errorf("again: %+v", done)
+			}
+			if x := w.export(ana + optout.Shards); !x.OptOut.OptedOut {
+				t.Error("another number's opt-out is gone")
+			}
+		})
 	}
 }

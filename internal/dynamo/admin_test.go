@@ -3,9 +3,11 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +57,36 @@ func TestAdminRowsAreReadAsTheyWereWritten(t *testing.T) {
 	agents, err := store.Agents(ctx)
 	agent.WebhookToken = ""
 	equal(t, "agents list it, without its token", slices.Contains(agents, agent), err, true)
+}
+
+// losing is a transport that loses the answers to the first transactions.
+type losing struct{ left atomic.Int32 }
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") || l.left.Add(-1) < 0 {
+		return answer, err
+	}
+	_ = answer.Body.Close()
+	return nil, errors.New("connection reset by peer")
+}
+
+func TestAddEndpoint_LostAnswers(t *testing.T) {
+	t.Parallel()
+	store, ctx, tenant := adminStore(t), t.Context(), randomID()
+	for i := range 3 {
+		transport := &losing{}
+		transport.left.Store(2)
+		s := *store
+		s.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), func(o *dynamodb.Options) {
+			o.HTTPClient = &http.Client{Transport: transport}
+		})
+		e := campaign.Endpoint{ID: randomID(), Tenant: tenant, URL: "https://a.example", Secret: "whsec_x"}
+		has, err := s.AddEndpoint(ctx, e, 2)
+		equal(t, "endpoints before", has, err, i)
+	}
+	all, err := store.Endpoints(ctx, tenant)
+	equal(t, "endpoints", len(all), err, 2)
 }
 
 func TestAdminRowsThatDoNotExist(t *testing.T) {

@@ -11,8 +11,56 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 )
+
+// maxAdditions is how many races with other additions of endpoints one may lose.
+const maxAdditions = 100
+
+// AddEndpoint writes a new endpoint unless its tenant has most already, those
+// that are switched off among them. It returns how many the tenant had before.
+// The rows of the endpoints are counted at every addition, because versions of
+// the functions before this one add endpoints without changing the guard row.
+func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+	for try := range maxAdditions {
+		if err := backoff.Wait(ctx, try); err != nil {
+			return has, fmt.Errorf("add endpoint %s: %w", e.ID, err)
+		}
+		has, err = s.addEndpoint(ctx, e, most)
+		if !errors.Is(err, campaign.ErrLostRace) {
+			return has, err
+		}
+	}
+	return has, err
+}
+
+// addEndpoint returns an error that wraps campaign.ErrLostRace where another
+// addition came between its count and its write.
+func (s *Store) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return 0, fmt.Errorf("add endpoint %s: %w", e.ID, err)
+	}
+	all, err := s.Endpoints(ctx, e.Tenant)
+	if err != nil || len(all) >= most {
+		return len(all), err
+	}
+	additions := getNumber(guard, "additions")
+	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(e.Tenant, additions), s.putNew(endpointRow(e)))
+}
+
+// nextAddition counts an addition where there were so many before it.
+func (s *Store) nextAddition(tenant string, before int64) types.TransactWriteItem {
+	row := withValue(endpointGuardKey(tenant), "additions", number(before+1))
+	if before == 0 {
+		return s.putNew(row)
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("additions = :before"),
+		ExpressionAttributeValues: Item{":before": number(before)},
+	}}
+}
 
 // SaveEndpoint writes an endpoint, new or changed.
 func (s *Store) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {

@@ -150,6 +150,12 @@ func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
 }
 
+// endpointGuardKey is the row that each addition of an endpoint changes, so that
+// racing additions cannot pass the limit together.
+func endpointGuardKey(tenant string) Item {
+	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINTS")}
+}
+
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
 
 // ownerKey is the row that says which tenant an agent belongs to. It has no end: an
@@ -165,6 +171,12 @@ func agentTenantKey(agentID, tenant string) Item {
 // messages.
 func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
+}
+
+// optOutPartKey is the row of a part of a shard. The parts of each shard have a
+// partition key of their own, so that a read of the shards does not read them.
+func optOutPartKey(tenant string, shard int, id string) Item {
+	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
 }
 
 // paceKey is the row by which all functions share an agent's rate.

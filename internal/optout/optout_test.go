@@ -15,11 +15,16 @@ import (
 	"campaign-dispatch/internal/optout"
 )
 
-// table keeps the shards of one tenant, as a table does.
+// table keeps the shards of one tenant, as a table of DynamoDB does, within its
+// limits.
 type table struct {
 	mu     sync.Mutex
 	shards map[int]campaign.OptOuts
-	reads  int
+	parts  map[string]campaign.OptOutPart
+	reads  int // of all shards
+	loaded int // bytes of parts that were read
+	// beforeParts runs before parts are read, where it is not nil.
+	beforeParts func()
 }
 
 func (t *table) OptOuts(context.Context, string) ([]campaign.OptOuts, error) {
@@ -33,19 +38,81 @@ func (t *table) OptOuts(context.Context, string) ([]campaign.OptOuts, error) {
 	return shards, nil
 }
 
-func (t *table) SwapOptOuts(_ context.Context, _ string, o campaign.OptOuts) (bool, error) {
+func (t *table) OptOutShard(_ context.Context, _ string, shard int) (campaign.OptOuts, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.shards[shard]
+	o.Shard = shard
+	return o, nil
+}
+
+func (t *table) OptOutParts(_ context.Context, _ string, _ int, ids []string) (map[string]campaign.OptOutPart, error) {
+	t.mu.Lock()
+	before := t.beforeParts
+	t.beforeParts = nil
+	t.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := map[string]campaign.OptOutPart{}
+	for _, id := range ids {
+		if part, ok := t.parts[id]; ok {
+			found[id] = part
+			t.loaded += len(part.Packed) + len(part.Recent)
+		}
+	}
+	return found, nil
+}
+
+// The limits of an item and of a transaction, with room for the names of
+// attributes and keys.
+const (
+	maxItem        = 400<<10 - 1<<10
+	maxTransaction = 4 << 20
+	maxItems       = 100
+)
+
+var errTooLarge = errors.New("ValidationException: too large")
+
+func (t *table) SwapOptOuts(_ context.Context, _ string, o campaign.OptOuts, gone ...string) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shards[o.Shard].Version != o.Version {
 		return false, nil
+	}
+	sizes := []int{len(o.Packed) + len(o.Recent) + 100*len(o.Parts)}
+	for i, part := range o.Parts {
+		if part.Packed != nil {
+			sizes = append(sizes, len(part.Packed)+len(part.Recent))
+			t.parts[part.ID] = part
+			o.Parts[i].Packed, o.Parts[i].Recent = nil, nil
+		}
+	}
+	all := 0
+	for _, size := range sizes {
+		if all += size; size > maxItem {
+			return false, errTooLarge
+		}
+	}
+	if all > maxTransaction || len(sizes)+len(gone) > maxItems {
+		return false, errTooLarge
+	}
+	for _, id := range gone {
+		delete(t.parts, id)
 	}
 	o.Version++
 	t.shards[o.Shard] = o
 	return true, nil
 }
 
+func newTable() *table {
+	return &table{shards: map[int]campaign.OptOuts{}, parts: map[string]campaign.OptOutPart{}}
+}
+
 func newBook() (*optout.Book, *table) {
-	t := &table{shards: map[int]campaign.OptOuts{}}
+	t := newTable()
 	return &optout.Book{Store: t, Now: time.Now}, t
 }
 

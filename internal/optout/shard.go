@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/numberset"
 )
 
@@ -24,21 +23,33 @@ type shard struct {
 	recent map[uint64]int64 // milliseconds since 1970
 }
 
-func unpack(row campaign.OptOuts) (s shard, err error) {
-	if s.out, err = numberset.Unpack(row.Packed); err != nil {
+// change is a campaign.OptChange of a number that was read.
+type change struct {
+	number uint64
+	out    bool
+	at     int64 // milliseconds since 1970
+}
+
+func unpack(packed, recent []byte) (s shard, err error) {
+	if s.out, err = numberset.Unpack(packed); err != nil {
 		return s, err
 	}
 	s.recent = map[uint64]int64{}
-	for rest := row.Recent; len(rest) > 0; {
-		number, n := binary.Uvarint(rest)
-		at, m := binary.Varint(rest[max(n, 0):])
+	return s, eachRecent(recent, func(number uint64, at int64) { s.recent[number] = at })
+}
+
+// eachRecent visits the packed times of changes.
+func eachRecent(packed []byte, visit func(number uint64, at int64)) error {
+	for len(packed) > 0 {
+		number, n := binary.Uvarint(packed)
+		at, m := binary.Varint(packed[max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return s, errDamaged
+			return errDamaged
 		}
-		s.recent[number] = at
-		rest = rest[n+m:]
+		visit(number, at)
+		packed = packed[n+m:]
 	}
-	return s, nil
+	return nil
 }
 
 // pack writes the shard, without the times of changes that nothing can repeat.
@@ -52,23 +63,95 @@ func (s *shard) pack(now time.Time) (packed, recent []byte) {
 	return s.out.Pack(), recent
 }
 
-// apply takes a change in unless a later one came before it, and tells whether
-// the shard changed.
-func (s *shard) apply(number uint64, c campaign.OptChange) bool {
-	at := c.At.UnixMilli()
-	if before, ok := s.recent[number]; ok && before >= at {
-		return false
+func (s *shard) has(number uint64) bool {
+	_, out := slices.BinarySearch(s.out, number)
+	return out
+}
+
+// apply takes in those changes before which no later one of their number came, and
+// reports whether there were any.
+func (s *shard) apply(changes ...change) bool {
+	turned := map[uint64]bool{}
+	for _, c := range changes {
+		if before, ok := s.recent[c.number]; ok && before >= c.at {
+			continue
+		}
+		if s.recent == nil {
+			s.recent = map[uint64]int64{}
+		}
+		s.recent[c.number], turned[c.number] = c.at, c.out
 	}
-	if s.recent == nil {
-		s.recent = map[uint64]int64{}
+	s.turn(turned)
+	return len(turned) > 0
+}
+
+// turn opts the numbers out, or in.
+func (s *shard) turn(numbers map[uint64]bool) {
+	numbers = maps.Clone(numbers)
+	maps.DeleteFunc(numbers, func(number uint64, out bool) bool { return s.has(number) == out })
+	if len(numbers) == 0 {
+		return
 	}
-	s.recent[number] = at
-	place, out := slices.BinarySearch(s.out, number)
-	switch {
-	case c.Out && !out:
-		s.out = slices.Insert(s.out, place, number)
-	case !c.Out && out:
-		s.out = slices.Delete(s.out, place, place+1)
+	turned := make(numberset.Set, 0, len(s.out)+len(numbers))
+	rest := s.out
+	for _, number := range slices.Sorted(maps.Keys(numbers)) {
+		place, out := slices.BinarySearch(rest, number)
+		turned, rest = append(turned, rest[:place]...), rest[place:]
+		if out {
+			rest = rest[1:]
+		} else {
+			turned = append(turned, number)
+		}
 	}
-	return true
+	turned = append(turned, rest...)
+	s.out = turned
+}
+
+// piece is a shard, or a part of one, as it is written.
+type piece struct {
+	from           uint64 // its least number, or one below
+	packed, recent []byte
+}
+
+// divide returns the shard, whose numbers begin at from, in pieces of which none
+// is larger than limit. It halves what is too large by count, so that no choice of
+// numbers makes pieces uneven. A piece of one number is below any limit that is
+// used.
+func (s *shard) divide(from uint64, now time.Time, limit int) []piece {
+	packed, recent := s.pack(now)
+	if len(packed)+len(recent) <= limit {
+		return []piece{{from, packed, recent}}
+	}
+	numbers := s.numbers(now)
+	if len(numbers) < 2 {
+		return []piece{{from, packed, recent}}
+	}
+	low, high := s.cut(numbers[len(numbers)/2])
+	return append(low.divide(from, now, limit), high.divide(numbers[len(numbers)/2], now, limit)...)
+}
+
+// numbers returns all numbers that pack writes, in order.
+func (s *shard) numbers(now time.Time) numberset.Set {
+	all := slices.Clone(s.out)
+	for number, at := range s.recent {
+		if now.Sub(time.UnixMilli(at)) < repeatedFor {
+			all = append(all, number)
+		}
+	}
+	return numberset.New(all)
+}
+
+// cut returns the shard below a number, and from it on.
+func (s *shard) cut(number uint64) (low, high shard) {
+	place, _ := slices.BinarySearch(s.out, number)
+	low = shard{out: s.out[:place], recent: map[uint64]int64{}}
+	high = shard{out: s.out[place:], recent: map[uint64]int64{}}
+	for n, at := range s.recent {
+		if n < number {
+			low.recent[n] = at
+		} else {
+			high.recent[n] = at
+		}
+	}
+	return low, high
 }

@@ -2,15 +2,19 @@ package restore
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOutBook has who opted out of each tenant's messages. Keep writes a shard unless
-// the book has it as new, and tells whether it did.
+// OptOutBook has who opted out of each tenant's messages. KeepOptOuts writes a shard,
+// and its parts with their numbers, unless the book has it as new, and reports
+// whether it did.
 type OptOutBook interface {
 	Tenants(ctx context.Context) ([]campaign.Tenant, error)
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
+	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
 	KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error)
 }
 
@@ -23,19 +27,56 @@ func CarryOptOuts(ctx context.Context, from, into OptOutBook) (taken int, err er
 		return 0, err
 	}
 	for _, tenant := range tenants {
-		shards, err := from.OptOuts(ctx, tenant.ID)
+		n, err := carryTenant(ctx, tenant.ID, from, into)
+		taken += n
 		if err != nil {
 			return taken, err
 		}
-		for _, shard := range shards {
-			kept, err := into.KeepOptOuts(ctx, tenant.ID, shard)
-			if err != nil {
-				return taken, err
-			}
-			if kept {
-				taken++
-			}
+	}
+	return taken, nil
+}
+
+func carryTenant(ctx context.Context, tenant string, from, into OptOutBook) (taken int, err error) {
+	shards, err := from.OptOuts(ctx, tenant)
+	if err != nil {
+		return 0, err
+	}
+	for _, shard := range shards {
+		if err := loadParts(ctx, from, tenant, shard); err != nil {
+			return taken, err
+		}
+		kept, err := into.KeepOptOuts(ctx, tenant, shard)
+		if err != nil {
+			return taken, err
+		}
+		if kept {
+			taken++
 		}
 	}
 	return taken, nil
+}
+
+// partsARead is how many parts are read in one call.
+const partsARead = 32
+
+// loadParts reads the numbers of a shard's parts into it.
+func loadParts(ctx context.Context, from OptOutBook, tenant string, shard campaign.OptOuts) error {
+	for some := range slices.Chunk(shard.Parts, partsARead) {
+		ids := make([]string, len(some))
+		for i, part := range some {
+			ids[i] = part.ID
+		}
+		read, err := from.OptOutParts(ctx, tenant, shard.Shard, ids)
+		if err != nil {
+			return err
+		}
+		for i, part := range some {
+			content, ok := read[part.ID]
+			if !ok {
+				return fmt.Errorf("the opt-outs of tenant %s changed meanwhile, repeat this: %w", tenant, campaign.ErrLostRace)
+			}
+			some[i].Version, some[i].Packed, some[i].Recent = content.Version, content.Packed, content.Recent
+		}
+	}
+	return nil
 }

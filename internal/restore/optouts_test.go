@@ -1,14 +1,17 @@
 package restore_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/restore"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -61,5 +64,68 @@ func TestWhoOptedOutSinceStaysSo(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A shard that is in parts in one of the tables, or in both, is taken over whole, and
+// leaves no part behind that it does not name.
+func TestCarryOptOuts_ShardInParts(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	source, restored := book(t, env), book(t, env)
+	if err := restored.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
+		t.Fatal(err)
+	}
+	out := func(s *dynamo.Store, from, to int) {
+		t.Helper()
+		b := &optout.Book{Store: s, Now: time.Now, MaxRow: 400, MaxPart: 200}
+		var changes []campaign.OptChange
+		for i := from; i < to; i++ {
+			changes = append(changes, campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i*optout.Shards), Out: true, At: time.Now()})
+		}
+		if err := b.Record(t.Context(), "acme", changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := func(s *dynamo.Store, to int) {
+		t.Helper()
+		has, err := (&optout.Book{Store: s, Now: time.Now}).Of(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range to + 1 {
+			if phone := fmt.Sprint("+", 5511900000000+i*optout.Shards); has(phone) != (i < to) {
+				t.Fatalf("number %d of %d is known as %v", i, to, i >= to)
+			}
+		}
+	}
+	carry := func(from, into *dynamo.Store, want int) {
+		t.Helper()
+		if taken, err := restore.CarryOptOuts(t.Context(), from, into); err != nil || taken != want {
+			t.Fatalf("%d sets were taken, %v; want %d", taken, err, want)
+		}
+	}
+	if err := source.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
+		t.Fatal(err)
+	}
+	out(restored, 0, 5) // as it was at that instant
+	out(source, 0, 5)
+	for i := 1; i < 4; i++ {
+		out(source, 5*i, 20*i)
+	}
+	carry(source, restored, 1)
+	carry(source, restored, 0)
+	known(restored, 60)
+	out(restored, 60, 150) // while it stands in
+	carry(restored, source, 1)
+	known(source, 150)
+	shard, err := source.OptOutShard(t.Context(), "acme", int(5511900000000%optout.Shards))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := source.Client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &source.Campaigns, ConsistentRead: aws.Bool(true)})
+	const others = 4 // the tenant's two rows, its agent's, and the shard's
+	if err != nil || len(rows.Items) != others+len(shard.Parts) {
+		t.Errorf("the table has %d rows, %v; the shard has %d parts", len(rows.Items), err, len(shard.Parts))
 	}
 }

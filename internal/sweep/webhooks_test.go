@@ -127,8 +127,16 @@ func (m mortal) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts,
 	return call(m, "OptOuts", func() ([]campaign.OptOuts, error) { return m.w.store.OptOuts(ctx, tenant) })
 }
 
-func (m mortal) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
-	return call(m, "SwapOptOuts", func() (bool, error) { return m.w.store.SwapOptOuts(ctx, tenant, o) })
+func (m mortal) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
+	return call(m, "OptOutShard", func() (campaign.OptOuts, error) { return m.w.store.OptOutShard(ctx, tenant, shard) })
+}
+
+func (m mortal) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
+	return call(m, "OptOutParts", func() (map[string]campaign.OptOutPart, error) { return m.w.store.OptOutParts(ctx, tenant, shard, ids) })
+}
+
+func (m mortal) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
+	return call(m, "SwapOptOuts", func() (bool, error) { return m.w.store.SwapOptOuts(ctx, tenant, o, gone...) })
 }
 
 func (m mortal) Put(_ context.Context, key string, body []byte, _ string) error {

@@ -171,7 +171,8 @@ func (w *world) recorder() *outcome.Recorder {
 func (w *world) applier() inbox.Handler {
 	m := mortal{w}
 	a := &outcome.Applier{
-		Batches: m, Tenants: m, Contents: m, OptOuts: &optout.Book{Store: m, Now: w.clock}, Recorder: w.recorder(),
+		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
+		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out divides its row
 	}
 	return inbox.Of(a.Handle)
 }

@@ -1,13 +1,17 @@
 package e2e_test
 
 import (
+	"crypto/rand"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/optout"
 )
 
 func TestACancelledScheduleIsNeverSent(t *testing.T) {
@@ -146,10 +150,31 @@ func (c *client) reschedule(call fields, due time.Time) {
 	}
 }
 
-// Who opts out gets no more messages of the tenant, until they opt in again.
+// fillOptOuts gives the tenant so many opt-outs that the next one divides the row
+// that it belongs to.
+func (c *client) fillOptOuts() {
+	c.t.Helper()
+	for shard := range uint64(optout.Shards) {
+		others := make([]uint64, 30_000)
+		for i := range others {
+			others[i] = shard + optout.Shards*uint64(5511900000000/optout.Shards+i*40_000)
+		}
+		part := campaign.OptOutPart{ID: rand.Text(), Version: 1, Packed: numberset.New(others).Pack()}
+		kept, err := c.store().KeepOptOuts(c.t.Context(), c.env["TENANT"], campaign.OptOuts{
+			Shard: int(shard), Version: 1, Parts: []campaign.OptOutPart{part},
+		})
+		if err != nil || !kept || len(part.Packed) < 64_000 {
+			c.t.Fatalf("a part of %d bytes: %v, %v", len(part.Packed), kept, err)
+		}
+	}
+}
+
+// Who opts out gets no more messages of the tenant, until they opt in again, however
+// many opted out before.
 func TestOptOuts(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant().hear()
+	c.fillOptOuts()
 	sink := c.receiver()
 	all := messages(3)
 	texted, left := all[0]["phone"], all[1]["phone"]
@@ -183,6 +208,11 @@ func TestOptOuts(t *testing.T) {
 		c.eventually(time.Minute, "settled", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
 		return c.read(again).Counts["read"] == 2
 	})
+	shards, err := c.store().OptOuts(t.Context(), c.env["TENANT"])
+	must(t, err)
+	if !slices.ContainsFunc(shards, func(o campaign.OptOuts) bool { return len(o.Parts) > 1 }) {
+		t.Error("no row of opt-outs was divided")
+	}
 	for _, l := range sink.taken() {
 		if l.Type == "message.replied" && l.Data.Phone == all[2]["phone"] && l.Data.Text != "obrigada" {
 			t.Errorf("the reply came as %+v", l)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -133,6 +134,37 @@ func TestAReloadAddsNoSecondEndpoint(t *testing.T) {
 	}
 	if all, err := o.store.Endpoints(t.Context(), o.tenant); len(all) != 1 || err != nil {
 		t.Errorf("%d endpoints, %v; want 1", len(all), err)
+	}
+}
+
+func TestAdd_RacingForms(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, false)
+	forms := make([]url.Values, 60)
+	for i := range forms {
+		once := o.admin.Get(webhooks.Path + "/new").Value("once")
+		forms[i] = url.Values{"url": {"https://crm.example.com/"}, "kind": {"message.read"}, "once": {once}}
+	}
+	answers := make([]webuitest.Answer, len(forms))
+	var all sync.WaitGroup
+	for i, form := range forms {
+		all.Go(func() { answers[i] = o.admin.Post(webhooks.Path, form) })
+	}
+	all.Wait()
+	made := 0
+	for _, answer := range answers {
+		if answer.Status == http.StatusOK {
+			made++
+			continue
+		}
+		if answer.Status != http.StatusUnprocessableEntity {
+			t.Errorf("a refused form answers %d, want 422", answer.Status)
+		}
+		lacks(t, answer, "Your company has 20 endpoints already, the most there may be; those switched off count too.")
+	}
+	kept, err := o.store.Endpoints(t.Context(), o.tenant)
+	if err != nil || made != admin.MaxEndpoints || len(kept) != made {
+		t.Errorf("%d forms made an endpoint, there are %d, %v; want %d", made, len(kept), err, admin.MaxEndpoints)
 	}
 }
 
