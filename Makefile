@@ -114,7 +114,7 @@ template: bin/admin ## make a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## make an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
-rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h
+rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the previous one and all refresh tokens at once
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## end a credential at once: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)

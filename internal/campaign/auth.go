@@ -12,8 +12,11 @@ type RefreshToken struct {
 	Family   string
 	ClientID string
 	Scope    string // what the client was granted at first, space-separated
-	Expires  time.Time
-	Used     time.Time // when it was exchanged for another one, zero before
+	// Generation is the credential's RefreshGeneration as it was when the secret
+	// was judged.
+	Generation int
+	Expires    time.Time
+	Used       time.Time // when it was exchanged for another one, zero before
 }
 
 // Pass is one request that a rate limit let through. Its ID tells it from all

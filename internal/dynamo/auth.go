@@ -153,8 +153,8 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 
 // RotateRefreshToken marks the token as used at the instant and writes the next
 // one, both or neither. The error wraps campaign.ErrLostRace where nothing was
-// written because the token was used, its family ended or its credential was
-// revoked before; after any other error it may have been written.
+// written because the token was used, its family ended, or its credential was
+// revoked or rotated without overlap before; after any other error it may have been written.
 func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -169,15 +169,27 @@ func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.Refr
 		{ConditionCheck: &types.ConditionCheck{
 			TableName: &s.Auth, Key: familyKey(used.Family), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		}},
-		{ConditionCheck: &types.ConditionCheck{
-			TableName: &s.Auth, Key: credentialKey(used.ClientID),
-			ConditionExpression: aws.String("attribute_exists(pk) AND attribute_not_exists(revokedAt)"),
-		}},
+		s.liveIn(used.ClientID, used.Generation),
 	}, next.Hash[:32])
 	if err != nil {
 		return fmt.Errorf("rotate refresh token: %w", err)
 	}
 	return lostTo(reasons)
+}
+
+// liveIn checks that the credential was not revoked, and that its refresh tokens
+// of the generation are still valid.
+func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem {
+	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
+	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
+	if generation == 0 {
+		condition += "attribute_not_exists(refreshGeneration)"
+	} else {
+		condition += "refreshGeneration = :generation"
+		check.ExpressionAttributeValues = Item{":generation": number(generation)}
+	}
+	check.ConditionExpression = &condition
+	return types.TransactWriteItem{ConditionCheck: check}
 }
 
 // lostTo tells a rotation that came too late from one that only collided with
@@ -212,6 +224,9 @@ func refreshRow(t campaign.RefreshToken) Item {
 	row["clientId"] = text(t.ClientID)
 	row["scope"] = text(t.Scope)
 	row["validUntil"] = millis(t.Expires)
+	if t.Generation > 0 {
+		row["generation"] = number(t.Generation)
+	}
 	row[TTL] = number(t.Expires.Unix() + 1)
 	if !t.Used.IsZero() {
 		row["usedAt"] = millis(t.Used)
@@ -221,12 +236,13 @@ func refreshRow(t campaign.RefreshToken) Item {
 
 func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 	return campaign.RefreshToken{
-		Hash:     hash,
-		Family:   getText(row, "family"),
-		ClientID: getText(row, "clientId"),
-		Scope:    getText(row, "scope"),
-		Expires:  getMillis(row, "validUntil"),
-		Used:     getMillis(row, "usedAt"),
+		Hash:       hash,
+		Family:     getText(row, "family"),
+		ClientID:   getText(row, "clientId"),
+		Scope:      getText(row, "scope"),
+		Generation: int(getNumber(row, "generation")),
+		Expires:    getMillis(row, "validUntil"),
+		Used:       getMillis(row, "usedAt"),
 	}
 }
 

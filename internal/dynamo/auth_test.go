@@ -134,6 +134,9 @@ func TestRotationIsRefused(t *testing.T) {
 		"after the credential's": func(s *Store, used campaign.RefreshToken) error {
 			return s.RevokeCredential(t.Context(), used.ClientID)
 		},
+		"after a new secret without overlap": func(s *Store, used campaign.RefreshToken) error {
+			return s.RotateCredential(t.Context(), used.ClientID, []byte("new"), time.Time{})
+		},
 	}
 	for name, end := range tests {
 		t.Run(name, func(t *testing.T) {

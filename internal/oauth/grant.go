@@ -88,7 +88,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 		return tokenResponse{}, err
 	}
 	refresh, kept, err := s.newRefreshToken(campaign.RefreshToken{
-		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope,
+		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
 	})
 	if err != nil {
 		return tokenResponse{}, err
@@ -152,15 +152,15 @@ func (s *Server) reused(ctx context.Context, key string, window campaign.Window,
 }
 
 // judgeRefresh returns why a token that was never used is not accepted: its
-// family ended, its credential was revoked, or it was presented by another
-// client.
+// family ended, its credential was revoked or rotated without overlap, or it was
+// presented by another client.
 func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
 	foreign := c.ClientID != "" && c.ClientID != token.ClientID
 	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
 	switch {
 	case foreign, wrong:
 		return invalidClient()
-	case rows.FamilyRevoked, rows.Credential == nil, rows.Credential.Revoked():
+	case rows.FamilyRevoked, rows.Credential == nil, rows.Credential.Revoked(), rows.Credential.RefreshGeneration != token.Generation:
 		return invalidGrant()
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,6 +243,68 @@ func TestOldSecretLastsAsLongAsItIsAllowed(t *testing.T) {
 	b.clock.Add(time.Hour)
 	refused(t, b.post(t, old...), 401, "invalid_client")
 	b.granted(t, b.login(t))
+}
+
+func TestRotationWithoutOverlapEndsRefreshTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.granted(t, b.login(t))
+	second := b.granted(t, b.refresh(t, b.granted(t, b.login(t))))
+	b.rotateSecret(t, "new", time.Time{})
+	for _, token := range []string{first, second} {
+		refused(t, b.refresh(t, token), 401, "invalid_grant")
+	}
+	refused(t, b.login(t), 401, "invalid_client")
+	b.secret = "new"
+	b.granted(t, b.refresh(t, b.granted(t, b.login(t))))
+}
+
+func TestRotationWithOverlapKeepsRefreshTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	b.rotateSecret(t, "new", b.clock.Now().Add(time.Hour))
+	b.clock.Add(2 * time.Hour)
+	refresh = b.granted(t, b.refresh(t, refresh))
+	b.rotateSecret(t, "newer", time.Time{})
+	refused(t, b.refresh(t, refresh), 401, "invalid_grant")
+}
+
+// Whichever of the rotation and the requests beside it comes first, no refresh
+// token outlives the rotation.
+func TestRotationWithoutOverlapRacesWithTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for round := range 10 {
+		refresh, secret := b.granted(t, b.login(t)), "secret-"+strconv.Itoa(round)
+		var rotating sync.WaitGroup
+		start := make(chan struct{})
+		rotating.Go(func() { <-start; b.rotateSecret(t, secret, time.Time{}) })
+		var turn atomic.Int64
+		close(start)
+		answers := b.race(8, func() answer {
+			if turn.Add(1)%2 == 0 {
+				return b.login(t)
+			}
+			return b.refresh(t, refresh)
+		})
+		rotating.Wait()
+		b.clock.Add(time.Minute)
+		for _, a := range answers {
+			if a.Status == http.StatusOK {
+				refused(t, b.refresh(t, a.text("refresh_token")), 401, "invalid_grant")
+			}
+		}
+		b.secret = secret
+		b.clock.Add(time.Minute)
+	}
+}
+
+func (b *bench) rotateSecret(t *testing.T, secret string, previousUntil time.Time) {
+	t.Helper()
+	if err := b.store.RotateCredential(t.Context(), b.clientID, hash(secret), previousUntil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestUnknownAndWrongClientsLookTheSame(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 
 var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
+// None is the choice of no overlap, which forms for credentials offer.
+const None = "0s"
+
 // Keep returns for how long the secret before the rotation stays good, which is the
 // field "keep" of its form; ok is false where that is none of the choices.
 func Keep(p *webui.Page) (keep time.Duration, ok bool) {
