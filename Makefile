@@ -39,17 +39,22 @@ GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 # $(call quoted,VARIABLE) is its value as one word of the shell.
 quoted = '$(subst ','\'',$(value $1))'
 
+# Tests, measurements and proofs make more calls of a tenant than clients may: the
+# calls are counted all the same.
+UNLIMITED  = --parameter TenantDispatchRate=100000 --parameter TenantDispatchBurst=100000
+
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
 	--rcs-port $(call quoted,RCS_PORT) --sink-port $(call quoted,SINK_PORT)
 TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-test \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
+	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
 
 PROVE_STACK = bin/localstack --brief --dir .local/prove --name campaign-dispatch-prove \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
+	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
 BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch-bench \
-	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
+	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
+	$(UNLIMITED)
 
 .DEFAULT_GOAL := help
 

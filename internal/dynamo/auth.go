@@ -318,7 +318,7 @@ func placeName(i int) string { return placePrefix + strconv.Itoa(i) }
 // packPlace writes a pass as one number, of which 60 fit into one write unit: the
 // milliseconds since 1970, and the ID in the last six digits.
 func packPlace(p campaign.Pass) attribute {
-	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs)) //nolint:gosec // less than PlaceIDs
+	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs))
 }
 
 func readPlaces(row Item) (places campaign.Places) {
