@@ -39,17 +39,22 @@ GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 # $(call quoted,VARIABLE) is its value as one word of the shell.
 quoted = '$(subst ','\'',$(value $1))'
 
+# Tests, measurements and proofs make more calls of a tenant than clients may: the
+# calls are counted all the same.
+UNLIMITED  = --parameter TenantDispatchRate=100000 --parameter TenantDispatchBurst=100000
+
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
 	--rcs-port $(call quoted,RCS_PORT) --sink-port $(call quoted,SINK_PORT)
 TEST_STACK = bin/localstack --brief --dir .local/test --name campaign-dispatch-test \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
+	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
 
 PROVE_STACK = bin/localstack --brief --dir .local/prove --name campaign-dispatch-prove \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
-	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
+	--parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2 $(UNLIMITED)
 BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch-bench \
-	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
+	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT) \
+	$(UNLIMITED)
 
 .DEFAULT_GOAL := help
 
@@ -114,7 +119,7 @@ template: bin/admin ## make a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## make an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
-rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h
+rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the previous one and all refresh tokens at once
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## end a credential at once: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)

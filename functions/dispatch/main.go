@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/awsconf"
 	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/gateway"
@@ -31,6 +32,9 @@ import (
 // earlierNumbers is the memory in bytes for the numbers of earlier batches: some
 // 16 million of them.
 const earlierNumbers = 128 << 20
+
+// limiterTimeout leaves most of the call's 29 seconds to the rest of it.
+const limiterTimeout = 5 * time.Second
 
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
@@ -62,6 +66,12 @@ func main() {
 		BaseURL: os.Getenv("BASE_URL"),
 		Lead:    awsconf.Seconds("MIN_LEAD_SECONDS", 300),
 		Grace:   min(awsconf.Seconds("SWEEP_AFTER_SECONDS", 120), 2*time.Minute),
+		Limiter: &dispatch.Limiter{
+			Limit: campaign.CallLimit{
+				Rate: awsconf.Number("TENANT_DISPATCH_RATE", 25), Burst: awsconf.Number("TENANT_DISPATCH_BURST", 50),
+			},
+			Timeout: limiterTimeout,
+		},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))

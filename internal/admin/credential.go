@@ -45,7 +45,8 @@ func (d *Desk) CreateCredential(ctx context.Context, tenant, name, by string) (c
 }
 
 // RotateCredential gives a credential a new secret. The secret it had is
-// accepted for keep longer, MaxKeep at most.
+// accepted for keep longer, MaxKeep at most. With a keep of 0 that secret, and
+// all refresh tokens, end at once; access tokens live out their hour.
 func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if err := checkClientID(id); err != nil {
 		return campaign.RotatedSecret{}, err
@@ -57,7 +58,10 @@ func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Durati
 	if err != nil {
 		return campaign.RotatedSecret{}, err
 	}
-	rotated := campaign.RotatedSecret{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
+	rotated := campaign.RotatedSecret{ID: id, Secret: secret}
+	if keep > 0 {
+		rotated.PreviousUntil = d.Now().Add(keep)
+	}
 	err = d.Store.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
 	return rotated, explainCredential(id, err)
 }

@@ -63,9 +63,15 @@ func Instant(variable string) time.Time {
 // Seconds returns the duration that the variable gives in whole seconds, or
 // fallback seconds where it gives none.
 func Seconds(variable string, fallback int) time.Duration {
+	return time.Duration(Number(variable, fallback)) * time.Second
+}
+
+// Number returns the whole number that the variable gives, or fallback where it
+// gives none.
+func Number(variable string, fallback int) int {
 	n, err := strconv.Atoi(os.Getenv(variable))
 	if err != nil {
-		n = fallback
+		return fallback
 	}
-	return time.Duration(n) * time.Second
+	return n
 }

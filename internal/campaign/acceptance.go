@@ -36,6 +36,7 @@ type Question struct {
 	BatchID        string
 	KnownSets      int  // packed sets up to this ordinal are known already
 	Consistent     bool // read the packed sets consistently too
+	Calls          bool // read the tenant's bucket of calls
 }
 
 // Snapshot is the answer to a Question; what does not exist is nil or empty.
@@ -44,8 +45,9 @@ type Snapshot struct {
 	Template   *Template
 	Answer     *Answer
 	Meta       *Meta
-	Batch      *Batch      // the batch of that BatchID
-	NameTaken  bool        // a campaign of the tenant has the name
+	Batch      *Batch // the batch of that BatchID
+	NameTaken  bool   // a campaign of the tenant has the name
+	Calls      CallBucket
 	Sets       []PackedSet // in the order of their ordinals, after KnownSets
 }
 

@@ -12,8 +12,11 @@ type RefreshToken struct {
 	Family   string
 	ClientID string
 	Scope    string // what the client was granted at first, space-separated
-	Expires  time.Time
-	Used     time.Time // when it was exchanged for another one, zero before
+	// Generation is the credential's RefreshGeneration as it was when the secret
+	// was judged.
+	Generation int
+	Expires    time.Time
+	Used       time.Time // when it was exchanged for another one, zero before
 }
 
 // Pass is one request that a rate limit let through. Its ID tells it from all
@@ -31,6 +34,23 @@ func (w Window) Has(id uint64) bool {
 	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
 }
 
+// Places are the places of a rate limit. One request at most takes a place within
+// the limit's period, so that requests which race for different places do not
+// collide. The zero Pass is a place that was never taken.
+type Places []Pass
+
+// PlaceIDs is how many IDs tell the passes of a place apart that were in one
+// millisecond.
+const PlaceIDs = 1_000_000
+
+// Of returns the pass that took the place.
+func (s Places) Of(i int) Pass {
+	if i < len(s) {
+		return s[i]
+	}
+	return Pass{}
+}
+
 // ClientWindow names the window of the token requests that a client proved to be
 // its own.
 func ClientWindow(clientID string) string { return "client " + clientID }
@@ -42,6 +62,7 @@ type AuthQuestion struct {
 	TokenHash string
 	Family    string
 	Windows   []string // keys of rate limits
+	Places    string   // key of a rate limit
 }
 
 // AuthRows answers an AuthQuestion. What does not exist is nil.
@@ -50,4 +71,5 @@ type AuthRows struct {
 	Token         *RefreshToken
 	FamilyRevoked bool
 	Windows       map[string]Window
+	Places        Places
 }

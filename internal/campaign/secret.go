@@ -13,5 +13,5 @@ type IssuedCredential struct {
 type RotatedSecret struct {
 	ID            string
 	Secret        string
-	PreviousUntil time.Time // until then the secret before it counts too
+	PreviousUntil time.Time // until then the secret before it counts too, zero where it ended at once
 }

@@ -33,10 +33,13 @@ type Credential struct {
 	// moves from one secret to the next.
 	PreviousSecretHash []byte
 	PreviousUntil      time.Time
-	Scope              string // space-separated, "campaigns:dispatch"
-	CreatedAt          time.Time
-	CreatedBy          string    // the person's address, "" for an operator
-	RevokedAt          time.Time // zero while it is live
+	// RefreshGeneration counts the rotations without overlap. A refresh token is
+	// valid only in the generation that it was first issued in.
+	RefreshGeneration int
+	Scope             string // space-separated, "campaigns:dispatch"
+	CreatedAt         time.Time
+	CreatedBy         string    // the person's address, "" for an operator
+	RevokedAt         time.Time // zero while it is live
 }
 
 // Revoked tells whether the credential was revoked.

@@ -36,11 +36,14 @@ type staged struct {
 	put             []string // keys of all that was put
 }
 
-// accept writes the call: its blobs side by side, then one transaction, then
-// the hand-off. A hand-off that fails is no failure of the call: sweep finds
+// accept writes the call: its blobs side by side, and beside them its count, then
+// one transaction, then the hand-off. A hand-off that fails is no failure of the call: sweep finds
 // the batch by its row.
 func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapshot) ([]byte, error) {
 	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
+		return nil, err
+	}
+	if err := c.counted(); err != nil {
 		return nil, err
 	}
 	a := s.acceptance(c, snapshot)

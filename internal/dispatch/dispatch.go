@@ -31,6 +31,9 @@ type Store interface {
 	// Accept returns an error that wraps campaign.ErrLostRace when nothing was
 	// written because a row has changed since it was read.
 	Accept(ctx context.Context, a campaign.Acceptance, token string) error
+	// AddCall counts a call in the tenant's bucket as it was read, or returns the
+	// bucket as it is now.
+	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
 }
 
 // Blobs keeps payloads, error files and long answers.
@@ -66,6 +69,9 @@ type Service struct {
 	// Grace is how long after its due time an unreleased batch is left to the
 	// hand-off before sweep takes care of it.
 	Grace time.Duration
+	// Limiter limits the calls of each tenant's clients, nil for no limit. People's
+	// calls are not limited.
+	Limiter *Limiter
 }
 
 // call is one dispatch call on its way through the rules.
@@ -78,7 +84,9 @@ type call struct {
 	lines    []int // where the messages stand for a person, nil for their positions
 	now      time.Time
 	dryRun   bool
-	unfit    error // the answer to a token without the scope, a mistyped query, or a body over MaxBody
+	unscoped error        // the answer to a token without the scope
+	unfit    error        // the answer to a mistyped query, or to a body over MaxBody
+	counted  func() error // waits until the call is counted, see Service.limit
 	req      *request
 	unknown  *unknownNames // of a dry run, else nil
 	wrong    violations    // of the body alone
@@ -96,11 +104,11 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	if claims.ClientID == "" {
 		return err
 	}
-	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unfit: err}
-	if c.unfit == nil {
+	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unscoped: err}
+	if c.unscoped == nil {
 		c.dryRun, c.unfit = isDryRun(r)
 	}
-	if c.unfit == nil {
+	if c.unscoped == nil && c.unfit == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
@@ -230,6 +238,22 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if !c.mayCall(snapshot.Credential) {
 		return nil, 0, accesstoken.InvalidToken()
 	}
+	if c.unscoped != nil {
+		return nil, 0, c.unscoped
+	}
+	if err := s.limit(ctx, c, snapshot.Calls); err != nil {
+		return nil, 0, err
+	}
+	body, status, err = s.answer(ctx, c, snapshot, earlier)
+	if limited := c.counted(); limited != nil {
+		return nil, 0, limited
+	}
+	return body, status, err
+}
+
+// answer judges a call that may be made and, where nothing speaks against it,
+// accepts it.
+func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.Snapshot, earlier numberset.Set) (body []byte, status int, err error) {
 	if c.unfit != nil {
 		return nil, 0, c.unfit
 	}
@@ -261,6 +285,7 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
+		Calls:   s.limits(c),
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
 	for range maxLooks {

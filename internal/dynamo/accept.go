@@ -60,6 +60,9 @@ func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
 	if q.ClientID != "" {
 		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
 	}
+	if q.Calls {
+		keys["calls"] = rowKey{s.Auth, callsKey(q.Tenant)}
+	}
 	if q.IdempotencyKey != "" {
 		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
 	}
@@ -98,6 +101,7 @@ func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows m
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
+	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // past its time too: its period must not begin again
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
 		batch, err := readBatch(ref, r)

@@ -190,15 +190,20 @@ func (s *Store) CreateCredential(ctx context.Context, c campaign.Credential) err
 }
 
 // RotateCredential gives a live credential a new secret. The secret before it
-// is accepted too until previousUntil, the one before that no longer. The error
-// wraps campaign.ErrNotFound where the credential does not exist or was revoked.
+// stays valid until previousUntil. The zero time leaves no overlap: the secrets
+// and the refresh tokens before it end at once. The error wraps
+// campaign.ErrNotFound where there is no live credential of that id.
 func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error {
+	update := "SET previousSecretHash = secretHash, previousUntil = :until, secretHash = :new"
+	values := Item{":new": bytesOf(secretHash), ":until": millis(previousUntil)}
+	if previousUntil.IsZero() {
+		update = "SET secretHash = :new REMOVE previousSecretHash, previousUntil ADD refreshGeneration :one"
+		values = Item{":new": bytesOf(secretHash), ":one": number(1)}
+	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Auth, Key: credentialKey(clientID),
-		UpdateExpression: aws.String(
-			"SET previousSecretHash = secretHash, previousUntil = :until, secretHash = :new"),
+		TableName: &s.Auth, Key: credentialKey(clientID), UpdateExpression: &update,
 		ConditionExpression:                 aws.String("attribute_exists(pk) AND attribute_not_exists(revokedAt) AND secretHash <> :new"),
-		ExpressionAttributeValues:           Item{":until": millis(previousUntil), ":new": bytesOf(secretHash)},
+		ExpressionAttributeValues:           values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {

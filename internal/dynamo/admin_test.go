@@ -185,6 +185,15 @@ func TestCredentialRotation(t *testing.T) {
 	c.PreviousSecretHash, c.SecretHash, c.PreviousUntil = c.SecretHash, []byte("second"), until
 	got, err := store.Credentials(ctx, c.Tenant)
 	equal(t, "credentials", got, err, []campaign.Credential{c})
+
+	for range 2 {
+		if err := store.RotateCredential(ctx, c.ClientID, []byte("third"), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.PreviousSecretHash, c.SecretHash, c.PreviousUntil, c.RefreshGeneration = nil, []byte("third"), time.Time{}, 1
+	got, err = store.Credentials(ctx, c.Tenant)
+	equal(t, "credentials after a rotation without overlap", got, err, []campaign.Credential{c})
 }
 
 func TestPauseAndResume(t *testing.T) {

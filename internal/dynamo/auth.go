@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,6 +90,7 @@ func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign
 	for _, key := range q.Windows {
 		rows.Windows[key] = readWindow(row("window " + key))
 	}
+	rows.Places = readPlaces(row("places"))
 	return rows, nil
 }
 
@@ -105,6 +107,9 @@ func (s *Store) authKeys(q campaign.AuthQuestion) map[string]rowKey {
 	}
 	for _, key := range q.Windows {
 		keys["window "+key] = rowKey{s.Auth, rateKey(key)}
+	}
+	if q.Places != "" {
+		keys["places"] = rowKey{s.Auth, rateKey(q.Places)}
 	}
 	return keys
 }
@@ -136,6 +141,34 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 	return next, true, nil
 }
 
+// TakePlace takes the place of a rate limit, if it was never taken or not since the
+// instant. Where another pass has it, taken is false and current is what stands in
+// all places: that pass is p itself, where a write was repeated whose answer had
+// been lost.
+func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
+	update := &dynamodb.UpdateItemInput{
+		TableName: &s.Auth, Key: rateKey(key),
+		UpdateExpression:         aws.String("SET #place = :pass, " + TTL + " = :ttl"),
+		ConditionExpression:      aws.String("attribute_not_exists(#place) OR #place < :since"),
+		ExpressionAttributeNames: map[string]string{"#place": placeName(place)},
+		ExpressionAttributeValues: Item{
+			":pass": packPlace(p), ":since": packPlace(campaign.Pass{At: since}), ":ttl": number(p.At.Add(campaign.RateLife).Unix()),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err = repeat(ctx, func() error {
+		_, err := s.Client.UpdateItem(ctx, update)
+		return err
+	})
+	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return readPlaces(failed.Item), false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("count a token request: %w", err)
+	}
+	return nil, true, nil
+}
+
 // PutRefreshToken writes the first token of a family.
 func (s *Store) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
 	if err := s.putAuth(ctx, refreshRow(t)); err != nil {
@@ -153,8 +186,8 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 
 // RotateRefreshToken marks the token as used at the instant and writes the next
 // one, both or neither. The error wraps campaign.ErrLostRace where nothing was
-// written because the token was used, its family ended or its credential was
-// revoked before; after any other error it may have been written.
+// written because the token was used, its family ended, or its credential was
+// revoked or rotated without overlap before; after any other error it may have been written.
 func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -169,15 +202,27 @@ func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.Refr
 		{ConditionCheck: &types.ConditionCheck{
 			TableName: &s.Auth, Key: familyKey(used.Family), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		}},
-		{ConditionCheck: &types.ConditionCheck{
-			TableName: &s.Auth, Key: credentialKey(used.ClientID),
-			ConditionExpression: aws.String("attribute_exists(pk) AND attribute_not_exists(revokedAt)"),
-		}},
+		s.liveIn(used.ClientID, used.Generation),
 	}, next.Hash[:32])
 	if err != nil {
 		return fmt.Errorf("rotate refresh token: %w", err)
 	}
 	return lostTo(reasons)
+}
+
+// liveIn checks that the credential was not revoked, and that its refresh tokens
+// of the generation are still valid.
+func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem {
+	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
+	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
+	if generation == 0 {
+		condition += "attribute_not_exists(refreshGeneration)"
+	} else {
+		condition += "refreshGeneration = :generation"
+		check.ExpressionAttributeValues = Item{":generation": number(generation)}
+	}
+	check.ConditionExpression = &condition
+	return types.TransactWriteItem{ConditionCheck: check}
 }
 
 // lostTo tells a rotation that came too late from one that only collided with
@@ -212,6 +257,9 @@ func refreshRow(t campaign.RefreshToken) Item {
 	row["clientId"] = text(t.ClientID)
 	row["scope"] = text(t.Scope)
 	row["validUntil"] = millis(t.Expires)
+	if t.Generation > 0 {
+		row["generation"] = number(t.Generation)
+	}
 	row[TTL] = number(t.Expires.Unix() + 1)
 	if !t.Used.IsZero() {
 		row["usedAt"] = millis(t.Used)
@@ -221,12 +269,13 @@ func refreshRow(t campaign.RefreshToken) Item {
 
 func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 	return campaign.RefreshToken{
-		Hash:     hash,
-		Family:   getText(row, "family"),
-		ClientID: getText(row, "clientId"),
-		Scope:    getText(row, "scope"),
-		Expires:  getMillis(row, "validUntil"),
-		Used:     getMillis(row, "usedAt"),
+		Hash:       hash,
+		Family:     getText(row, "family"),
+		ClientID:   getText(row, "clientId"),
+		Scope:      getText(row, "scope"),
+		Generation: int(getNumber(row, "generation")),
+		Expires:    getMillis(row, "validUntil"),
+		Used:       getMillis(row, "usedAt"),
 	}
 }
 
@@ -260,4 +309,29 @@ func readWindow(row Item) campaign.Window {
 		w = append(w, campaign.Pass{At: time.Unix(0, at).UTC(), ID: binary.BigEndian.Uint64(b[8:])})
 	}
 	return w
+}
+
+const placePrefix = "p"
+
+func placeName(i int) string { return placePrefix + strconv.Itoa(i) }
+
+// packPlace writes a pass as one number, of which 60 fit into one write unit: the
+// milliseconds since 1970, and the ID in the last six digits.
+func packPlace(p campaign.Pass) attribute {
+	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs))
+}
+
+func readPlaces(row Item) (places campaign.Places) {
+	for name := range row {
+		i, err := strconv.Atoi(strings.TrimPrefix(name, placePrefix))
+		if err != nil || i < 0 {
+			continue // not a place
+		}
+		for len(places) <= i {
+			places = append(places, campaign.Pass{})
+		}
+		n := getNumber(row, name)
+		places[i] = campaign.Pass{At: time.UnixMilli(n / campaign.PlaceIDs).UTC(), ID: uint64(n % campaign.PlaceIDs)} //nolint:gosec // written by packPlace
+	}
+	return places
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
@@ -134,6 +135,9 @@ func TestRotationIsRefused(t *testing.T) {
 		"after the credential's": func(s *Store, used campaign.RefreshToken) error {
 			return s.RevokeCredential(t.Context(), used.ClientID)
 		},
+		"after a new secret without overlap": func(s *Store, used campaign.RefreshToken) error {
+			return s.RotateCredential(t.Context(), used.ClientID, []byte("new"), time.Time{})
+		},
 	}
 	for name, end := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -226,6 +230,55 @@ func TestSwapWindowShowsWhatStandsThere(t *testing.T) {
 		if diff := cmp.Diff(step.current, current); diff != "" || swapped != step.swapped {
 			t.Errorf("step %d: swapped %t, window (-want +got):\n%s", i, swapped, diff)
 		}
+	}
+}
+
+func TestAPlaceIsTakenOnceInAPeriod(t *testing.T) {
+	t.Parallel()
+	s, key, at := authStore(t), unique(), authNow.Truncate(time.Millisecond)
+	minute := func(p campaign.Pass) time.Time { return p.At.Add(time.Millisecond - time.Minute) }
+	first, second := campaign.Pass{At: at, ID: 7}, campaign.Pass{At: at, ID: 999_999}
+	third, fourth := campaign.Pass{At: at.Add(time.Minute - time.Millisecond), ID: 1}, campaign.Pass{At: at.Add(time.Minute)}
+	for i, step := range []struct {
+		place int
+		pass  campaign.Pass
+		taken bool
+		holds campaign.Places
+	}{
+		{2, first, true, campaign.Places{{}, {}, first}},
+		{2, first, false, campaign.Places{{}, {}, first}}, // repeated by the SDK
+		{0, second, true, campaign.Places{second, {}, first}},
+		{2, third, false, campaign.Places{second, {}, first}},
+		{2, fourth, true, campaign.Places{second, {}, fourth}},
+	} {
+		current, taken, err := s.TakePlace(t.Context(), key, step.place, step.pass, minute(step.pass))
+		if err != nil || taken != step.taken {
+			t.Fatalf("step %d: taken %t, %v", i, taken, err)
+		}
+		rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{Places: key})
+		if diff := cmp.Diff(step.holds, rows.Places); err != nil || diff != "" {
+			t.Errorf("step %d: %v, places (-want +got):\n%s", i, err, diff)
+		}
+		if diff := cmp.Diff(step.holds, current); !taken && diff != "" {
+			t.Errorf("step %d: current (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// A row with all places of the token endpoint's limit takes one write unit.
+func TestSixtyPlacesFitIntoAWriteUnit(t *testing.T) {
+	t.Parallel()
+	size := 0
+	for name, value := range rateKey(unique()) {
+		size += len(name) + len(value.(*types.AttributeValueMemberS).Value)
+	}
+	size += len(TTL) + 7
+	for i := range 60 {
+		digits := packPlace(campaign.Pass{At: authNow, ID: 999_999}).(*types.AttributeValueMemberN).Value
+		size += len(placeName(i)) + len(digits)/2 + 2
+	}
+	if size > 1024 {
+		t.Errorf("%d bytes", size)
 	}
 }
 

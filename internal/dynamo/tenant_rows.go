@@ -49,6 +49,9 @@ func credentialRow(c campaign.Credential) Item {
 		row["previousSecretHash"] = bytesOf(c.PreviousSecretHash)
 		row["previousUntil"] = millis(c.PreviousUntil)
 	}
+	if c.RefreshGeneration > 0 {
+		row["refreshGeneration"] = number(c.RefreshGeneration)
+	}
 	if c.Revoked() {
 		row["revokedAt"] = millis(c.RevokedAt)
 	}
@@ -63,6 +66,7 @@ func readCredential(clientID string, row Item) campaign.Credential {
 		SecretHash:         getBinary(row, "secretHash"),
 		PreviousSecretHash: getBinary(row, "previousSecretHash"),
 		PreviousUntil:      getMillis(row, "previousUntil"),
+		RefreshGeneration:  int(getNumber(row, "refreshGeneration")),
 		Scope:              getText(row, "scope"),
 		CreatedAt:          getMillis(row, "createdAt"),
 		CreatedBy:          getText(row, "createdBy"),

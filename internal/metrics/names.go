@@ -6,10 +6,11 @@ type Metric string
 // The metrics.
 const (
 	TokensIssued      Metric = "TokensIssued"
-	CallsRefused      Metric = "CallsRefused" // 4xx but 429
-	CallsLimited      Metric = "CallsLimited" // 429, the service's own
-	CallsFailed       Metric = "CallsFailed"  // 5xx
-	TasksFailed       Metric = "TasksFailed"  // they come again
+	CallsRefused      Metric = "CallsRefused"   // 4xx but 429
+	CallsLimited      Metric = "CallsLimited"   // 429, the service's own
+	CallsFailed       Metric = "CallsFailed"    // 5xx
+	CallsUncounted    Metric = "CallsUncounted" // passed though the tenant's limit could not be judged
+	TasksFailed       Metric = "TasksFailed"    // they come again
 	MessagesAccepted  Metric = "MessagesAccepted"
 	HandoffsFailed    Metric = "HandoffsFailed" // sweep will release those batches
 	MessagesSent      Metric = "MessagesSent"

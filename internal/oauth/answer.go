@@ -46,6 +46,14 @@ func tooManyRequests(wait time.Duration) *failure {
 	}
 }
 
+func tooManyFailures(wait time.Duration) *failure {
+	return &failure{
+		status: http.StatusTooManyRequests, code: "too_many_requests",
+		description: "Too many failed requests from this address within a minute: more than 10 for this client, or more than 60 in all.",
+		retryAfter:  wait,
+	}
+}
+
 // unavailable is the answer when what went wrong is not the client's fault.
 func unavailable() *failure {
 	return &failure{

@@ -39,8 +39,8 @@ type caller struct {
 
 // clientCredentials answers the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
-	proven, guessed := clientKey(c.ClientID), addressKey(c.address, c.ClientID)
-	q := campaign.AuthQuestion{Windows: []string{proven, guessed}}
+	proven := clientKey(c.ClientID)
+	q := campaign.AuthQuestion{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
 	}
@@ -49,21 +49,12 @@ func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse
 		return tokenResponse{}, err
 	}
 	if !s.secretMatches(rows.Credential, c.ClientSecret) {
-		return tokenResponse{}, s.refuse(ctx, guessed, rows.Windows[guessed], invalidClient())
+		return tokenResponse{}, s.refuse(ctx, c, rows, invalidClient())
 	}
 	if err := s.admit(ctx, proven, rows.Windows[proven]); err != nil {
 		return tokenResponse{}, err
 	}
 	return s.startFamily(ctx, c, *rows.Credential)
-}
-
-// refuse answers a request that proved nothing: with 429 once the limit of its
-// key is reached, with the failure until then.
-func (s *Server) refuse(ctx context.Context, key string, window campaign.Window, f *failure) error {
-	if err := s.admit(ctx, key, window); err != nil {
-		return err
-	}
-	return f
 }
 
 // secretMatches does the same work whether the credential exists or not.
@@ -88,7 +79,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 		return tokenResponse{}, err
 	}
 	refresh, kept, err := s.newRefreshToken(campaign.RefreshToken{
-		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope,
+		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
 	})
 	if err != nil {
 		return tokenResponse{}, err
@@ -106,29 +97,29 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 
 // refreshToken answers the grant of RFC 6749 §6.
 func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
-	guessed := addressKey(c.address, c.ClientID)
 	hash := hashToken(c.RefreshToken)
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{TokenHash: hash, Windows: []string{guessed}})
+	read, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{
+		TokenHash: hash, Windows: []string{c.claimedKey()}, Places: c.failuresKey(),
+	})
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	window := rows.Windows[guessed]
-	token, now := rows.Token, s.Now()
+	token, now := read.Token, s.Now()
 	if token == nil || !now.Before(token.Expires) {
-		return tokenResponse{}, s.refuse(ctx, guessed, window, invalidGrant())
+		return tokenResponse{}, s.refuse(ctx, c, read, invalidGrant())
 	}
 	if !token.Used.IsZero() {
-		return tokenResponse{}, s.reused(ctx, guessed, window, *token)
+		return tokenResponse{}, s.reused(ctx, c, read)
 	}
 	proven := clientKey(token.ClientID)
-	rows, err = s.Store.AuthRows(ctx, campaign.AuthQuestion{
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})
 	if err != nil {
 		return tokenResponse{}, err
 	}
 	if f := s.judgeRefresh(c, *token, rows); f != nil {
-		return tokenResponse{}, s.refuse(ctx, guessed, window, f)
+		return tokenResponse{}, s.refuse(ctx, c, read, f)
 	}
 	if err := s.admit(ctx, proven, rows.Windows[proven]); err != nil {
 		return tokenResponse{}, err
@@ -137,30 +128,36 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 }
 
 // reused answers a token that was exchanged before. Long after the exchange it
-// has two owners, and all that came out of it ends.
-func (s *Server) reused(ctx context.Context, key string, window campaign.Window, token campaign.RefreshToken) error {
-	if err := s.admit(ctx, key, window); err != nil {
-		return err
-	}
-	now := s.Now()
-	if now.Sub(token.Used) > reuseGrace {
-		if err := s.Store.RevokeFamily(ctx, token.Family, now.Add(campaign.RefreshLife)); err != nil {
+// has two owners, and all that came out of it ends, even where the request is
+// beyond a limit: otherwise a thief at the client's own address could prevent it.
+func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) error {
+	if s.Now().Sub(read.Token.Used) > reuseGrace {
+		if err := s.endFamily(ctx, read.Token.Family); err != nil {
 			return err
 		}
 	}
-	return invalidGrant()
+	return s.refuse(ctx, c, read, invalidGrant())
+}
+
+// endFamily writes once, however often a token of the family is used again.
+func (s *Server) endFamily(ctx context.Context, family string) error {
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{Family: family})
+	if err != nil || rows.FamilyRevoked {
+		return err
+	}
+	return s.Store.RevokeFamily(ctx, family, s.Now().Add(campaign.RefreshLife))
 }
 
 // judgeRefresh returns why a token that was never used is not accepted: its
-// family ended, its credential was revoked, or it was presented by another
-// client.
+// family ended, its credential was revoked or rotated without overlap, or it was
+// presented by another client.
 func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
 	foreign := c.ClientID != "" && c.ClientID != token.ClientID
 	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
 	switch {
 	case foreign, wrong:
 		return invalidClient()
-	case rows.FamilyRevoked, rows.Credential == nil, rows.Credential.Revoked():
+	case rows.FamilyRevoked, rows.Credential == nil, rows.Credential.Revoked(), rows.Credential.RefreshGeneration != token.Generation:
 		return invalidGrant()
 	}
 	return nil

@@ -6,15 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 )
 
-// The limit: of one key, limit requests are let through in any period.
+// The limits: so many requests are let through in any period.
 const (
-	limit  = 10
-	period = time.Minute
+	limit        = 10 // of a client, and failures of one that an address claims to be
+	failureLimit = 60 // failures of an address
+	period       = time.Minute
 )
 
 // maxSwaps is how often a request may lose the race for its window. Each time
@@ -24,14 +26,101 @@ const maxSwaps = 4 * limit
 // clientKey is the limit of requests that prove to come from the client.
 func clientKey(clientID string) string { return campaign.ClientWindow(clientID) }
 
-// addressKey is the limit of all others, so that nobody can lock a client out
-// by using its name.
-func addressKey(address, claimedClient string) string {
-	return "address " + address + " " + claimedClient
+// claimedKey and failuresKey are the limits of a request that proves nothing.
+// Neither of them concerns a request that does: nobody can lock a client out by
+// using its name, nor by failing at an address that they share. So neither keeps a
+// guesser from a right guess; that is what the 256 bits of secrets and refresh
+// tokens are for. They bound what guessers and broken clients cost: a failure
+// beyond a limit writes nothing.
+func (c caller) claimedKey() string { return "address " + network(c.address) + " " + c.ClientID }
+
+// failuresKey is the limit of the address. It counts every failure, a 400 too,
+// whatever client it claims.
+func (c caller) failuresKey() string { return "failures " + network(c.address) }
+
+// network returns what belongs to one party: an IPv4 address, or the /64 of an
+// IPv6 address.
+func network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip, 64).Masked().String()
+}
+
+// refuse counts a request that failed and returns its failure, or a *failure with
+// status 429 where a limit is reached. Both limits are judged, by the rows that
+// were read, before one is written.
+func (s *Server) refuse(ctx context.Context, c caller, rows campaign.AuthRows, f *failure) error {
+	claimed, now := rows.Windows[c.claimedKey()], s.Now()
+	_, wait := pass(claimed, now, 0)
+	_, waitAddress := freePlaces(rows.Places, now)
+	if wait = max(wait, waitAddress); wait > 0 {
+		return tooManyFailures(wait)
+	}
+	wait, err := s.count(ctx, c.claimedKey(), claimed)
+	if err == nil && wait == 0 {
+		wait, err = s.countFailure(ctx, c.failuresKey(), rows.Places)
+	}
+	if err != nil {
+		return err
+	}
+	if wait > 0 {
+		return tooManyFailures(wait)
+	}
+	return f
+}
+
+// freePlaces returns the places that no failure took in the last period, or how long
+// to wait until there is one.
+func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Duration) {
+	wait = period
+	for i := range failureLimit {
+		age := now.Sub(places.Of(i).At)
+		if age >= period {
+			free = append(free, i)
+		}
+		wait = min(wait, period-age)
+	}
+	if len(free) > 0 {
+		return free, 0
+	}
+	return nil, wait
+}
+
+// countFailure takes a free place, or returns how long to wait until there is one.
+// Each time the request loses the race for a place, another one has taken it.
+func (s *Server) countFailure(ctx context.Context, key string, places campaign.Places) (wait time.Duration, err error) {
+	id, err := s.passID()
+	if err != nil {
+		return 0, err
+	}
+	for range 4 * failureLimit {
+		now := s.Now()
+		free, wait := freePlaces(places, now)
+		if wait > 0 {
+			return wait, nil
+		}
+		place := free[id%uint64(len(free))]
+		mine := campaign.Pass{At: now.Add(time.Millisecond - 1).Truncate(time.Millisecond), ID: id % campaign.PlaceIDs}
+		current, taken, err := s.Store.TakePlace(ctx, key, place, mine, now.Add(time.Millisecond-period))
+		if err != nil {
+			return 0, err
+		}
+		if other := current.Of(place); taken || other.ID == mine.ID && other.At.Equal(mine.At) {
+			return 0, nil
+		}
+		places = current
+	}
+	return 0, errors.New("count a failed token request: lost too many races")
 }
 
 // pass adds a request to what the window still holds of the last period, or
-// tells how long to wait until it may be added. Clocks of different functions
+// returns how long to wait until it may be added. Clocks of different functions
 // differ: times in the window never go back.
 func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wait time.Duration) {
 	for len(w) > 0 && now.Sub(w[0].At) >= period {
@@ -47,29 +136,39 @@ func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wa
 	return append(next, campaign.Pass{At: now, ID: id}), 0
 }
 
-// admit lets the request through the limit of the key, whose window was read
-// before, or returns a *failure with status 429. Refused requests write
-// nothing. A write whose answer was lost is known again by its ID.
+// admit lets a request of the client that sent it through the client's limit, or
+// returns a *failure with status 429.
 func (s *Server) admit(ctx context.Context, key string, window campaign.Window) error {
+	wait, err := s.count(ctx, key, window)
+	if wait > 0 {
+		return tooManyRequests(wait)
+	}
+	return err
+}
+
+// count adds the request to the window of the key as it was read before, or
+// returns how long to wait until it may be added, and writes nothing. A write
+// whose answer was lost is known again by its ID.
+func (s *Server) count(ctx context.Context, key string, window campaign.Window) (wait time.Duration, err error) {
 	id, err := s.passID()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for range maxSwaps {
 		next, wait := pass(window, s.Now(), id)
 		if wait > 0 {
-			return tooManyRequests(wait)
+			return wait, nil
 		}
 		current, swapped, err := s.Store.SwapWindow(ctx, key, window, next)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if swapped || current.Has(id) {
-			return nil
+			return 0, nil
 		}
 		window = current
 	}
-	return errors.New("count a token request: lost too many races")
+	return 0, errors.New("count a token request: lost too many races")
 }
 
 func (s *Server) passID() (uint64, error) {

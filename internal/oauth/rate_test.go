@@ -63,6 +63,57 @@ func TestPassLeavesTheReadWindowAlone(t *testing.T) {
 	}
 }
 
+func TestFreePlacesNeverLetSixtyOneThroughInAMinute(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		places := make(campaign.Places, failureLimit)
+		var through []time.Time
+		now := noon
+		for i := range rapid.IntRange(1, 300).Draw(t, "failures") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 1500).Draw(t, "gap")) * time.Millisecond)
+			free, wait := freePlaces(places, now)
+			recent := 0
+			for _, at := range through {
+				if now.Sub(at) < period {
+					recent++
+				}
+			}
+			if admitted := wait == 0; admitted != (recent < failureLimit) {
+				t.Fatalf("failure %d: admitted %t after %d in the last minute", i, admitted, recent)
+			}
+			if wait > 0 {
+				if _, again := freePlaces(places, now.Add(wait)); again != 0 {
+					t.Fatalf("failure %d: still refused after the wait of %s", i, wait)
+				}
+				if _, early := freePlaces(places, now.Add(wait-1)); early == 0 {
+					t.Fatalf("failure %d: let through before the wait of %s was over", i, wait)
+				}
+				continue
+			}
+			places[rapid.SampledFrom(free).Draw(t, "place")] = campaign.Pass{At: now}
+			through = append(through, now)
+		}
+	})
+}
+
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"203.0.113.7":            "203.0.113.7",
+		"::ffff:203.0.113.7":     "203.0.113.7",
+		"2001:db8:1:2:3:4:5:6":   "2001:db8:1:2::/64",
+		"2001:db8:1:2::":         "2001:db8:1:2::/64",
+		"fe80::1%eth0":           "fe80::/64",
+		"":                       "",
+		"no address, but a host": "no address, but a host",
+	}
+	for address, want := range tests {
+		if got := network(address); got != want {
+			t.Errorf("network(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestSecondsRoundUp(t *testing.T) {
 	t.Parallel()
 	tests := map[time.Duration]int{1: 1, time.Second: 1, time.Second + 1: 2, time.Minute: 60}

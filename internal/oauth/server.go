@@ -37,6 +37,9 @@ type TokenStore interface {
 type WindowStore interface {
 	// SwapWindow replaces read by next, or returns what stands there now.
 	SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error)
+	// TakePlace takes a place that no pass took since the instant, or returns all
+	// places as they are now.
+	TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error)
 }
 
 // Server answers the token endpoint and the documents around it.
@@ -115,10 +118,9 @@ func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, err
 
 // refuseUnread counts a request that is not worth judging, and answers it.
 func (s *Server) refuseUnread(ctx context.Context, c caller, f *failure) error {
-	key := addressKey(c.address, c.ClientID)
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{Windows: []string{key}})
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
 	if err != nil {
 		return err
 	}
-	return s.refuse(ctx, key, rows.Windows[key], f)
+	return s.refuse(ctx, c, rows, f)
 }

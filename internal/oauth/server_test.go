@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +76,7 @@ func newBench(t *testing.T) *bench {
 		store:    store,
 		verifier: accesstoken.Verifier{Keys: keys, Now: clock.Now},
 		clock:    clock,
-		address:  "2001:db8::" + random(2) + ":" + random(2),
+		address:  "2001:db8:" + random(2) + ":" + random(2) + "::1",
 		clientID: "rcs_" + random(8),
 		secret:   random(16),
 	}
@@ -242,6 +244,68 @@ func TestOldSecretLastsAsLongAsItIsAllowed(t *testing.T) {
 	b.clock.Add(time.Hour)
 	refused(t, b.post(t, old...), 401, "invalid_client")
 	b.granted(t, b.login(t))
+}
+
+func TestRotationWithoutOverlapEndsRefreshTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.granted(t, b.login(t))
+	second := b.granted(t, b.refresh(t, b.granted(t, b.login(t))))
+	b.rotateSecret(t, "new", time.Time{})
+	for _, token := range []string{first, second} {
+		refused(t, b.refresh(t, token), 401, "invalid_grant")
+	}
+	refused(t, b.login(t), 401, "invalid_client")
+	b.secret = "new"
+	b.granted(t, b.refresh(t, b.granted(t, b.login(t))))
+}
+
+func TestRotationWithOverlapKeepsRefreshTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := b.granted(t, b.login(t))
+	b.rotateSecret(t, "new", b.clock.Now().Add(time.Hour))
+	b.clock.Add(2 * time.Hour)
+	refresh = b.granted(t, b.refresh(t, refresh))
+	b.rotateSecret(t, "newer", time.Time{})
+	refused(t, b.refresh(t, refresh), 401, "invalid_grant")
+}
+
+// Whichever of the rotation and the requests beside it comes first, no refresh
+// token outlives the rotation.
+func TestRotationWithoutOverlapRacesWithTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for round := range 10 {
+		refresh, secret := b.granted(t, b.login(t)), "secret-"+strconv.Itoa(round)
+		var rotating sync.WaitGroup
+		start := make(chan struct{})
+		rotating.Go(func() { <-start; b.rotateSecret(t, secret, time.Time{}) })
+		var turn atomic.Int64
+		close(start)
+		answers := b.race(8, func() answer {
+			if turn.Add(1)%2 == 0 {
+				return b.login(t)
+			}
+			return b.refresh(t, refresh)
+		})
+		rotating.Wait()
+		b.clock.Add(time.Minute)
+		for _, a := range answers {
+			if a.Status == http.StatusOK {
+				refused(t, b.refresh(t, a.text("refresh_token")), 401, "invalid_grant")
+			}
+		}
+		b.secret = secret
+		b.clock.Add(time.Minute)
+	}
+}
+
+func (b *bench) rotateSecret(t *testing.T, secret string, previousUntil time.Time) {
+	t.Helper()
+	if err := b.store.RotateCredential(t.Context(), b.clientID, hash(secret), previousUntil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestUnknownAndWrongClientsLookTheSame(t *testing.T) {
@@ -537,7 +601,7 @@ func TestGuessesDoNotLockTheClientOut(t *testing.T) {
 	}
 	b.granted(t, b.login(t))
 	elsewhere := *b
-	elsewhere.address = "2001:db8:1::" + random(2)
+	elsewhere.address = "2001:db9:" + random(2) + "::1"
 	refused(t, elsewhere.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", "guess"), 401, "invalid_client")
 }
 
@@ -573,6 +637,100 @@ func TestEveryKindOfRefusalIsLimited(t *testing.T) {
 			refused(t, test.send(t, b), test.status, test.code)
 		})
 	}
+}
+
+// guess sends a wrong secret for a client that nobody else names.
+func (b *bench) guess(t *testing.T) answer {
+	t.Helper()
+	return b.post(t, "grant_type", "client_credentials", "client_id", "rcs_"+random(8), "client_secret", "guess")
+}
+
+func (b *bench) at(address string) *bench {
+	moved := *b
+	moved.address = address
+	return &moved
+}
+
+func TestFailuresOfAnAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 20 {
+		refused(t, b.guess(t), 401, "invalid_client")
+		refused(t, b.post(t, "grant_type", "refresh_token", "client_id", random(8), "refresh_token", "guess"), 401, "invalid_grant")
+		refused(t, b.post(t, "grant_type", "password", "client_id", random(8)), 400, "unsupported_grant_type")
+		b.clock.Add(time.Second)
+	}
+	a := b.guess(t)
+	refused(t, a, 429, "too_many_requests")
+	if got := a.Header.Get("Retry-After"); got != "40" {
+		t.Errorf("Retry-After: %s, want 40", got)
+	}
+	network := strings.TrimSuffix(b.address, "::1")
+	refused(t, b.at(network+":1:2:3:4").guess(t), 429, "too_many_requests")
+	refused(t, b.at("2001:db9:"+random(2)+"::1").guess(t), 401, "invalid_client")
+	b.granted(t, b.refresh(t, b.granted(t, b.login(t)))) // whoever shares the address
+	b.clock.Add(40 * time.Second)
+	refused(t, b.guess(t), 401, "invalid_client")
+}
+
+func TestSixtyOfRacingFailuresAreLetThrough(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	count := byStatus(b.race(100, func() answer { return b.guess(t) }))
+	if count[401] != 60 || count[429] != 40 {
+		t.Errorf("statuses %v, want 60 times 401 and 40 times 429", count)
+	}
+}
+
+func TestSuccessesAreNoFailures(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 7 {
+		for range 10 {
+			b.granted(t, b.login(t))
+		}
+		c := b.credential()
+		c.ClientID = "rcs_" + random(8)
+		c.Tenant = "tenant-" + c.ClientID
+		b.save(t, c)
+		b.clientID = c.ClientID
+	}
+	refused(t, b.guess(t), 401, "invalid_client")
+}
+
+func TestFailuresBeyondTheLimitWriteNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 60 {
+		b.guess(t)
+	}
+	network := netip.MustParsePrefix(b.address + "/64").Masked().String()
+	q := campaign.AuthQuestion{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
+	before := b.rows(t, q)
+	if len(before.Places) != 60 {
+		t.Fatalf("rows %+v, want 60 failures", before)
+	}
+	b.clock.Add(time.Second)
+	refused(t, b.post(t, "grant_type", "client_credentials", "client_id", "rcs_other", "client_secret", "guess"), 429, "too_many_requests")
+	if diff := cmp.Diff(before, b.rows(t, q)); diff != "" {
+		t.Errorf("rows changed (-before +after):\n%s", diff)
+	}
+}
+
+// A thief who fails often at the address that they share with the client cannot
+// keep the client's reuse of the stolen token from ending the family.
+func TestReuseIsNoticedBeyondTheLimits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first := b.granted(t, b.login(t))
+	second := b.granted(t, b.refresh(t, first))
+	b.clock.Add(2 * time.Minute)
+	for range 60 {
+		b.guess(t)
+	}
+	refused(t, b.refresh(t, first), 429, "too_many_requests")
+	b.clock.Add(time.Minute)
+	refused(t, b.refresh(t, second), 401, "invalid_grant")
 }
 
 func TestRefusedByTheLimitWritesNothing(t *testing.T) {

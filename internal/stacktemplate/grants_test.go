@@ -127,3 +127,22 @@ func TestTheDashboardLeavesRateLimitsAlone(t *testing.T) {
 		t.Error("it may not read when credentials were used last")
 	}
 }
+
+// The dispatch function counts calls in the table of credentials, and must change
+// no credential.
+func TestTheDispatchFunctionChangesNoCredential(t *testing.T) {
+	t.Parallel()
+	counts := false
+	for _, g := range grants(t, "DispatchRole") {
+		if !strings.Contains(strings.Join(texts(g.Resource), " "), "AuthTable") || slices.Equal(texts(g.Actions), []string{"dynamodb:BatchGetItem"}) {
+			continue
+		}
+		counts = true
+		if !slices.Equal(texts(g.Actions), []string{"dynamodb:UpdateItem"}) || !slices.Equal(g.Condition.Keys.Leading, []string{"CALLS#*"}) {
+			t.Errorf("it may %q of %q", texts(g.Actions), g.Condition.Keys.Leading)
+		}
+	}
+	if !counts {
+		t.Error("it may not count calls")
+	}
+}

@@ -202,7 +202,7 @@ func dispatchOn(store *dynamo.Store, blobs *blob.Store, handoffs handoff.Release
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
 		Handoff: handoffs, Earlier: &dispatch.Earlier{Limit: 128 << 20},
-		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour,
+		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))

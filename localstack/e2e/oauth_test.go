@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -128,6 +129,33 @@ func TestTheRateLimitIsExactAndEachClientsOwn(t *testing.T) {
 	}
 }
 
+// The emulator's gateway gives every caller the same address, so the function is
+// called with events.
+func TestAGuesserIsLimitedWhateverClientItNames(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownCredential()
+	address := "2001:db8:" + hex.EncodeToString([]byte(rand.Text()[:2])) + "::1"
+	count := map[int]int{}
+	for range 80 {
+		count[c.tokenStatus(address, "rcs_"+rand.Text(), "guess")]++
+	}
+	if diff := cmp.Diff(map[int]int{http.StatusUnauthorized: 60, http.StatusTooManyRequests: 20}, count); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if got := c.tokenStatus(address, c.env["CLIENT_ID"], c.env["CLIENT_SECRET"]); got != http.StatusOK {
+		t.Errorf("the right secret from the same address: answered %d", got)
+	}
+}
+
+// tokenStatus asks the deployed function for a token from an address.
+func (c *client) tokenStatus(address, clientID, secret string) int {
+	c.t.Helper()
+	document := sample(c.t, "token", map[string]string{"CLIENT_ID": clientID, "CLIENT_SECRET": secret})
+	var answer struct{ StatusCode int }
+	must(c.t, json.Unmarshal(c.invoke("token", bytes.ReplaceAll(document, []byte("203.0.113.10"), []byte(address))), &answer))
+	return answer.StatusCode
+}
+
 func TestARevokedCredentialEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
@@ -159,10 +187,17 @@ func TestARotatedSecretLeavesTimeToChange(t *testing.T) {
 	if got := c.grant(); got.status != http.StatusOK {
 		t.Errorf("with the new secret: answered %d %s", got.status, got.body)
 	}
+	granted := c.grant()
 	_, err = c.desk().RotateCredential(t.Context(), c.env["CLIENT_ID"], 0)
 	must(t, err)
 	if got := c.grant(); got.status != http.StatusUnauthorized {
 		t.Errorf("with a secret that was not kept: answered %d %s", got.status, got.body)
+	}
+	if got := c.refresh(granted.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
+		t.Errorf("with a refresh token of that secret: answered %d %s", got.status, got.body)
+	}
+	if status := c.dryRun(granted.AccessToken); status != http.StatusOK {
+		t.Errorf("dispatch answered its access token with %d", status)
 	}
 }
 

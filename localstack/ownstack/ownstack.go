@@ -58,6 +58,7 @@ func (s *Stack) AWS() *url.URL {
 func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
 	s.flags = append([]string{
 		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
+		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is refused
 	}, flags...)
 	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
 	build.Dir = s.Root

@@ -48,8 +48,8 @@ func parts() []part {
 		{name: "cost", show: cost, ownStack: true},
 		{name: "least-privilege", show: leastPrivilege},
 		{name: "wrong-hands", show: wrongHands},
-		{name: "bad-input", show: badInput},
 		{name: "clients", show: realClients},
+		{name: "bad-input", show: badInput}, // after clients: it uses up the failures of its address
 		{name: "observability", show: observability},
 		{name: "deployment", show: deployment, ownStack: true},
 		{name: "secrets", show: secrets}, // the last one: it searches what all others left

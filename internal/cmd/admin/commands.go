@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
 )
 
 func commands() []command {
@@ -195,7 +196,7 @@ func tokenCall(base string) string {
 
 func rotateCommand(flags *flag.FlagSet) action {
 	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
-	keep := keepFlag(flags, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h)")
+	keep := keepFlag(flags, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h); 0s ends it at once, and all refresh tokens")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
@@ -204,16 +205,27 @@ func rotateCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		until := r.PreviousUntil.UTC().Format(time.RFC3339)
+		return rotatedCredential(r), nil
+	}
+}
+
+func rotatedCredential(r campaign.RotatedSecret) answer {
+	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + "\t(shown this once: keep it now)"}
+	data := map[string]any{"clientId": r.ID, "clientSecret": r.Secret}
+	if r.PreviousUntil.IsZero() {
+		data["refreshTokensEnded"] = true
 		return answer{
-			Lines: []string{
-				"client_id:\t" + r.ID,
-				"client_secret:\t" + r.Secret + "\t(shown this once: keep it now)",
-				"the previous secret is accepted until " + until,
-			},
-			Data: map[string]any{"clientId": r.ID, "clientSecret": r.Secret, "previousUntil": until},
-			Next: "give the client its new secret before " + until,
-		}, nil
+			Lines: append(lines, "the previous secret and all refresh tokens are no longer valid; access tokens are valid for up to one hour more"),
+			Data:  data,
+			Next:  "give the client its new secret now; to end access tokens too, revoke the credential",
+		}
+	}
+	until := r.PreviousUntil.UTC().Format(time.RFC3339)
+	data["previousUntil"] = until
+	return answer{
+		Lines: append(lines, "the previous secret is accepted until "+until),
+		Data:  data,
+		Next:  "give the client its new secret before " + until,
 	}
 }
 
@@ -221,7 +233,8 @@ func rotateCommand(flags *flag.FlagSet) action {
 func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 	keep := 24 * time.Hour
 	flags.Func("keep", usage, func(text string) (err error) {
-		if keep, err = time.ParseDuration(text); err != nil {
+		keep, err = time.ParseDuration(text)
+		if err != nil || keep < 0 || text[len(text)-1] <= '9' { // the last is a 0 without a unit
 			return errors.New("it is a time like 0s, 30m or 24h")
 		}
 		return nil

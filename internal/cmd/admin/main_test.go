@@ -108,6 +108,9 @@ func TestATenantFromNothingToItsCredential(t *testing.T) {
 	if rotated["clientSecret"] == credential["clientSecret"] || rotated["clientSecret"] == "" {
 		t.Error("the secret did not change")
 	}
+	if rotated = c.ok("rotate", "--client-id", client, "--keep", "0s"); rotated["previousUntil"] != nil || rotated["refreshTokensEnded"] != true {
+		t.Errorf("rotated without overlap: %v", rotated)
+	}
 	endpoint := c.ok("endpoint", "--tenant", id, "--url", "https://example.com/hook", "--kinds", "message.sent, message.failed")
 	c.ok("revoke", "--client-id", client)
 	endpointID, _ := endpoint["id"].(string)
@@ -231,6 +234,9 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"resume nobody":     {"resume --agent=", 2, "exactly one"},
 		"queue":             {"redrive --queue outcomes", 2, "release, send, events, notify or revoke"},
 		"keep":              {"rotate --client-id rcs_x --keep soon", 2, "like 0s, 30m or 24h"},
+		"keep, no unit":     {"rotate --client-id rcs_x --keep 24", 2, "like 0s, 30m or 24h"},
+		"keep, bare zero":   {"rotate --client-id rcs_x --keep 0", 2, "like 0s, 30m or 24h"},
+		"keep below zero":   {"rotate --client-id rcs_x --keep -1h", 2, "like 0s, 30m or 24h"},
 		"endpoint's keep":   {"rotate-endpoint --tenant a --id b --keep abc", 2, "like 0s, 30m or 24h"},
 		"no kinds":          {"endpoint --tenant a --url https://example.com --kinds ,", 2, "names no kind"},
 		"failures of none":  {"failures --tenant " + id + " --id nope", 1, "no endpoint"},

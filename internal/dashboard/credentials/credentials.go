@@ -179,7 +179,8 @@ func (s *Pages) showForm(p *webui.Page, status int, name, fault string) error {
 // issued is a secret that is shown this once.
 type issued struct {
 	Name, ClientID, Secret string
-	PreviousUntil          time.Time // zero for a new credential
+	PreviousUntil          time.Time // zero where no previous secret is valid
+	Ended                  bool      // the previous secret and all refresh tokens ended
 }
 
 func (s *Pages) create(p *webui.Page) error {
@@ -224,7 +225,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 		return err
 	}
 	keep, ok := rotation.Keep(p)
-	if !ok {
+	if !ok && p.Field("keep") != rotation.None {
 		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
 	}
 	if err := s.useForm(p); err != nil {
@@ -238,7 +239,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 		return err
 	}
 	return p.Render("credentials.rotated_title", "credentials_secret.html",
-		issued{Name: c.Name, ClientID: c.ClientID, Secret: r.Secret, PreviousUntil: r.PreviousUntil})
+		issued{Name: c.Name, ClientID: c.ClientID, Secret: r.Secret, PreviousUntil: r.PreviousUntil, Ended: keep == 0})
 }
 
 func subject(c campaign.Credential) string { return c.Name + " (" + c.ClientID + ")" }

@@ -182,6 +182,28 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+func TestRotateWithoutOverlap(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	before, _ := o.generate(t, "crm")
+	path := credentials.Path + "/" + before.ClientID + "/rotate"
+	form := o.admin.Get(path)
+	if !strings.Contains(form.Text(), "all refresh tokens end at once") {
+		t.Errorf("the form does not say what ends: %s", form.Text())
+	}
+	answer := o.admin.Post(path, url.Values{"keep": {"0s"}, "once": {form.Value("once")}})
+	if secret(answer) == "" || !strings.Contains(answer.Text(), "are no longer valid") {
+		t.Fatalf("rotating answers %d: %s", answer.Status, answer.Text())
+	}
+	after, err := o.store.Credential(t.Context(), before.ClientID)
+	if err != nil || after.PreviousSecretHash != nil || after.RefreshGeneration != 1 {
+		t.Errorf("rotated %+v, %v", after, err)
+	}
+	if list := o.viewer.Get(credentials.Path).Text(); strings.Contains(list, "Two secrets") {
+		t.Errorf("the list tells of two secrets: %s", list)
+	}
+}
+
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

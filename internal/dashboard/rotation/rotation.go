@@ -11,6 +11,9 @@ import (
 
 var keeps = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
+// None is the choice of no overlap, which forms for credentials offer.
+const None = "0s"
+
 // Choices returns the values that the field may have.
 func Choices() []string { return slices.Sorted(maps.Keys(keeps)) }
 

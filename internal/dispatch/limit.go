@@ -1,0 +1,97 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/warm"
+)
+
+// Limiter limits the dispatch calls of each tenant's clients.
+type Limiter struct {
+	Limit campaign.CallLimit
+	// Timeout is how long a call waits for a table that does not answer.
+	Timeout time.Duration
+
+	warned warm.Cache[struct{}, struct{}]
+}
+
+const (
+	// maxCounts is how often a call is counted again because the bucket's period
+	// ended between its reading and its writing.
+	maxCounts = 3
+	// warnEvery is the time from one warning of a process to the next.
+	warnEvery = time.Minute
+)
+
+// limits reports whether the call counts against its tenant's limit, and was not
+// counted yet. A call with a token that lacks the scope does not count.
+func (s *Service) limits(c *call) bool {
+	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.unscoped == nil && c.counted == nil
+}
+
+// limit refuses a call of a tenant whose bucket, as it was read, has no call left:
+// that costs no write, however often a client repeats it. Any other call is counted
+// while it is judged and staged, so that the limit adds no round trip to an accepted
+// one; c.counted waits for the result. Whatever comes of the call, it counts once.
+func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
+	if !s.limits(c) {
+		if c.counted == nil {
+			c.counted = func() error { return nil }
+		}
+		return nil
+	}
+	if wait := s.Limiter.Limit.Wait(read, s.Now()); wait > 0 {
+		return rateLimited(wait)
+	}
+	result := make(chan error, 1)
+	go func() { result <- s.count(ctx, c.tenant, read) }()
+	c.counted = sync.OnceValue(func() error { return <-result })
+	return nil
+}
+
+// count counts the call, or returns the 429 where others have used up the bucket
+// since it was read. A call that cannot be counted passes.
+func (s *Service) count(ctx context.Context, tenant string, bucket campaign.CallBucket) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Limiter.Timeout)
+	defer cancel()
+	failure := errors.New("others changed the bucket too often")
+	for range maxCounts {
+		now := s.Now()
+		current, counted, err := s.Store.AddCall(ctx, tenant, bucket, s.Limiter.Limit, now)
+		if err != nil {
+			failure = err
+			break
+		}
+		if counted {
+			return nil
+		}
+		if wait := s.Limiter.Limit.Wait(current, now); wait > 0 {
+			return rateLimited(wait)
+		}
+		bucket = current
+	}
+	metrics.Add(ctx, metrics.CallsUncounted, 1)
+	if _, warned := s.Limiter.warned.Peek(struct{}{}, s.Now(), warnEvery); !warned {
+		s.Limiter.warned.Put(struct{}{}, struct{}{}, s.Now(), 1)
+		slog.WarnContext(ctx, "a dispatch call could not be counted against its tenant's limit and passed", "error", failure)
+	}
+	return nil
+}
+
+func rateLimited(wait time.Duration) *gateway.Problem {
+	seconds := int((wait + time.Second - 1) / time.Second)
+	return &gateway.Problem{
+		Status: http.StatusTooManyRequests, Code: "rate_limited",
+		Detail: "The tenant makes more dispatch calls than its limit allows. Repeat the call after the seconds of Retry-After, and spread the calls.",
+		Header: http.Header{"Retry-After": {strconv.Itoa(seconds)}},
+	}
+}

@@ -1,0 +1,255 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/gateway"
+)
+
+var perSecond = campaign.CallLimit{Rate: 25, Burst: 50}
+
+// limited returns a bench whose tenant has the limit, and a clock that the test
+// moves.
+func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.Duration)) {
+	t.Helper()
+	b = newBench(t)
+	var mu sync.Mutex
+	now := b.now
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	b.Limiter, b.Now, b.store.Now = &dispatch.Limiter{Limit: limit, Timeout: time.Minute}, clock, clock
+	return b, func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(d)
+	}
+}
+
+// dryRun makes a call that is counted and writes nothing else.
+func (b *bench) dryRun() reply {
+	b.t.Helper()
+	return b.postTo("/api/v1/external/campaigns/dispatch?dryRun=true", `{}`)
+}
+
+// rateLimited checks that a call was refused, and may be repeated after a second.
+func rateLimited(t *testing.T, got reply) {
+	t.Helper()
+	t.Helper()
+	if got.status != http.StatusTooManyRequests || got.Code != "rate_limited" || got.header.Get("Retry-After") != "1" ||
+		got.header.Get("Content-Type") != "application/problem+json" {
+		t.Fatalf("answered %d %s, Retry-After %q, want 429 rate_limited and 1", got.status, got.body, got.header.Get("Retry-After"))
+	}
+}
+
+func TestLimit_BurstThenRate(t *testing.T) {
+	t.Parallel()
+	b, move := limited(t, campaign.CallLimit{Rate: 2, Burst: 3})
+	for round := range 2 {
+		for i := range 3 {
+			if got := b.dryRun(); got.status != http.StatusOK {
+				t.Fatalf("round %d, call %d: answered %d %s", round, i, got.status, got.body)
+			}
+		}
+		rateLimited(t, b.dryRun())
+		move(500*time.Millisecond - time.Microsecond)
+		rateLimited(t, b.dryRun())
+		move(time.Microsecond)
+		if got := b.dryRun(); got.status != http.StatusOK {
+			t.Fatalf("round %d, after the wait: answered %d %s", round, got.status, got.body)
+		}
+		rateLimited(t, b.dryRun())
+		move(time.Hour)
+	}
+}
+
+// Every call counts, whatever comes of it. 429 comes after 401 and 403, and before
+// all else.
+func TestLimit_Order(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
+	call := b.body(nil)
+	b.post(call, "Idempotency-Key", "k").accepted(t)
+	b.post(call, "Idempotency-Key", "k").accepted(t) // a repetition
+	if got := b.post(`{`); got.status != http.StatusBadRequest {
+		t.Fatal("malformed:", got.status, got.body)
+	}
+	if got := b.dryRun(); got.status != http.StatusOK {
+		t.Fatal("a dry run:", got.status, got.body)
+	}
+	rateLimited(t, b.post(call, "Idempotency-Key", "k"))
+	rateLimited(t, b.post(`{`))
+	rateLimited(t, b.post(strings.Repeat(" ", dispatch.MaxBody+1)))
+	rateLimited(t, b.dryRun())
+	if len(b.handoffs.batches) != 1 {
+		t.Errorf("%d batches handed on, want 1", len(b.handoffs.batches))
+	}
+
+	own := b.Tokens
+	b.Tokens = holder{claims: own.(holder).claims, err: &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
+	b.dryRun().want(t, http.StatusForbidden, "insufficient_scope")
+	b.Tokens = own
+	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.dryRun().want(t, http.StatusUnauthorized, "invalid_token")
+}
+
+// Calls with a revoked credential do not use up the tenant's limit.
+func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
+	b.must(b.store.SaveCredential(t.Context(), campaign.Credential{
+		ClientID: b.clientID + "-leaked", Tenant: b.tenant, SecretHash: []byte{1}, RevokedAt: b.now,
+	}))
+	own, claims := b.Tokens, b.Tokens.(holder).claims
+	claims.ClientID += "-leaked"
+	b.Tokens = holder{claims: claims}
+	for range 3 {
+		b.dryRun().want(t, http.StatusUnauthorized, "invalid_token")
+	}
+	b.Tokens = own
+	if got := b.dryRun(); got.status != http.StatusOK {
+		t.Error(got.status, got.body)
+	}
+}
+
+// One tenant's calls are not another's, and those of people are not limited.
+func TestLimit_OfOneTenant(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
+	b.dryRun()
+	rateLimited(t, b.dryRun())
+	for range 3 {
+		if _, err := b.Dispatch(t.Context(), b.tenant, "https://api.example.test", []byte(`{}`), nil, true); err != nil {
+			t.Error("a person of the tenant:", err)
+		}
+	}
+	other := newBench(t)
+	other.Limiter = b.Limiter
+	if got := other.dryRun(); got.status != http.StatusOK {
+		t.Error("another tenant:", got.status, got.body)
+	}
+}
+
+// counting counts the writes of buckets.
+type counting struct {
+	*dynamo.Store
+	mu     sync.Mutex
+	writes int
+	err    error // of every write
+}
+
+func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (campaign.CallBucket, bool, error) {
+	c.mu.Lock()
+	c.writes++
+	c.mu.Unlock()
+	if c.err != nil {
+		return campaign.CallBucket{}, false, c.err
+	}
+	return c.Store.AddCall(ctx, tenant, read, l, now)
+}
+
+// Real calls at once, on the real table: as many pass as the bucket holds and is
+// filled with meanwhile, and none fails. A second write is for calls that read the
+// bucket just before its period ended, which a slow emulator makes many.
+func TestLimit_RacingCalls(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, perSecond)
+	b.Now = time.Now
+	store := &counting{Store: b.store}
+	functions := make([]*dispatch.Service, 20)
+	for i := range functions {
+		functions[i] = &dispatch.Service{
+			Tokens: b.Tokens, Store: store, Blobs: b.Blobs, Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20},
+			Now: time.Now, Random: b.Random, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Timeout: time.Minute},
+		}
+	}
+	const calls = 200
+	answers := make([]int, calls)
+	start := make(chan struct{})
+	var running sync.WaitGroup
+	for i := range answers {
+		running.Go(func() {
+			<-start
+			answers[i] = callOn(t, functions[i%len(functions)])
+		})
+	}
+	begun := time.Now()
+	close(start)
+	running.Wait()
+	took := time.Since(begun)
+	count := map[int]int{}
+	for _, status := range answers {
+		count[status]++
+	}
+	most := perSecond.Burst + int(took.Seconds()*float64(perSecond.Rate)) + 2
+	t.Logf("%d calls in %s: %v, %d writes", calls, took, count, store.writes)
+	if passed := count[http.StatusOK]; passed < perSecond.Burst || passed > most || passed+count[http.StatusTooManyRequests] != calls {
+		t.Errorf("answers %v in %s, want 50 to %d times 200 and else 429", count, took, most)
+	}
+	if store.writes > 2*calls {
+		t.Errorf("%d writes", store.writes)
+	}
+}
+
+// callOn makes a dry run on a service and returns its status.
+func callOn(t *testing.T, s *dispatch.Service) int {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/external/campaigns/dispatch?dryRun=true", strings.NewReader(`{}`))
+	gateway.HandlerFunc(s.ServeDispatch).ServeHTTP(w, r)
+	return w.Code
+}
+
+// What a runaway client is refused costs no writes.
+func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 5})
+	store := &counting{Store: b.store}
+	b.Store = store
+	for range 30 {
+		b.dryRun()
+	}
+	if store.writes != 5 {
+		t.Errorf("%d writes for 5 calls that passed and 25 that did not", store.writes)
+	}
+}
+
+func TestLimit_UnavailableLimiterLetsCallsPass(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
+	store := &counting{Store: b.store, err: errors.New("throttled")}
+	b.Store = store
+	for range 5 {
+		b.post(b.body(nil)).accepted(t)
+	}
+	if store.writes != 5 {
+		t.Errorf("%d tries, want one a call", store.writes)
+	}
+}
+
+func TestLimit_None(t *testing.T) {
+	t.Parallel()
+	b, _ := limited(t, campaign.CallLimit{})
+	store := &counting{Store: b.store}
+	b.Store = store
+	for range 60 {
+		if got := b.dryRun(); got.status != http.StatusOK {
+			t.Fatal(got.status, got.body)
+		}
+	}
+	if store.writes != 0 {
+		t.Errorf("%d writes", store.writes)
+	}
+}
