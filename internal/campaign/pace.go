@@ -23,6 +23,7 @@ type Pace struct {
 	Every    time.Duration // from one message to the next
 	Next     time.Time     // when the next message may go
 	SlowedAt time.Time     // when it last slowed down: the turns leased before are void
+	Lanes    Lanes         // the campaigns that share it
 }
 
 // The rate of an agent that the provider throttles stays within these bounds.
@@ -44,17 +45,24 @@ func (p Pace) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
 // given one, and returns the pace that is left to the others. A rate below the
 // pace's slows it down.
 func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
-	every := max(p.Every, interval(rate))
-	if p.Every > 0 && every > p.Every {
-		p = p.slowTo(now, every)
-	}
-	turn := Turn{Start: now, Every: every, SlowedAt: p.SlowedAt}
+	p = p.atRate(now, rate)
+	turn := Turn{Start: now, Every: p.Every, SlowedAt: p.SlowedAt}
 	if p.Next.After(now) {
 		turn.Start = p.Next
 	}
-	p.Every = turn.Every
 	p.Next = turn.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
 	return turn, p
+}
+
+// atRate is the pace under the agent's own rate, which slows it down if it is the
+// lower one.
+func (p Pace) atRate(now time.Time, rate int) Pace {
+	every := max(p.Every, interval(rate))
+	if p.Every > 0 && every > p.Every {
+		return p.slowTo(now, every)
+	}
+	p.Every = every
+	return p
 }
 
 // Slow halves the rate because messages were throttled that went at one every so
@@ -71,8 +79,9 @@ func (p Pace) Slow(now time.Time, every time.Duration) Pace {
 // slowTo voids all turns that were leased, so that the next one begins now:
 // behind them it would begin after a silence as long as the backlog.
 func (p Pace) slowTo(now time.Time, every time.Duration) Pace {
-	now = now.Truncate(time.Millisecond)
-	return Pace{Every: every, Next: now, SlowedAt: now}
+	p.Every, p.Next = every, now.Truncate(time.Millisecond)
+	p.SlowedAt = p.Next
+	return p
 }
 
 // Ease raises the rate by some three per cent for each frame that went without

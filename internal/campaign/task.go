@@ -38,6 +38,8 @@ type SendTask struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Turn is the share of the agent's rate that was leased for the task.
 	Turn Turn `json:"turn,omitzero"`
+	// Ticket is the position of a frame that waits for a turn, or had one.
+	Ticket Ticket `json:"ticket,omitzero"`
 }
 
 // Outcome is what became of a message.

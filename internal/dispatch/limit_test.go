@@ -38,8 +38,8 @@ func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.D
 	}
 }
 
-// dryRun makes a call that is counted and writes nothing else.
-func (b *bench) dryRun() reply {
+// countedCall makes a call that is counted and writes nothing else.
+func (b *bench) countedCall() reply {
 	b.t.Helper()
 	return b.postTo("/api/v1/external/campaigns/dispatch?dryRun=true", `{}`)
 }
@@ -59,18 +59,18 @@ func TestLimit_BurstThenRate(t *testing.T) {
 	b, move := limited(t, campaign.CallLimit{Rate: 2, Burst: 3})
 	for round := range 2 {
 		for i := range 3 {
-			if got := b.dryRun(); got.status != http.StatusOK {
+			if got := b.countedCall(); got.status != http.StatusOK {
 				t.Fatalf("round %d, call %d: answered %d %s", round, i, got.status, got.body)
 			}
 		}
-		rateLimited(t, b.dryRun())
+		rateLimited(t, b.countedCall())
 		move(500*time.Millisecond - time.Microsecond)
-		rateLimited(t, b.dryRun())
+		rateLimited(t, b.countedCall())
 		move(time.Microsecond)
-		if got := b.dryRun(); got.status != http.StatusOK {
+		if got := b.countedCall(); got.status != http.StatusOK {
 			t.Fatalf("round %d, after the wait: answered %d %s", round, got.status, got.body)
 		}
-		rateLimited(t, b.dryRun())
+		rateLimited(t, b.countedCall())
 		move(time.Hour)
 	}
 }
@@ -86,23 +86,23 @@ func TestLimit_Order(t *testing.T) {
 	if got := b.post(`{`); got.status != http.StatusBadRequest {
 		t.Fatal("malformed:", got.status, got.body)
 	}
-	if got := b.dryRun(); got.status != http.StatusOK {
+	if got := b.countedCall(); got.status != http.StatusOK {
 		t.Fatal("a dry run:", got.status, got.body)
 	}
 	rateLimited(t, b.post(call, "Idempotency-Key", "k"))
 	rateLimited(t, b.post(`{`))
 	rateLimited(t, b.post(strings.Repeat(" ", dispatch.MaxBody+1)))
-	rateLimited(t, b.dryRun())
+	rateLimited(t, b.countedCall())
 	if len(b.handoffs.batches) != 1 {
 		t.Errorf("%d batches handed on, want 1", len(b.handoffs.batches))
 	}
 
 	own := b.Tokens
 	b.Tokens = holder{claims: own.(holder).claims, err: &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
-	b.dryRun().want(t, http.StatusForbidden, "insufficient_scope")
+	b.countedCall().want(t, http.StatusForbidden, "insufficient_scope")
 	b.Tokens = own
 	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
-	b.dryRun().want(t, http.StatusUnauthorized, "invalid_token")
+	b.countedCall().want(t, http.StatusUnauthorized, "invalid_token")
 }
 
 // Calls with a revoked credential do not use up the tenant's limit.
@@ -116,10 +116,10 @@ func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 	claims.ClientID += "-leaked"
 	b.Tokens = holder{claims: claims}
 	for range 3 {
-		b.dryRun().want(t, http.StatusUnauthorized, "invalid_token")
+		b.countedCall().want(t, http.StatusUnauthorized, "invalid_token")
 	}
 	b.Tokens = own
-	if got := b.dryRun(); got.status != http.StatusOK {
+	if got := b.countedCall(); got.status != http.StatusOK {
 		t.Error(got.status, got.body)
 	}
 }
@@ -128,8 +128,8 @@ func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 func TestLimit_OfOneTenant(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
-	b.dryRun()
-	rateLimited(t, b.dryRun())
+	b.countedCall()
+	rateLimited(t, b.countedCall())
 	for range 3 {
 		if _, err := b.Dispatch(t.Context(), b.tenant, "https://api.example.test", []byte(`{}`), nil, true); err != nil {
 			t.Error("a person of the tenant:", err)
@@ -137,7 +137,7 @@ func TestLimit_OfOneTenant(t *testing.T) {
 	}
 	other := newBench(t)
 	other.Limiter = b.Limiter
-	if got := other.dryRun(); got.status != http.StatusOK {
+	if got := other.countedCall(); got.status != http.StatusOK {
 		t.Error("another tenant:", got.status, got.body)
 	}
 }
@@ -219,7 +219,7 @@ func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 	store := &counting{Store: b.store}
 	b.Store = store
 	for range 30 {
-		b.dryRun()
+		b.countedCall()
 	}
 	if store.writes != 5 {
 		t.Errorf("%d writes for 5 calls that passed and 25 that did not", store.writes)
@@ -245,7 +245,7 @@ func TestLimit_None(t *testing.T) {
 	store := &counting{Store: b.store}
 	b.Store = store
 	for range 60 {
-		if got := b.dryRun(); got.status != http.StatusOK {
+		if got := b.countedCall(); got.status != http.StatusOK {
 			t.Fatal(got.status, got.body)
 		}
 	}

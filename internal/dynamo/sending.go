@@ -69,8 +69,12 @@ func (s *Store) Pace(ctx context.Context, agentID string) (campaign.Pace, error)
 // whether it was. A swap whose answer was lost may report false although it took
 // place.
 func (s *Store) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
-	condition := "everyMicros = :every AND nextAt = :next"
+	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
+	if old.Lanes != "" {
+		condition = "everyMicros = :every AND nextAt = :next AND lanes = :lanes"
+		values[":lanes"] = bytesOf([]byte(old.Lanes))
+	}
 	if old == (campaign.Pace{}) {
 		condition += " OR attribute_not_exists(pk)"
 	}
@@ -86,6 +90,9 @@ func paceRow(agentID string, p campaign.Pace) Item {
 	row["everyMicros"] = number(p.Every.Microseconds())
 	row["nextAt"] = millis(p.Next)
 	row["slowedAt"] = millis(p.SlowedAt)
+	if p.Lanes != "" {
+		row["lanes"] = bytesOf([]byte(p.Lanes))
+	}
 	return row
 }
 
@@ -94,6 +101,7 @@ func readPace(row Item) campaign.Pace {
 		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
 		Next:     getMillis(row, "nextAt"),
 		SlowedAt: getMillis(row, "slowedAt"),
+		Lanes:    campaign.Lanes(getBinary(row, "lanes")),
 	}
 }
 

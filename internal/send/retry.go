@@ -21,25 +21,19 @@ const (
 	maxDelay   = 15 * time.Minute
 	// early is how long before its turn a task comes back: the queue counts
 	// whole seconds, and the turn is then waited for.
-	early = time.Second
+	early = 2 * time.Second
 )
 
 // requeue puts what the run left unsent back on the queue.
 func (s *Sender) requeue(ctx context.Context, r *run) {
-	now := s.Now()
 	var last time.Time
 	for _, p := range r.parts {
 		if t, delay, ok := p.rest(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
 			p.put(ctx, s.Queue, t, delay)
 		}
-		if len(p.later) == 0 {
-			continue
+		if p.until.After(last) {
+			last = p.until
 		}
-		if end := p.later[len(p.later)-1].at; end.After(last) {
-			last = end
-		}
-		t, delay := p.turned(now)
-		p.put(ctx, s.Queue, t, delay)
 	}
 	s.expect(ctx, r.batch, last)
 }
@@ -100,7 +94,7 @@ func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
 }
 
 func (p *part) taskOf(jobs []*job) campaign.SendTask {
-	t := campaign.SendTask{BatchRef: p.task.BatchRef, Frame: p.task.Frame, Attempt: p.task.Attempt}
+	t := campaign.SendTask{BatchRef: p.task.BatchRef, Frame: p.task.Frame, Attempt: p.task.Attempt, Ticket: p.task.Ticket}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}

@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -34,10 +35,21 @@ type run struct {
 // part is one task: what it asks for and what came of it.
 type part struct {
 	task campaign.SendTask
-	// now are the messages to be sent in this run, later those whose turn, which
-	// they hold, is too far away for it.
+	// now are the messages to be sent in this run, later those whose turn is too
+	// far away for it. Those are back on the queue.
 	now, later []*job
-	err        error // why the task has to come again
+	grant      campaign.Grant // what the part got of its agent's rate, if it asked
+	until      time.Time      // when the last of later will be sent, about
+	err        error          // why the task has to come again
+}
+
+// failure is why the task has to come again where its run failed with err. A part
+// that waits for its turn does not depend on the run.
+func (p *part) failure(err error) error {
+	if p.grant.Wait > 0 {
+		return p.err
+	}
+	return errors.Join(err, p.err)
 }
 
 // job is the sending of one message.

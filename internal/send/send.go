@@ -127,7 +127,7 @@ func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error 
 			}
 			err := s.sendBatch(ctx, slots, ref, parts)
 			for k, i := range at {
-				errs[i] = errors.Join(err, parts[k].err)
+				errs[i] = parts[k].failure(err)
 			}
 		})
 	}

@@ -150,7 +150,9 @@ func TestAFrameThatCannotBePutBackFails(t *testing.T) {
 	})
 }
 
-func TestFarTurnPutsSweepOff(t *testing.T) {
+// Frames that the agent's backlog leaves no room for get tickets, and come back with
+// them; sweep leaves their batch alone for as long.
+func TestALongWaitPutsSweepOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(300)
@@ -162,17 +164,59 @@ func TestFarTurnPutsSweepOff(t *testing.T) {
 		if len(g.sends) > 0 || len(g.queued) != 2 || g.queued[0].delay != 15*time.Minute {
 			t.Fatalf("%d sent, queued %+v", len(g.sends), g.queued)
 		}
-		if want := time.Now().Add(time.Hour + 199*time.Second + sweepAfter); !g.batch.NextCheck.Equal(want) {
+		if want := time.Now().Add(time.Hour + 200*time.Second + sweepAfter); !g.batch.NextCheck.Equal(want) {
 			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
 		}
-		if got := time.Until(g.pace.Next); got != time.Hour+200*time.Second {
-			t.Errorf("the next turn begins in %v", got)
+		// It keeps its ticket: what comes back too early changes nothing.
+		waiting, pace, check := g.queued, g.pace, g.batch.NextCheck
+		g.queued = nil
+		time.Sleep(15 * time.Minute)
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
 		}
-		// It holds its turn: what comes back leases nothing again.
-		again := g.queued
-		g.run(t.Context(), again[0].task, again[1].task)
-		if len(g.sends) != 200 || g.pace.Next.After(time.Now().Add(2*time.Second)) {
-			t.Errorf("%d sent, and the next turn begins in %v", len(g.sends), time.Until(g.pace.Next))
+		if g.pace != pace || !g.batch.NextCheck.Equal(check) {
+			t.Errorf("the pace is %+v, the check at %v", g.pace, g.batch.NextCheck)
+		}
+		if len(g.queued) != 2 || cmp.Diff(g.queued[0].task, waiting[1].task)+cmp.Diff(g.queued[1].task, waiting[0].task) != "" {
+			t.Errorf("queued %+v, want the same tasks", g.queued)
+		}
+		g.run(t.Context(), g.queued[0].task, g.queued[1].task)
+		if len(g.sends) != 200 || len(g.outcomes) != 200 {
+			t.Errorf("%d sent, %d recorded", len(g.sends), len(g.outcomes))
+		}
+	})
+}
+
+// What a run holds turns for that are too far away is put back before the run's
+// other messages are sent: they may take as long.
+func TestMessagesWithAFarTurnAreBackInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(100)
+		g.channel.Agent.Rate = 5
+		began := time.Now()
+		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.queued) != 1 || len(g.sends) == 0 {
+			t.Fatalf("%d sent, queued %+v", len(g.sends), g.queued)
+		}
+		if back, last := g.queued[0].from, g.sends[len(g.sends)-1].at; !back.Before(last) {
+			t.Errorf("the rest comes back after %v, the last message before it was sent after %v", back.Sub(began), last.Sub(began))
+		}
+	})
+}
+
+// Nothing of a frame is sent, and all of it comes again, where a part of it cannot be
+// put back.
+func TestAFrameWithAFarTurnThatCannotBePutBackFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(100)
+		g.channel.Agent.Rate, g.queueErr = 1, errBroken
+		errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)})
+		if !errors.Is(errors.Join(errs...), errBroken) || len(g.sends) > 0 {
+			t.Errorf("it ended with %v after %d sends", errs, len(g.sends))
 		}
 	})
 }

@@ -173,7 +173,7 @@ func signedBefore(t *testing.T, site *webuitest.Dashboard, at time.Time) webuite
 	if err != nil {
 		t.Fatal(err)
 	}
-	signature, err := site.UI.Sessions.Signer.Sign(t.Context(), []byte(input))
+	signature, err := site.UI.Sessions.Signer.Sign(t.Context(), "test", []byte(input))
 	if err != nil {
 		t.Fatal(err)
 	}

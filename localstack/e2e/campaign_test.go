@@ -2,9 +2,12 @@ package e2e_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"campaign-dispatch/internal/admin"
 )
 
 func TestACampaignReachesTheProviderOnce(t *testing.T) {
@@ -44,6 +47,59 @@ func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
 			t.Errorf("sent at %v (%v), due at %v", at, err, due)
 		}
 	}
+}
+
+// A campaign of 100 messages does not wait for one of 4,000 of the same agent, which
+// takes 80 seconds.
+func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	_, err := c.desk().SaveAgent(t.Context(), admin.AgentForm{ID: c.env["TENANT"], Rate: 50})
+	must(t, err)
+	var big []fields
+	call := c.call(nil)
+	for _, batch := range []string{"first", "second"} {
+		part := messages(2000)
+		call["messages"], call["batch"] = part, batch
+		if got := c.dispatch(call); got.Accepted != len(part) {
+			t.Fatalf("answered %d %s", got.status, got.body)
+		}
+		big = append(big, part...)
+	}
+	c.eventually(time.Minute, "being sent", func() bool { return len(c.acceptedAt(big)) > 0 })
+
+	small := messages(100)
+	if got := c.dispatch(c.call(small)); got.Accepted != len(small) {
+		t.Fatalf("answered %d %s", got.status, got.body)
+	}
+	answered := time.Now()
+
+	c.eventually(2*time.Minute, "sent", func() bool { return c.sentOnce(small) })
+	sent := c.acceptedAt(small)
+	first := sent[0].Sub(answered)
+	t.Logf("its first message was sent %v after the answer", first)
+	if first > 10*time.Second {
+		t.Errorf("its first message was sent %v after the answer", first)
+	}
+	c.eventually(time.Minute, "going on", func() bool {
+		big := c.acceptedAt(big)
+		return big[len(big)-1].After(sent[len(sent)-1])
+	})
+}
+
+// acceptedAt returns when the provider accepted these messages, in order.
+func (c *client) acceptedAt(messages []fields) []time.Time {
+	c.t.Helper()
+	var all []time.Time
+	for _, got := range c.atProvider(messages) {
+		for _, d := range got {
+			at, err := time.Parse(time.RFC3339Nano, d.AcceptedAt)
+			must(c.t, err)
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
 }
 
 func TestBatchesExtendACampaign(t *testing.T) {

@@ -1,0 +1,241 @@
+package send_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// A campaign of 100 messages does not wait for one of 100,000, whenever it comes.
+func TestASmallCampaignBesideABigOne(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		big   int
+		after []time.Duration
+	}{
+		"each far from the others": {100_000, []time.Duration{300 * time.Millisecond, 500 * time.Second, 1000 * time.Second, 1990 * time.Second}},
+		"one soon after the other": {30_000, []time.Duration{5 * time.Second, 30 * time.Second, 33 * time.Second, 36 * time.Second, 500 * time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := newOffice(50)
+				steps := map[time.Duration]func(){0: func() { o.dispatch("big", tt.big) }}
+				for i, wait := range tt.after {
+					steps[wait] = func() { o.dispatch(fmt.Sprint("small", i), 100) }
+				}
+				began := o.simulate(t, steps)
+				for i, wait := range tt.after {
+					first := o.first(fmt.Sprint("small", i)).Sub(began.Add(wait))
+					t.Logf("the first message of the campaign after %v came after %v", wait, first)
+					if first < 0 || first > 10*time.Second {
+						t.Errorf("the first message of the campaign after %v came after %v", wait, first)
+					}
+				}
+				f := o.figures(t, began)
+				f.keeps(t, 50)
+				if want := tt.big + 100*len(tt.after); f.messages != want {
+					t.Errorf("%d messages were sent, want %d", f.messages, want)
+				}
+				if f.requeues > 4 {
+					t.Errorf("%.2f requeues a frame", f.requeues)
+				}
+			})
+		})
+	}
+}
+
+// A message does not wait for a backlog at a low rate either: for the one frame
+// whose turn has come, and for what may be leased ahead.
+func TestASingleMessageAtALowRate(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []int{1, 5, 20} {
+		t.Run(strconv.Itoa(rate), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := newOffice(rate)
+				steps, waits := map[time.Duration]func(){0: func() { o.dispatch("big", 400*rate) }}, map[string]time.Duration{}
+				for i := range 6 {
+					wait := time.Duration(100+37*i)*time.Second + 500*time.Millisecond
+					waits[fmt.Sprint("single", i)] = wait
+					steps[wait] = func() { o.dispatch(fmt.Sprint("single", i), 1) }
+				}
+				began := o.simulate(t, steps)
+				most := campaign.FrameSize*time.Second/time.Duration(rate) + 6*time.Second
+				for id, wait := range waits {
+					if first := o.first(id).Sub(began.Add(wait)); first < 0 || first > most {
+						t.Errorf("it came after %v, want %v at most", first, most)
+					}
+				}
+				o.figures(t, began).keepsRate(t, rate)
+			})
+		})
+	}
+}
+
+// Two big campaigns share about equally from the second's first minute on.
+func TestTwoBigCampaignsShareEqually(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(50)
+		began := o.simulate(t, map[time.Duration]func(){
+			0:                 func() { o.dispatch("first", 20_000) },
+			100 * time.Second: func() { o.dispatch("second", 20_000) },
+		})
+		for at := 110 * time.Second; at < 600*time.Second; at += 100 * time.Second {
+			from, to := o.sentUntil(began.Add(at)), o.sentUntil(began.Add(at+100*time.Second))
+			if n := to["second"] - from["second"]; n < 2000 || n > 3000 {
+				t.Errorf("in the 100 s after %v the second one got %d turns of 5000", at, n)
+			}
+		}
+		f := o.figures(t, began)
+		f.keeps(t, 50)
+		if f.requeues > 8 {
+			t.Errorf("%.2f requeues a frame", f.requeues)
+		}
+	})
+}
+
+// Many campaigns at once share about equally, those beyond the lanes too.
+func TestManyCampaignsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		campaigns, messages, lanes int
+		firstWithin                time.Duration
+	}{{10, 2000, 10, 30 * time.Second}, {80, 300, 60, 150 * time.Second}} {
+		t.Run(strconv.Itoa(tt.campaigns), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := newOffice(50)
+				steps := map[time.Duration]func(){}
+				for i := range tt.campaigns {
+					steps[time.Duration(i)*100*time.Millisecond] = func() { o.dispatch(strconv.Itoa(i), tt.messages) }
+				}
+				began := o.simulate(t, steps)
+				half := o.sentUntil(began.Add(time.Duration(tt.campaigns*tt.messages/100) * time.Second))
+				for i := range tt.lanes {
+					if first := o.first(strconv.Itoa(i)).Sub(began); first > tt.firstWithin {
+						t.Errorf("the first message of campaign %d came after %v", i, first)
+					}
+					if n := half[strconv.Itoa(i)]; n < tt.messages/2-200 || n > tt.messages/2+300 {
+						t.Errorf("at half time campaign %d had %d of its messages sent", i, n)
+					}
+				}
+				f := o.figures(t, began)
+				f.keeps(t, 50)
+				if want := tt.campaigns * tt.messages; f.messages != want {
+					t.Errorf("%d messages were sent, want %d", f.messages, want)
+				}
+			})
+		})
+	}
+}
+
+// Tasks that are lost, as those of a function that dies, leave their turns to the
+// others.
+func TestLostFramesLeaveTheirTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(50)
+		o.lose = func(task campaign.SendTask) bool {
+			return task.BatchID == "5" || o.random.IntN(200) == 0
+		}
+		f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
+		f.keepsRate(t, 50)
+		if f.share < 0.95 || f.writes > 2 {
+			t.Errorf("%.3f of the rate was used, with %.2f writes a frame", f.share, f.writes)
+		}
+	})
+}
+
+// A campaign that ends before its time, as a cancelled one, leaves its share to
+// the other one.
+func TestAVanishedCampaignLeavesItsShare(t *testing.T) {
+	t.Parallel()
+	for rate, least := range map[int]float64{5: 0.75, 50: 0.95} {
+		t.Run(strconv.Itoa(rate), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := newOffice(rate)
+				began := time.Now()
+				o.lose = func(task campaign.SendTask) bool {
+					return task.CampaignID == "vanishes" && time.Since(began) > 200*time.Second
+				}
+				o.simulate(t, map[time.Duration]func(){0: func() {
+					o.dispatch("stays", 600*rate)
+					o.dispatch("vanishes", 600*rate)
+				}})
+				f := o.figures(t, began)
+				f.keepsRate(t, rate)
+				if f.share < least {
+					t.Errorf("%.3f of the rate was used", f.share)
+				}
+			})
+		})
+	}
+}
+
+// After a pause, in which all tasks went, the batches come back from sweep.
+func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(50)
+		began := time.Now()
+		o.lose = func(campaign.SendTask) bool {
+			return time.Since(began) > 100*time.Second && time.Since(began) < 1000*time.Second
+		}
+		var resumed time.Time
+		o.simulate(t, map[time.Duration]func(){
+			0: func() { o.dispatch("c", 30_000) },
+			// By then each task has come back once, and was dropped.
+			1001 * time.Second: func() {
+				resumed = time.Now()
+				o.dispatch("c", 20_000)
+			},
+		})
+		after := o.sentUntil(resumed.Add(5 * time.Minute))["c"] - o.sentUntil(resumed)["c"]
+		if least := 50 * 300 * 95 / 100; after < least {
+			t.Errorf("in the 5 minutes after the pause %d messages were sent, want %d", after, least)
+		}
+		o.figures(t, began).keepsRate(t, 50)
+	})
+}
+
+// While two versions run, the one before goes on leasing turns far ahead, and
+// drops the lanes each time.
+func TestAVersionThatKnowsNoLanes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(50)
+		began := o.simulate(t, map[time.Duration]func(){
+			0:               func() { o.dispatch("new", 20_000) },
+			1 * time.Second: func() { o.dispatchByOldVersion("old", 10_000, 300*time.Millisecond) },
+		})
+		f := o.figures(t, began)
+		f.keepsRate(t, 50)
+		if f.messages != 30_000 || f.share < 0.95 {
+			t.Errorf("%d of 30000 messages were sent, with %.3f of the rate", f.messages, f.share)
+		}
+	})
+}
+
+// dispatchByOldVersion leases the turn of a frame every so often, however far
+// ahead, as the version before did.
+func (o *office) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
+	for ; messages > 0; messages -= perBatch {
+		b := o.accept(campaignID, min(messages, perBatch))
+		for f := range b.Frames() {
+			o.mu.Lock()
+			turn, left := o.pace.Lease(time.Now(), campaign.FrameSize, o.rate)
+			left.Lanes = ""
+			o.pace = left
+			o.mu.Unlock()
+			o.put(campaign.SendTask{BatchRef: b.BatchRef, Frame: f, Turn: turn}, min(time.Until(turn.Start)-3*time.Second, 15*time.Minute))
+			time.Sleep(every)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package send
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/backoff"
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// window is how far away a turn may be for its message to be waited for.
+	window = 8 * time.Second
+	// returnEarly is how long before its turn a frame without one comes back, at
+	// least: the queue counts whole seconds, and may be a second late.
+	returnEarly = 2500 * time.Millisecond
+	// lateness is how late a task may be and still use the turn that it holds,
+	// from now on: for that long, the turns of others may come at the same time.
+	lateness = 10 * time.Second
+	// paceTries is how many races for an agent's pace are run: some two seconds.
+	paceTries = 10
+)
+
+// takeTurns leases the parts' share of their agent's rate. Those that get none
+// yet go back to the queue at once, and so does later what is too far away.
+func (s *Sender) takeTurns(ctx context.Context, r *run) error {
+	if !r.channel.Pace.Paced(r.channel.Agent.Rate) {
+		return nil
+	}
+	now := s.Now()
+	var claiming []*part
+	for _, p := range r.parts {
+		if stale(p.task.Turn, now, r.channel.Pace) {
+			p.task.Turn = campaign.Turn{}
+			if len(p.now) > 0 {
+				claiming = append(claiming, p)
+			}
+		}
+	}
+	if err := s.claim(ctx, r, claiming); err != nil {
+		return err
+	}
+	for _, p := range r.parts {
+		switch {
+		case p.grant.Wait > 0:
+			p.now, p.later = nil, p.now
+			p.until = now.Add(p.grant.Wait + time.Duration(len(p.later))*r.pace.Every)
+			p.put(ctx, s.Queue, p.taskOf(p.later), returnAfter(p.grant))
+		case len(p.now) > 0:
+			s.begin(ctx, r, p, now)
+		}
+	}
+	return nil
+}
+
+// begin gives the messages of a part their turns. Those that are too far away go
+// back to the queue now, for to send the others takes as long.
+func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
+	if p.task.Turn.Start.Before(now) {
+		p.task.Turn.Start = now
+	}
+	if r.every == 0 || p.task.Turn.Every < r.every {
+		r.every = p.task.Turn.Every
+	}
+	p.split(now.Add(window))
+	if len(p.later) == 0 {
+		return
+	}
+	p.until = p.later[len(p.later)-1].at
+	t, delay := p.turned(now)
+	if p.put(ctx, s.Queue, t, delay); p.err != nil {
+		p.now, p.later = nil, nil // the task comes again as it was
+	}
+}
+
+// stale tells whether a turn may not be used any more: it is long over, or its
+// agent has slowed down since.
+func stale(t campaign.Turn, now time.Time, pace campaign.Pace) bool {
+	return t.Start.Before(now.Add(-lateness)) || t.Void(pace)
+}
+
+// split gives the part's messages their turns, and puts aside those after end.
+func (p *part) split(end time.Time) {
+	jobs := p.now
+	p.now = nil
+	for i, j := range jobs {
+		if j.at = p.task.Turn.At(i); j.at.After(end) {
+			p.later = append(p.later, j)
+		} else {
+			p.now = append(p.now, j)
+		}
+	}
+}
+
+// errContended says that a run lost too many races for its agent's pace.
+var errContended = errors.New("others changed the pace too often")
+
+// claim gives each of the parts a turn, or a ticket and the time to wait.
+func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(parts, byTicket)
+	agent := r.channel.Agent
+	grants := make([]campaign.Grant, len(parts))
+	pace, err := s.changePace(ctx, agent.ID, func(pace campaign.Pace) campaign.Pace {
+		for i, p := range parts {
+			if !pace.Paced(agent.Rate) {
+				grants[i] = campaign.Grant{Turn: campaign.Turn{Start: s.Now()}}
+				continue
+			}
+			grants[i], pace = pace.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: p.task.Ticket, Messages: len(p.now)}, agent.Rate)
+		}
+		return pace
+	})
+	if err != nil {
+		return fmt.Errorf("lease a turn of agent %s: %w", agent.ID, err)
+	}
+	r.pace = pace
+	for i, p := range parts {
+		p.grant, p.task.Turn, p.task.Ticket = grants[i], grants[i].Turn, grants[i].Ticket
+	}
+	return nil
+}
+
+// byTicket sorts parts by their positions, those without one last.
+func byTicket(a, b *part) int {
+	none := campaign.Ticket{}
+	if a.task.Ticket == none || b.task.Ticket == none {
+		return -cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
+	}
+	return cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
+}
+
+// returnAfter is when a frame that got no turn comes back. That is early, in the
+// measure in which the wait may shrink: what comes late leaves a gap, and what comes
+// early costs a few reads and no write.
+func returnAfter(g campaign.Grant) time.Duration {
+	margin := g.Wait / 8
+	if g.Shrinks {
+		margin = g.Wait / 2
+	}
+	return min(max(g.Wait-max(margin, returnEarly), time.Second), maxDelay)
+}
+
+// changePace makes the agent's pace what change makes of it, and returns that.
+// Many functions change the same one: who loses the race waits for a moment that
+// gets longer, and gives up with errContended.
+func (s *Sender) changePace(ctx context.Context, agentID string, change func(campaign.Pace) campaign.Pace) (campaign.Pace, error) {
+	for try := range paceTries {
+		if err := backoff.Wait(ctx, try); err != nil {
+			return campaign.Pace{}, err
+		}
+		old, err := s.Paces.Pace(ctx, agentID)
+		if err != nil {
+			return campaign.Pace{}, err
+		}
+		pace := change(old)
+		if pace == old {
+			return pace, nil
+		}
+		swapped, err := s.Paces.SwapPace(ctx, agentID, old, pace)
+		if err != nil {
+			return campaign.Pace{}, err
+		}
+		if swapped {
+			return pace, nil
+		}
+	}
+	return campaign.Pace{}, errContended
+}
