@@ -233,7 +233,7 @@ func (o *office) Of(context.Context, string) (func(phone string) bool, error) {
 func (o *office) Channel(context.Context, string, string) (campaign.Channel, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return campaign.Channel{Tenant: campaign.Tenant{ID: "t", AgentID: "a"}, Agent: campaign.Agent{ID: "a", Rate: o.rate}, Pace: o.pace}, nil
+	return campaign.Channel{Agent: campaign.Agent{ID: "a", Rate: o.rate}, Pace: o.pace}, nil
 }
 
 func (o *office) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
