@@ -151,7 +151,7 @@ hold: bin/admin ## pause sending and hold the service, without a restore
 	@$(ADMIN) hold $(ON_STACK)
 reopen: bin/admin ## let the functions go on that hold or restore holds
 	@$(ADMIN) reopen $(ON_STACK)
-rotate-signing-keys: bin/admin ## show the next step of replacing the keys that sign access tokens and sessions, or when it may be taken
+rotate-signing-keys: bin/admin ## show the next step of a signing-key rotation
 	@$(ADMIN) rotate-signing-keys $(ON_STACK)
 list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)

@@ -63,7 +63,7 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 func (s *Service) count(ctx context.Context, tenant string, bucket campaign.CallBucket) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Limiter.Timeout)
 	defer cancel()
-	failure := errors.New("others changed the bucket too often")
+	failure := errors.New("update call limit: too many conflicts")
 	for range maxCounts {
 		now := s.Now()
 		current, counted, err := s.Store.AddCall(ctx, tenant, bucket, s.Limiter.Limit, now)
@@ -82,7 +82,7 @@ func (s *Service) count(ctx context.Context, tenant string, bucket campaign.Call
 	metrics.Add(ctx, metrics.CallsUncounted, 1)
 	if _, warned := s.Limiter.warned.Peek(struct{}{}, s.Now(), warnEvery); !warned {
 		s.Limiter.warned.Put(struct{}{}, struct{}{}, s.Now(), 1)
-		slog.WarnContext(ctx, "a dispatch call could not be counted against its tenant's limit and passed", "error", failure)
+		slog.WarnContext(ctx, "call limit not enforced: count failed", "error", failure)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func rateLimited(wait time.Duration) *gateway.Problem {
 	seconds := int((wait + time.Second - 1) / time.Second)
 	return &gateway.Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
-		Detail: "The tenant makes more dispatch calls than its limit allows. Repeat the call after the seconds of Retry-After, and spread the calls.",
+		Detail: "The tenant makes more dispatch calls than its limit allows. Retry after the number of seconds in Retry-After.",
 		Header: http.Header{"Retry-After": {strconv.Itoa(seconds)}},
 	}
 }

@@ -39,7 +39,7 @@ func (p Parameters) Read(r *http.Request) (Query, error) {
 		case ok && known:
 			q.values[name] = value
 		case meant != "":
-			return q, q.problem(meant, meant+" must be spelled exactly so in the query, percent-encoded, and separated by &.")
+			return q, q.problem(meant, "Malformed query parameter "+meant+": check its spelling, its percent-encoding and the & separator.")
 		}
 	}
 	return q, nil

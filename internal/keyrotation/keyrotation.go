@@ -33,7 +33,7 @@ func Parse(use, switchAt string) (k Keys, err error) {
 	case "A", "B", "AtoB", "BtoA":
 		k.Use = use
 	default:
-		return Keys{}, fmt.Errorf("SigningKeys is %q: it is A, AtoB, B or BtoA", use)
+		return Keys{}, fmt.Errorf("invalid SigningKeys %q: it must be A, AtoB, B or BtoA", use)
 	}
 	if !k.changes() {
 		return k, nil

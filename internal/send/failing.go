@@ -87,7 +87,7 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 		p.now, p.later = append(p.now, p.later...), nil
 	}
 	r.settleAll(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
-	slog.WarnContext(ctx, "the provider took no message of a batch for 72 hours, its messages end as failed",
+	slog.WarnContext(ctx, "batch gave up after 72 hours of failed attempts, messages of this run end as failed",
 		"tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID)
 	return nil
 }

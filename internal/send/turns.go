@@ -97,7 +97,7 @@ func (p *part) split(end time.Time) {
 }
 
 // errContended says that a run lost too many races for its agent's pace.
-var errContended = errors.New("others changed the pace too often")
+var errContended = errors.New("update rate limit: too many conflicts")
 
 // claim gives each of the parts a turn, or a ticket and the time to wait.
 func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {

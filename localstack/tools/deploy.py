@@ -64,7 +64,7 @@ def main():
     template = pathlib.Path(".aws-sam/build/template.yaml")
     before, found, after = template.read_text().partition("0000000000")
     if not found or found in after:
-        sys.exit(f"{template} does not have the one default of Release: is it of this project?")
+        sys.exit(f"{template} does not have exactly one default of Release")
     template.write_text(before + release + after)
     overrides.append("Release=" + release)
 

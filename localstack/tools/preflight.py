@@ -57,7 +57,7 @@ def account(clients):
     except NoCredentialsError:
         raise Problem("there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again") from None
     except (BotoCoreError, ClientError) as error:
-        raise Problem(f"the AWS credentials are of no use: {error}") from None
+        raise Problem(f"the AWS credentials are invalid: {error}") from None
 
 
 def resource(clients, stack, logical_id):
@@ -106,7 +106,7 @@ def check_domain(clients, stack, number):
     """Cognito's domains are unique in a region, and some words are its own."""
     domain = f"{stack}-{number}"
     if len(domain) > 63 or not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", domain) or re.search("aws|amazon|cognito", domain):
-        raise Problem(f"Cognito takes no domain {domain}: give the stack a name of lower-case letters, digits and hyphens, "
+        raise Problem(f"{domain} is no valid Cognito domain: give the stack a name of lower-case letters, digits and hyphens, "
                       "50 at most, without aws, amazon or cognito, as stack_name in samconfig.toml")
     found = clients("cognito-idp").describe_user_pool_domain(Domain=domain)["DomainDescription"]
     if found.get("UserPoolId") and found["UserPoolId"] != resource(clients, stack, "UserPool"):
@@ -119,7 +119,7 @@ def check_topic(clients, region, environment, parameters):
     arn = parameters.get("AlarmTopicArn", "")
     where = f"AlarmTopicArn of [{environment}.deploy.parameters] in samconfig.toml"
     if not arn:
-        return f"nobody hears the alarms: set {where} to an SNS topic"
+        return f"alarms have no recipient: set {where} to an SNS topic"
     if arn.split(":")[3:4] != [region]:
         raise Problem(f"the alarm topic {arn} is not in {region}: change {where}")
     try:
@@ -168,7 +168,7 @@ def main():
     except (Problem, ClientError, BotoCoreError) as problem:
         sys.exit(f"preflight: {problem}")
     for hint in hints:
-        print(f"preflight: worth a look: {hint}")
+        print(f"preflight: warning: {hint}")
     print(f"preflight: the account {number} can hold the {environment} stack")
 
 

@@ -170,7 +170,7 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool"}, "staging", nil, true, []string{"can hold"},
 		},
 		"no alarm topic": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", nil, true, []string{"nobody hears the alarms", "AlarmTopicArn"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", nil, true, []string{"alarms have no recipient", "AlarmTopicArn"},
 		},
 		"an alarm topic that is gone": {
 			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", []string{topic}, false, []string{"NotFound", "AlarmTopicArn"},

@@ -29,7 +29,7 @@ check-template: $(SAM_VENV)/installed $(CHECKOV_VENV)/installed ## validate, lin
 	@$(SAM_VENV)/bin/cfn-lint --include-checks I -- template.yaml \
 		|| { echo "template.yaml: mend what cfn-lint lists above" >&2; exit 1; }
 	@$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml -f template.yaml \
-		|| { echo "template.yaml: mend what checkov lists above, or leave it out in .checkov.yaml with the reason" >&2; exit 1; }
+		|| { echo "template.yaml: fix what checkov lists above, or skip the check in .checkov.yaml with a reason" >&2; exit 1; }
 	@$(MAKE) --no-print-directory sam-build
 	@echo "template.yaml is valid, lints clean and builds"
 sam-build: $(SAM_VENV)/installed
@@ -41,7 +41,7 @@ preflight: $(SAM_VENV)/installed ## check that the AWS account can hold the stac
 	@$(SAM_VENV)/bin/python localstack/tools/preflight.py $(ENV)
 
 .PHONY: deploy
-deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 allows changes of signing keys that refuse valid tokens
+deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 skips the signing-key check and may invalidate tokens
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed

@@ -258,7 +258,7 @@ func (s *Pages) signOut(p *webui.Page) error {
 	http.SetCookie(p.W, s.cookie(renewalCookie, "", -1))
 	to := s.leave(p)
 	if err != nil {
-		slog.ErrorContext(p.R.Context(), "a session has only ended in the browser", "error", err.Error())
+		slog.ErrorContext(p.R.Context(), "sign-out failed: other sessions remain valid", "error", err.Error())
 		p.Session = webui.Session{}
 		return p.RenderStatus(http.StatusServiceUnavailable, "signin.signed_out", "signed_out.html", "signin.here_alone")
 	}
@@ -273,7 +273,7 @@ func (s *Pages) lapsed(p *webui.Page) webui.Session {
 	}
 	session, err := s.renewed(p)
 	if err != nil {
-		slog.WarnContext(p.R.Context(), "whose session is over could not be told", "error", err.Error())
+		slog.WarnContext(p.R.Context(), "cannot identify the owner of an expired session", "error", err.Error())
 		return webui.Session{}
 	}
 	return session
@@ -300,12 +300,12 @@ func (s *Pages) end(p *webui.Page, session webui.Session) error {
 func (s *Pages) leave(p *webui.Page) (to string) {
 	to, err := s.Provider.signOutURL(p.R.Context(), p.Base)
 	if err != nil {
-		slog.WarnContext(p.R.Context(), "the sign-in service's own session goes on", "error", err.Error())
+		slog.WarnContext(p.R.Context(), "ending the Cognito session failed", "error", err.Error())
 		return signedOutPath
 	}
 	if renewal := s.renewal(p); renewal != "" {
 		if err := s.Provider.forget(p.R.Context(), renewal); err != nil {
-			slog.WarnContext(p.R.Context(), "what renews a session is only gone from the browser", "error", err.Error())
+			slog.WarnContext(p.R.Context(), "revoking the refresh token failed", "error", err.Error())
 		}
 	}
 	return to
