@@ -107,7 +107,7 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 		if p.reads() {
 			return ui.alongside(p, session, func(p *Page) error { return p.serve(least, h) }, ui.noSession)
 		}
-		if err := ui.Sessions.Check(r.Context(), session); err != nil {
+		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
 			return ui.noSession(p, err)
 		}
 		p.Session = session
