@@ -39,6 +39,9 @@ func (s *Store) EndSessions(ctx context.Context, tenant, email string, until tim
 // SessionsEnded reads consistently up to which instant a person's sessions are
 // void; it is zero where they are not.
 func (s *Store) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
+	if until, err := s.lightSessionsEnded(ctx, tenant, email); err == nil {
+		return until, nil
+	}
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: personKey(tenant, email), ConsistentRead: aws.Bool(true),
 	})

@@ -1,7 +1,10 @@
 package dynamo
 
 import (
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +57,60 @@ func TestEndSessions(t *testing.T) {
 	if until := later.ended(t, tenant, ana); !until.IsZero() {
 		t.Errorf("when no session is left: void until %v", until)
 	}
+}
+
+// The light read answers as the SDK does, and gives up where it is not DynamoDB's
+// whole answer: the SDK is asked then.
+func TestSessionsEnded_Light(t *testing.T) {
+	t.Parallel()
+	s, tenant := authStore(t), unique()
+	s.Now = time.Now // by which it signs
+	const ana = "ana@acme.example"
+	for _, want := range []time.Time{{}, time.Now().UTC().Truncate(time.Millisecond)} {
+		if !want.IsZero() {
+			s.end(t, tenant, ana, want)
+		}
+		if got, err := s.lightSessionsEnded(t.Context(), tenant, ana); err != nil || !got.Equal(want) {
+			t.Errorf("void until %v, %v; want %v", got, err, want)
+		}
+	}
+	for name, answer := range map[string]struct {
+		status    int
+		sum, body string
+	}{
+		"throttled": {400, "", `{"__type":"ThrottlingException"}`}, "down": {500, "", ""}, "no sum": {200, "", "{}"},
+		"another sum": {200, "1", "{}"}, "cut": {200, "2745614147", `{"Item":{`}, "somebody else": {200, "", "<html>"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Amz-Crc32", answer.sum)
+			w.WriteHeader(answer.status)
+			_, _ = io.WriteString(w, answer.body)
+		}))
+		elsewhere := *s
+		elsewhere.Client = dynamodb.New(s.Client.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = &server.URL })
+		if got, err := elsewhere.lightSessionsEnded(t.Context(), tenant, ana); err == nil {
+			t.Errorf("%s: void until %v", name, got)
+		}
+		server.Close()
+	}
+	broken := *s
+	broken.Client = dynamodb.New(s.Client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &onceBroken{inner: o.HTTPClient} })
+	if got := broken.ended(t, tenant, ana); got.IsZero() {
+		t.Error("a light read that fails is taken for no end of the sessions")
+	}
+}
+
+// onceBroken loses its first call.
+type onceBroken struct {
+	inner dynamodb.HTTPClient
+	calls int
+}
+
+func (b *onceBroken) Do(r *http.Request) (*http.Response, error) {
+	if b.calls++; b.calls == 1 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return b.inner.Do(r)
 }
 
 // Of ends at once the last instant stands, whichever is written last.

@@ -2,6 +2,7 @@ package webui
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 )
 
@@ -28,9 +29,7 @@ func (h *heldAnswer) Write(b []byte) (int, error) {
 // answer gives it.
 func (h *heldAnswer) answer(w http.ResponseWriter) error {
 	clear(w.Header())
-	for name, values := range h.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), h.header)
 	if h.status != 0 {
 		w.WriteHeader(h.status)
 	}

@@ -63,6 +63,9 @@ func TestSession_Ended(t *testing.T) {
 	ended(t, "an earlier one", of("acme", "ana@acme.example", at.Add(-time.Millisecond)))
 	ended(t, "one of the same millisecond", of("acme", "ana@acme.example", at.Add(999*time.Microsecond)))
 	ended(t, "the same address in capitals", of("acme", "ANA@acme.example", at))
+	if got := copied.Get("/dashboard/nowhere"); got.Status != http.StatusNotFound || strings.Contains(got.Body, "Sign out") {
+		t.Errorf("a page for everybody shows the session that was ended: %d", got.Status)
+	}
 	if audited := site.Audited(); audited != nil {
 		t.Errorf("changed: %q", audited)
 	}

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/text/language"
@@ -105,11 +104,10 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 		if err != nil {
 			return ui.noSession(p, err)
 		}
-		check := sync.OnceValue(func() error { return ui.Sessions.Check(r.Context(), session) })
 		if p.reads() {
-			return ui.alongside(p, session, check, least, h)
+			return ui.alongside(p, session, func(p *Page) error { return p.serve(least, h) }, ui.noSession)
 		}
-		if err := check(); err != nil {
+		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
 			return ui.noSession(p, err)
 		}
 		p.Session = session
@@ -117,21 +115,22 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 	}))
 }
 
-// alongside makes a page while the session is checked. Nothing of it is answered
-// before the session is known to be good.
-func (ui *UI) alongside(p *Page, session Session, check func() error, least Role, h Handler) error {
-	go func() { _ = check() }()
-	w, made := p.W, &heldAnswer{header: p.W.Header().Clone()}
+// alongside makes a page while its session is checked. Nothing of it is answered
+// before the session is known to be good; where it is not, otherwise answers.
+func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, otherwise func(*Page, error) error) error {
+	checked := make(chan error, 1)
+	go func() { checked <- ui.Sessions.Check(p.R.Context(), session) }()
+	made := &heldAnswer{header: p.W.Header().Clone()}
 	page := *p
 	page.W, page.Session = made, session
-	failed := page.serve(least, h)
-	if err := check(); err != nil {
-		return ui.noSession(p, err)
+	failed := serve(&page)
+	if err := <-checked; err != nil {
+		return otherwise(p, err)
 	}
 	if failed != nil {
 		return failed
 	}
-	return made.answer(w)
+	return made.answer(p.W)
 }
 
 // serve answers a request of a person whose session is known.
@@ -155,12 +154,18 @@ func (ui *UI) noSession(p *Page, err error) error {
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 	mux.Handle(pattern, gateway.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
-		session, err := ui.Sessions.Read(r, p.Base)
-		if err != nil && !errors.Is(err, ErrNoSession) {
+		serve := func(p *Page) error { return p.refuse(h(p)) }
+		nobodys := func(p *Page, err error) error {
+			if errors.Is(err, ErrNoSession) {
+				return serve(p)
+			}
 			return p.refuse(p.Unavailable(err))
 		}
-		p.Session = session
-		return p.refuse(h(p))
+		session, err := ui.Sessions.Signed(r, p.Base)
+		if err != nil {
+			return nobodys(p, err)
+		}
+		return ui.alongside(p, session, serve, nobodys)
 	}))
 }
 
