@@ -61,10 +61,16 @@ type Grant struct {
 // Lanes are the campaigns that share a pace, packed. The zero Lanes are none.
 type Lanes string
 
+// longestLease is longer than turns are leased ahead, at the slowest pace too.
+const longestLease = 5 * time.Minute
+
 // Claim grants a turn that begins soon, or else a ticket, and returns the pace
 // that is left to the others: the same one for a ticket that was there before.
 func (p Pace) Claim(now time.Time, c Claim, rate int) (Grant, Pace) {
 	p = p.atRate(now, rate)
+	if p.Lanes == "" && p.Next.Sub(now) > longestLease {
+		p = p.slowTo(now, p.Every) // leased frame by frame by the version before
+	}
 	all := p.Lanes.unpack()
 	if p.Next.Before(now.Add(-idleFor)) {
 		all = noLanes()

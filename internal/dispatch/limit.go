@@ -27,7 +27,7 @@ type Limiter struct {
 const (
 	// maxCounts is how often a call is counted again because the bucket's period
 	// ended between its reading and its writing.
-	maxCounts = 3
+	maxCounts = 2
 	// warnEvery is the time from one warning of a process to the next.
 	warnEvery = time.Minute
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,7 +98,7 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.use(ctx, tenant, t.AgentID) })
 	_, refused := errors.AsType[*campaign.InputError](err)
 	switch {
-	case refused && (before.AgentID == t.AgentID || len(others) < len(h.Holders)):
+	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
 		return append(items, s.keepOwner(h)), nil // it was shared before agents had owners, and stays so
 	case err != nil:
 		return nil, err
@@ -112,7 +113,7 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 // that it records the agent in batches that do not name theirs yet.
 func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	err := s.eachBatch(ctx, t.ID, func(ctx context.Context, b campaign.Batch) error {
-		if !b.NeedsAgent() || b.State == campaign.BatchCompleted {
+		if !b.NeedsAgent() {
 			return nil
 		}
 		_, err := s.SetAgent(ctx, b, t.AgentID)

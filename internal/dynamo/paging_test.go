@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/campaign"
@@ -80,13 +81,22 @@ func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T)
 
 func last2(s string) string { return s[len(s)-2:] }
 
+func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
+	t.Helper()
+	_, err := s.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: dynamo.Item{
+		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+	}})
+	return err
+}
+
 func TestPages_OfATenant(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx, clients, agent := t.Context(), "rcs_"+rand.Text(), randomID()
 	for i := range several {
 		must(t, s.SaveAgent(ctx, campaign.Agent{ID: "a" + one(i)}))
-		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: agent}))
+		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}))
+		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // as an agent that tenants shared before agents had owners
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
 		must(t, s.CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))

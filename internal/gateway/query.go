@@ -60,6 +60,9 @@ func (p Parameters) meant(field string) string {
 	for part := range strings.FieldsFuncSeq(field, func(c rune) bool { return c == ';' || c == '?' }) {
 		name, _, _ := strings.Cut(strings.TrimLeft(part, "="), "=")
 		name = escape.ReplaceAllStringFunc(name, unescapeOrDrop)
+		if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
+			return dryRun
+		}
 		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
 			for known := range p {
 				if strings.EqualFold(lettersOf(word), known) {
@@ -69,6 +72,23 @@ func (p Parameters) meant(field string) string {
 		}
 	}
 	return ""
+}
+
+// dryRun is the switch whose absence lets a call act.
+const dryRun = "dryRun"
+
+// namesDryRun reports whether the switch is a word of a field's name, as in dryRun:true.
+func namesDryRun(field string) bool {
+	field, _, _ = strings.Cut(field, "=")
+	field = escape.ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
+	for word := range strings.FieldsFuncSeq(field, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		for _, value := range []string{"", "true", "false"} {
+			if strings.EqualFold(word, dryRun+value) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var escape = regexp.MustCompile(`(?s)%.{0,2}`)

@@ -19,6 +19,8 @@ const (
 	// which the queue holds a task back.
 	firstDelay = 2 * time.Second
 	maxDelay   = 15 * time.Minute
+	// maxShrinkingDelay is maxDelay for a wait that may get much shorter.
+	maxShrinkingDelay = 5 * time.Minute
 	// early is how long before its turn a task comes back: the queue counts
 	// whole seconds, and the turn is then waited for.
 	early = 2 * time.Second

@@ -157,7 +157,9 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(300)
 		g.channel.Agent.Rate = 1
-		g.pace = campaign.Pace{Every: time.Second, Next: time.Now().Add(time.Hour)}
+		other := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
+		_, g.pace = campaign.Pace{Every: time.Second}.Claim(time.Now(), other, 1)
+		g.pace.Next = time.Now().Add(time.Hour)
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}

@@ -140,11 +140,11 @@ func byTicket(a, b *part) int {
 // measure in which the wait may shrink: what comes late leaves a gap, and what comes
 // early costs a few reads and no write.
 func returnAfter(g campaign.Grant) time.Duration {
-	margin := g.Wait / 8
+	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
-		margin = g.Wait / 2
+		margin, longest = g.Wait/2, maxShrinkingDelay
 	}
-	return min(max(g.Wait-max(margin, returnEarly), time.Second), maxDelay)
+	return min(max(g.Wait-max(margin, returnEarly), time.Second), longest)
 }
 
 // changePace makes the agent's pace what change makes of it, and returns that.

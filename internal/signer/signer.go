@@ -9,6 +9,7 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"sync"
 	"time"
@@ -74,12 +75,30 @@ func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sets[now] == nil {
-		if s.sets[now], err = s.set(ctx, now); err != nil {
-			return nil, err
-		}
+	if s.sets[now] != nil {
+		return s.sets[now], nil
 	}
-	return s.sets[now], nil
+	set, err := s.set(ctx, now)
+	if err == nil {
+		s.sets[now] = set
+		return set, nil
+	}
+	if now != previousSigns {
+		return nil, err
+	}
+	return s.previousAlone(ctx, err)
+}
+
+// previousAlone returns the key that still signs where the key after it cannot be
+// read: it was created a moment ago, or the rotation is being called off.
+func (s *Signer) previousAlone(ctx context.Context, cause error) ([]accesstoken.Key, error) {
+	previous, err := s.key(ctx, s.PreviousID)
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	slog.WarnContext(ctx, "the next signing key cannot be read, the present one is used alone", "error", cause)
+	previous.Until = s.SwitchAt
+	return []accesstoken.Key{previous}, nil
 }
 
 func (s *Signer) set(ctx context.Context, p phase) ([]accesstoken.Key, error) {

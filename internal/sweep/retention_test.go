@@ -35,7 +35,7 @@ type row = map[string]types.AttributeValue
 func kind(r row) string {
 	pk := regexp.MustCompile(`^[A-Z]+`).FindString(textOf(r, "pk"))
 	sk := regexp.MustCompile(`^[A-Z]+#?`).FindString(textOf(r, "sk"))
-	if sk == "" || pk == "FORM" { // whose range key is a digest
+	if sk == "" || pk == "FORM" || pk == "OPT" { // whose range keys are digests and random ids
 		return pk
 	}
 	return pk + " " + sk

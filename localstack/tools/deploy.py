@@ -18,13 +18,15 @@ except ModuleNotFoundError:  # before Python 3.11
 
 
 def exists(stack, region):
-    """Reports whether there is a stack of that name."""
+    """Reports whether there is a stack of that name. One in REVIEW_IN_PROGRESS is a
+    changeset that was declined."""
     try:
-        return bool(boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"])
+        found = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             return False
         raise
+    return found["StackStatus"] != "REVIEW_IN_PROGRESS"
 
 
 def check_keys(stack, environment, overrides):
@@ -52,7 +54,10 @@ def main():
     sam, environment = sys.argv[1:]
     settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
     overrides = list(settings["parameter_overrides"])
-    check_keys(settings["stack_name"], environment, overrides)
+    stack, region = settings["stack_name"], settings["region"]
+    first = not exists(stack, region)
+    if not first:
+        check_keys(stack, environment, overrides)
 
     # CloudFormation keeps the value of a parameter that is not named.
     for parameter, default in ("RestoredAuthTable", '""'), ("RestoredCampaignsTable", '""'), ("DeletionProtection", "true"):
@@ -70,9 +75,11 @@ def main():
 
     # CloudFormation cannot delete a protected table. Without protection a first
     # deployment that fails leaves nothing behind, and can be run again.
-    if not exists(settings["stack_name"], settings["region"]):
+    if first:
         unprotected = [o for o in overrides if not o.startswith("DeletionProtection=")] + ["DeletionProtection=false"]
         deploy(sam, environment, unprotected, "--on-failure", "DELETE")
+        if not exists(stack, region):
+            sys.exit("the stack was not created; run `make deploy` again when it may be")
     deploy(sam, environment, overrides)
 
 

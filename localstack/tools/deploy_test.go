@@ -113,7 +113,7 @@ func TestDeploy_MakesAReleaseOfTheSame(t *testing.T) {
 // A first creation that fails has to leave nothing that CloudFormation cannot delete.
 func TestDeploy_ForTheFirstTime(t *testing.T) {
 	t.Parallel()
-	fresh := &account{}
+	fresh := &account{stackAfter: 2, stack: "CREATE_COMPLETE"}
 	twice := deployment{samconfig: production + "[]"}
 	if !twice.run(t, fresh) || len(twice.sam) != 2 {
 		t.Fatalf("sam was called with %v, want two calls", twice.sam)
@@ -124,8 +124,12 @@ func TestDeploy_ForTheFirstTime(t *testing.T) {
 	if second := twice.sam[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") {
 		t.Errorf("the second call does not protect: %v", second)
 	}
+	declined := deployment{samconfig: production + `["SigningKeys=B"]`}
+	if declined.run(t, &account{stack: "REVIEW_IN_PROGRESS"}) || len(declined.sam) != 1 || declined.check != "" {
+		t.Errorf("after a changeset was declined sam was called with %v, and the keys of no stack were checked: %q", declined.sam, declined.check)
+	}
 	failed := deployment{samconfig: production + "[]", samFails: true}
-	if failed.run(t, fresh) || len(failed.sam) != 1 {
+	if failed.run(t, &account{}) || len(failed.sam) != 1 {
 		t.Errorf("after a failure sam was called with %v", failed.sam)
 	}
 }

@@ -79,7 +79,13 @@ def check_stack(clients, stack):
         if error.response["Error"]["Code"] == "ValidationError":
             return  # there is none
         raise
-    if status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED", "CREATE_FAILED", "REVIEW_IN_PROGRESS"):
+    if status == "REVIEW_IN_PROGRESS":
+        return  # a changeset was declined: there is no stack yet
+    if status == "UPDATE_ROLLBACK_FAILED":
+        raise Problem(f"the stack {stack} is in {status}: run `aws cloudformation continue-update-rollback --stack-name {stack}`, then deploy again")
+    if status in ("UPDATE_FAILED", "IMPORT_ROLLBACK_FAILED"):
+        raise Problem(f"the stack {stack} is in {status}: run `aws cloudformation rollback-stack --stack-name {stack}`, then deploy again")
+    if status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "DELETE_FAILED", "CREATE_FAILED"):
         raise Problem(f"the stack {stack} is in {status} and cannot be updated: delete it with "
                       f"`aws cloudformation delete-stack --stack-name {stack}`, then deploy again")
     if status.endswith("_IN_PROGRESS"):
@@ -125,19 +131,31 @@ def check_topic(clients, region, environment, parameters):
     try:
         clients("sns").get_topic_attributes(TopicArn=arn)
     except ClientError as error:
-        raise Problem(f"the alarm topic {arn} cannot be read ({error.response['Error']['Code']}): create it, or change {where}") from None
+        code = error.response["Error"]["Code"]
+        if code != "NotFound":  # a topic of another account may take alarms and hide its attributes
+            return f"the alarm topic {arn} cannot be read ({code}): make sure that CloudWatch may publish to it"
+        raise Problem(f"the alarm topic {arn} does not exist ({code}): create it, or change {where}") from None
+
+
+def quota(clients, operation, service, name):
+    """Returns the value of a quota, None where the operation does not list it."""
+    pages = clients("service-quotas").get_paginator(operation).paginate(ServiceCode=service)
+    return next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
 
 
 def quotas(clients, environment):
     """Yields a line for each quota that is below what the environment may need."""
     for service, name, wanted in WANTED[environment]:
         try:
-            pages = clients("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode=service)
-            value = next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
+            value = quota(clients, "list_service_quotas", service, name)
+            if value is None:  # a quota without a value of the account's own has the default
+                value = quota(clients, "list_aws_default_service_quotas", service, name)
         except ClientError as error:
             yield f"quotas of {service} could not be read ({error.response['Error']['Code']})"
             continue
-        if value is not None and value < wanted:
+        if value is None:
+            yield f"{service}: {name} could not be read: look it up in Service Quotas"
+        elif value < wanted:
             yield f"{service}: {name} is {value:,.0f}: ask for {wanted:,} in Service Quotas before a load near it"
 
 

@@ -21,12 +21,14 @@ import (
 type account struct {
 	concurrency, unreserved, reserved int
 	stack                             string // the stack's status, "" for none
+	stackAfter                        int    // from which call on there is the stack
 	domainOf                          string // the user pool that has the domain
 	topicMissing                      bool
 	writeQuota                        float64
 
 	mu    sync.Mutex
 	calls []string
+	asked int // for a stack
 }
 
 // serve answers at the address that it returns, until the test ends.
@@ -57,7 +59,7 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 	case "GetCallerIdentity":
 		return http.StatusOK, `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`
 	case "DescribeStacks", "DescribeStackResource":
-		if a.stack == "" {
+		if a.asked++; a.stack == "" || a.asked < a.stackAfter {
 			return http.StatusBadRequest, noStack
 		}
 		if call == "DescribeStackResource" {
@@ -77,6 +79,8 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 			return http.StatusNotFound, `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>`
 		}
 		return http.StatusOK, `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes/></GetTopicAttributesResult></GetTopicAttributesResponse>`
+	case "ServiceQuotasV20190624.ListAWSDefaultServiceQuotas":
+		return http.StatusOK, `{"Quotas": [{"QuotaName": "Throttle rate", "Value": 10000}]}`
 	case "ServiceQuotasV20190624.ListServiceQuotas":
 		return a.quotas(body)
 	}
@@ -159,6 +163,12 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, stack: "ROLLBACK_COMPLETE"}, "staging", nil, false,
 			[]string{"ROLLBACK_COMPLETE", "aws cloudformation delete-stack --stack-name campaign-dispatch-staging"},
 		},
+		"a changeset that was declined": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "REVIEW_IN_PROGRESS"}, "staging", nil, true, []string{"can hold"},
+		},
+		"a rollback that failed": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_ROLLBACK_FAILED"}, "staging", nil, false, []string{"continue-update-rollback"},
+		},
 		"an update under way": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_IN_PROGRESS"}, "staging", nil, false, []string{"wait"},
 		},
@@ -182,7 +192,10 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production",
 			[]string{topic},
 			true,
-			[]string{"Table-level write throughput limit is 4,000: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)"},
+			[]string{
+				"Table-level write throughput limit is 4,000: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)",
+				"CreateSchedule request rate could not be read",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
