@@ -7,6 +7,7 @@ import (
 )
 
 func TestLocalSwitch(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL", "")
 	for _, test := range []struct {
 		endpoint, value string
 		want            bool

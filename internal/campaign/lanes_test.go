@@ -60,6 +60,21 @@ func TestClaim_ANewCampaignComesNext(t *testing.T) {
 	}
 }
 
+// The version before leased turns as far ahead as its backlog. The first claim after
+// it voids them: their frames come back and take tickets.
+func TestClaim_LeasesOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	before := campaign.Pace{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
+	held := campaign.Turn{Start: before.Next, Every: before.Every}
+	grant, left := before.Claim(noon, frameOf(1), 50)
+	if grant.Wait > 0 || !grant.Turn.Start.Equal(noon) || left.Next.Sub(noon) > 3*time.Second {
+		t.Errorf("it got %+v, and %v are leased; want the turn at once", grant, left.Next.Sub(noon))
+	}
+	if !held.Void(left) {
+		t.Error("a turn that the version before leased is still good")
+	}
+}
+
 func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
 	t.Parallel()
 	pace, waiting := backlog(t)

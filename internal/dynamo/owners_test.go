@@ -257,9 +257,10 @@ func TestSaveTenant_RecordsTheAgentOfOpenBatches(t *testing.T) {
 	a := newAgency(t)
 	tenant := a.tenant()
 	a.must(a.assign(tenant, a.agent))
-	sent, pending := a.batch(tenant, campaign.BatchSent, ""), a.batch(tenant, campaign.BatchPending, "")
+	sent, completed := a.batch(tenant, campaign.BatchSent, ""), a.batch(tenant, campaign.BatchCompleted, "")
+	pending := a.batch(tenant, campaign.BatchPending, "")
 	a.must(a.assign(tenant, "agent-"+rand.Text()))
-	for want, b := range map[string]campaign.Batch{a.agent: sent, "": pending} {
+	for b, want := range map[*campaign.Batch]string{&sent: a.agent, &completed: a.agent, &pending: ""} {
 		if got, err := a.Batch(t.Context(), b.BatchRef); got.AgentID != want || err != nil {
 			t.Errorf("%s batch: agent %q, want %q; %v", b.State, got.AgentID, want, err)
 		}
@@ -286,6 +287,7 @@ func TestSaveTenant_AgentThatIsSharedAlready(t *testing.T) {
 	a.must(a.assign(one, "agent-"+rand.Text()))
 	a.now = left.Add(campaign.AgentRest)
 	a.hears(two)
+	a.refuses(one, a.agent, "belongs to tenant "+two)
 	a.must(a.assign(two, a.agent)) // nobody shares it any more
 	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: two, Since: a.now}, Holders: []campaign.Holder{{Tenant: two}}})
 	a.refuses(one, a.agent, "belongs to tenant "+two)

@@ -57,6 +57,8 @@ func TestQuery_MistypedSwitch(t *testing.T) {
 		"dryRun%3Dtrue", "x%26dryRun=true", "x%3D1%26dryRun%3Dtrue", "x=1?dryRun=true", "?dryRun=true", "%3FdryRun=true", "=dryRun=true",
 		"dryRun[]=true", "dryRun%5B%5D=true", "dryRun%5B0%5D=true", "+dryRun=true", "dryRun%20=true", "dry+Run=true", "dryRun%00=true",
 		"%EF%BB%BFdryRun=true", "dryRun%E2%80%8B=true", "dry_run=true", "dry-run=true", "--dry-run", "%22dryRun%22=true", "$dryRun=true",
+		"dryRun:true", "dryRun%3Atrue", "dryRun%20true", "dryRun+true", "dryRun,true", "dryRun.true", "dryRun->true", "dryRuntrue", "{dryRun:true}",
+		"x,dryRun:true=1",
 	} {
 		if on, _, code := read(t, raw); code != "invalid_dry_run" {
 			t.Errorf("%q: %v %q, want invalid_dry_run", raw, on, code)

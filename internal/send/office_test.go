@@ -134,7 +134,9 @@ func (o *office) SetFailing(context.Context, campaign.Batch, campaign.Failing) (
 }
 
 // AdoptAgent returns the batch as it is: all are the one agent's.
-func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) { return b, nil }
+func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
+}
 
 // run gives the tasks to functions until every message that is not lost was sent.
 func (o *office) run(t *testing.T) {

@@ -181,6 +181,25 @@ func TestAPreviousKeyThatHasEndedIsNotFetched(t *testing.T) {
 	}
 }
 
+// The next key may be a moment old, or gone because the rotation was called off:
+// tokens are signed and verified by the previous key all the same.
+func TestKeys_NextKeyCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRotation(t)
+	r.signer.KeyID = "00000000-0000-4000-8000-000000000000"
+	early := noon.Add(-time.Hour)
+	if keys := r.kids(early); len(keys) != 1 {
+		t.Fatalf("keys %v, want the previous one alone", keys)
+	}
+	if err := r.verify(r.issue(early), early.Add(time.Minute)); err != nil {
+		t.Errorf("a token of the previous key is refused: %v", err)
+	}
+	r.now = noon
+	if keys, err := r.signer.Keys(t.Context()); err == nil {
+		t.Errorf("keys %v after the switch, want an error", keys)
+	}
+}
+
 func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
