@@ -110,7 +110,7 @@ func TestParse(t *testing.T) {
 		"a change":                {use: "AtoB", switchAt: instant, want: keyrotation.Keys{Use: "AtoB", SwitchAt: at}},
 		"no instant":              {use: "BtoA", err: "SigningKeysSwitchAt is"},
 		"no RFC 3339":             {use: "BtoA", switchAt: "tomorrow", err: "SigningKeysSwitchAt is"},
-		"no key":                  {use: "C", err: `SigningKeys is "C"`},
+		"no key":                  {use: "C", err: `invalid SigningKeys "C"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

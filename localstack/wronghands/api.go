@@ -194,6 +194,9 @@ func (w *World) tryHands(ctx context.Context, r *Report, o operation, hands []ha
 		if err != nil {
 			return err
 		}
+		if err := w.forgetFailures(ctx); err != nil {
+			return err
+		}
 		a, err := w.call(ctx, o.method, path, body, h.header)
 		if err != nil {
 			return err

@@ -154,6 +154,9 @@ func odds(a, b []time.Duration) float64 {
 // SameRefusal tells whether the stack's token endpoint answers the same to a known
 // client with a wrong secret, a revoked one, and an unknown one.
 func (w *World) SameRefusal(ctx context.Context) (same bool, err error) {
+	if err := w.forgetFailures(ctx); err != nil {
+		return false, err
+	}
 	var first answer
 	for i, id := range []string{w.victim.credential, w.revoked, "rcs_" + rand.Text()} {
 		a, err := w.call(ctx, http.MethodPost, oauth.TokenPath, map[string]string{
