@@ -367,7 +367,7 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 	}
 }
 
-// Neither call has a dry run: who asks for one must not change a campaign.
+// Neither call has a dry run. A request for one is refused and changes nothing.
 func TestDryRunOfWhatHasNone(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -57,12 +57,12 @@ func decodeField(field string) (name, value string, ok bool) {
 // have other capitals, or characters around and between its letters; it may follow
 // a ; or ? that should have been a &, and its = may be percent-encoded.
 func (p Parameters) meant(field string) string {
+	if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
+		return dryRun
+	}
 	for part := range strings.FieldsFuncSeq(field, func(c rune) bool { return c == ';' || c == '?' }) {
 		name, _, _ := strings.Cut(strings.TrimLeft(part, "="), "=")
 		name = escape.ReplaceAllStringFunc(name, unescapeOrDrop)
-		if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
-			return dryRun
-		}
 		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
 			for known := range p {
 				if strings.EqualFold(lettersOf(word), known) {

@@ -77,7 +77,7 @@ func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 	}
 }
 
-// stale tells whether a turn may not be used any more: it is long over, or its
+// stale reports whether a turn may not be used any more: it is long over, or its
 // agent has slowed down since.
 func stale(t campaign.Turn, now time.Time, pace campaign.Pace) bool {
 	return t.Start.Before(now.Add(-lateness)) || t.Void(pace)
