@@ -14,7 +14,7 @@ import (
 
 func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
 	c := newClient(t).ownTenant()
-	c.behave(map[string]any{"latencyMs": 100})
+	c.behave(map[string]any{"latencyMs": 3000}) // what is killed first has accepted messages to record
 	all := messages(1000)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 1000 {
@@ -29,6 +29,7 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 			return n > before || n == len(all)
 		})
 		killed += c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // in the middle of frames
+		c.behave(map[string]any{"latencyMs": 100})
 	}
 	c.behave(map[string]any{})
 
