@@ -14,6 +14,11 @@ type Turn struct {
 // At returns when the turn's i-th message may go, counted from 0.
 func (t Turn) At(i int) time.Time { return t.Start.Add(time.Duration(i) * t.Every) }
 
+// end returns when the turn of n messages is over, in whole milliseconds.
+func (t Turn) end(n int) time.Time {
+	return t.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
+}
+
 // Void tells whether the pace slowed down after the turn was leased.
 func (t Turn) Void(p Pace) bool { return t.SlowedAt.Before(p.SlowedAt) }
 
@@ -50,8 +55,17 @@ func (p Pace) Lease(now time.Time, n, rate int) (Turn, Pace) {
 	if p.Next.After(now) {
 		turn.Start = p.Next
 	}
-	p.Next = turn.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
+	p.Next = turn.end(n)
 	return turn, p
+}
+
+// Release frees what is left of the turn of n messages, where no later turn was
+// leased.
+func (p Pace) Release(now time.Time, t Turn, n int) Pace {
+	if p.Next.After(now) && p.Next.Equal(t.end(n)) {
+		p.Next = now.Truncate(time.Millisecond)
+	}
+	return p
 }
 
 // atRate is the pace under the agent's own rate, which slows it down if it is the

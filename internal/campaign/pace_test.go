@@ -150,3 +150,20 @@ func TestEase(t *testing.T) {
 		t.Errorf("an agent without a pace was eased to %v", got)
 	}
 }
+
+func TestReleaseFreesTheLastTurnAlone(t *testing.T) {
+	t.Parallel()
+	first, p := campaign.Pace{}.Lease(noon, 100, 10)
+	second, p := p.Lease(noon, 50, 10)
+	stopped := noon.Add(4 * time.Second)
+	if got := p.Release(stopped, first, 100); got != p {
+		t.Errorf("the turn before the last was freed: the next message may go at %v", got.Next)
+	}
+	if got := p.Release(stopped, second, 50); !got.Next.Equal(stopped) {
+		t.Errorf("the next message may go at %v, want %v", got.Next, stopped)
+	}
+	over := noon.Add(time.Minute)
+	if got := p.Release(over, second, 50); got != p {
+		t.Errorf("a turn that is over was freed: the next message may go at %v", got.Next)
+	}
+}

@@ -155,11 +155,25 @@ func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
 		if every == 0 {
 			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
-		return func(p campaign.Pace) campaign.Pace { return p.Slow(now, every) }
+		return func(p campaign.Pace) campaign.Pace { return r.release(p.Slow(now, every), now) }
 	}
 	if r.throttled.Load() > 0 {
 		return func(p campaign.Pace) campaign.Pace { return p }
 	}
 	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
 	return func(p campaign.Pace) campaign.Pace { return p.Ease(frames, r.channel.Agent.Rate) }
+}
+
+// release frees the turns that the run does not use since it was stopped. Otherwise
+// no message would go until they are over.
+func (r *run) release(pace campaign.Pace, now time.Time) campaign.Pace {
+	if !r.stopped {
+		return pace
+	}
+	for _, p := range r.parts {
+		if len(p.later) == 0 {
+			pace = pace.Release(now, p.task.Turn, len(p.now))
+		}
+	}
+	return pace
 }

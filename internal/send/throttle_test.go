@@ -166,6 +166,23 @@ func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
 	})
 }
 
+// A rate is halved once in three seconds. A run that is stopped before that is
+// over leaves its turns to the others.
+func TestAStoppedRunFreesItsTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(200)
+		g.channel.Agent.Rate, g.provider = 20, func(campaign.Delivery, int) error { return throttled() }
+		g.pace = campaign.Pace{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
+		if errs := g.sender().Handle(t.Context(), g.frames()[:1]); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if stopped := len(g.sends) < campaign.FrameSize; !stopped || g.pace.Every != 50*time.Millisecond || g.pace.Next.After(time.Now()) {
+			t.Errorf("after %d messages in %v the next may go in %v", len(g.sends), g.pace.Every, time.Until(g.pace.Next))
+		}
+	})
+}
+
 func TestALoweredRateCountsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
