@@ -12,32 +12,63 @@ import (
 	"campaign-dispatch/internal/e164"
 )
 
-// applyAnswer applies what a person answered: a reply, an opt-out or its end.
-// What is owed to endpoints is written before the opt-out, so that whoever dies
-// in between owes it again, and never not at all.
-func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) error {
+// optChange is a change of a tenant's opt-outs.
+type optChange struct {
+	tenant string
+	campaign.OptChange
+}
+
+// applyAnswer applies what a person answered: a reply, an opt-out or its end. It
+// returns the changes of opt-outs that are still to be recorded, with an error too.
+// What is owed to endpoints is written before the opt-out: after a failure it is
+// owed again, and never not at all.
+func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
 	content, err := a.content(ctx, t)
 	if err != nil {
-		return fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply an answer: %w", err)
 	}
 	if content.Phone == "" {
-		return nil
+		return nil, nil
 	}
 	if !e164.WellFormed(content.Phone) { // queued before rbmhook dropped such events
 		drop(ctx, droppedPhone, 1)
-		return nil
+		return nil, nil
 	}
 	tenants, campaignID, err := a.concerned(ctx, t)
 	if err != nil {
-		return fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply an answer: %w", err)
 	}
 	for _, tenant := range tenants {
 		h := campaign.Happening{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
-		if err := a.applyFor(ctx, tenant, t, h, content.Postback); err != nil {
-			return fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
+		change, ok, err := a.applyFor(ctx, tenant, t, h, content.Postback)
+		if err != nil {
+			return changes, fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
+		}
+		if ok {
+			changes = append(changes, optChange{tenant, change})
 		}
 	}
-	return nil
+	return changes, nil
+}
+
+// recordOptOuts records the changes that the events made, by their positions, and
+// writes its errors to theirs. The changes of one tenant are recorded together:
+// each write is of a whole shard.
+func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs []error) {
+	changes, events := map[string][]campaign.OptChange{}, map[string][]int{}
+	for i, made := range byEvent {
+		for _, c := range made {
+			changes[c.tenant] = append(changes[c.tenant], c.OptChange)
+			events[c.tenant] = append(events[c.tenant], i)
+		}
+	}
+	for tenant := range changes {
+		if err := a.OptOuts.Record(ctx, tenant, changes[tenant]); err != nil {
+			for _, i := range events[tenant] {
+				errs[i] = errors.Join(errs[i], fmt.Errorf("apply an answer to tenant %s: %w", tenant, err))
+			}
+		}
+	}
 }
 
 func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content campaign.EventContent, err error) {
@@ -72,38 +103,33 @@ func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants 
 	return tenants, "", err
 }
 
-func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening, postback string) error {
+// applyFor writes what is owed to the tenant's endpoints. It returns the change of
+// the tenant's opt-outs, if there is one.
+func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening, postback string) (c campaign.OptChange, changes bool, err error) {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
 		if err := a.tell(ctx, tenant, t, h); err != nil {
-			return err
+			return c, false, err
 		}
 	}
-	out, changes := optChange(t.Kind, h.Text, postback)
-	if !changes {
-		return nil
+	out, changes := optedOut(t.Kind, h.Text, postback)
+	c = campaign.OptChange{Phone: h.Phone, Out: out, At: t.At}
+	if !out {
+		return c, changes, nil
 	}
-	change := campaign.OptChange{Phone: h.Phone, Out: out, At: t.At}
-	if out {
-		// One that was out already, or came back since, is no news.
-		news, err := a.OptOuts.Turns(ctx, tenant, change)
-		if err != nil {
-			return err
-		}
+	// One that was out already, or came back since, is no news.
+	news, err := a.OptOuts.Turns(ctx, tenant, c)
+	if err == nil && news {
 		h.Kind = campaign.KindOptedOut
-		if news {
-			if err := a.tell(ctx, tenant, t, h); err != nil {
-				return err
-			}
-		}
+		err = a.tell(ctx, tenant, t, h)
 	}
-	return a.OptOuts.Record(ctx, tenant, []campaign.OptChange{change})
+	return c, err == nil, err
 }
 
-// optChange tells whether an answer opts out or in: by an event of its own, or by
+// optedOut tells whether an answer opts out or in: by an event of its own, or by
 // one of the words that do so in Brazil, as its text or as what a suggestion that
 // was tapped stands for.
-func optChange(kind campaign.EventKind, text, postback string) (out, changes bool) {
+func optedOut(kind campaign.EventKind, text, postback string) (out, changes bool) {
 	reply := kind == campaign.EventReply
 	text, postback = plain(text), plain(postback)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,8 @@ type people struct {
 	tenants int    // how often all of an agent's tenants were asked for
 	agent   string // that the batch is sent by
 	dropped bool   // the event was counted as dropped
+	records int    // writes of opt-outs
+	optErr  error  // of these
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
@@ -51,10 +54,13 @@ func (p *people) Turns(_ context.Context, _ string, c campaign.OptChange) (bool,
 }
 
 func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChange) error {
-	if c := changes[0]; c.At.After(p.latest.At) {
-		p.latest = c
+	p.records++
+	for _, c := range changes {
+		if c.At.After(p.latest.At) {
+			p.latest = c
+		}
 	}
-	return nil
+	return p.optErr
 }
 
 func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) error {
@@ -136,6 +142,29 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 				t.Errorf("told %v, want %d", p.told, test.told)
 			}
 		})
+	}
+}
+
+// Each write of opt-outs is of a whole shard, and after a campaign many people opt
+// out within seconds.
+func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
+	t.Parallel()
+	for _, optErr := range []error{nil, errBroken} {
+		p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
+		recorder := p.recorder()
+		recorder.Webhooks = p
+		applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
+		tasks := make([]campaign.EventTask, 500)
+		for i := range tasks {
+			tasks[i] = campaign.EventTask{
+				Kind: campaign.EventOptIn, AgentID: "agent", MessageID: campaign.BatchKey{1}.MessageID(0), At: time.Unix(int64(i), 0), Blob: "events/agent/e",
+			}
+		}
+		errs := applier.Handle(t.Context(), tasks)
+		wrong := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, optErr) })
+		if p.records != 1 || wrong >= 0 {
+			t.Errorf("%d writes of one tenant's 500 changes; event %d has another error than %v", p.records, wrong, optErr)
+		}
 	}
 }
 

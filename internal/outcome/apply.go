@@ -89,10 +89,12 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	for key, at := range messages {
 		start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
 	}
+	optChanges := make([][]optChange, len(tasks))
 	for _, i := range answers {
-		start(func() { errs[i] = a.applyAnswer(ctx, tasks[i]) })
+		start(func() { optChanges[i], errs[i] = a.applyAnswer(ctx, tasks[i]) })
 	}
 	all.Wait()
+	a.recordOptOuts(ctx, optChanges, errs)
 	return errs
 }
 
