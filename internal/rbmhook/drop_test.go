@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -123,5 +124,20 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 		}
 		w.agents["new"] = token
 		post(t, w, "new", token, http.StatusOK) // the first call of a second
+	})
+	t.Run("random ids before the first event of an agent", func(t *testing.T) {
+		t.Parallel()
+		for _, listErr := range []error{nil, errors.New("throttled")} {
+			w := newWorld()
+			w.listErr = listErr
+			want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[listErr == nil]
+			for i := range 50 {
+				post(t, w, fmt.Sprintf("random_%d", i), token, http.StatusForbidden)
+			}
+			post(t, w, agent, token, want)
+			if w.lists != 1 {
+				t.Errorf("the list was read %d times in a second, want once", w.lists)
+			}
+		}
 	})
 }

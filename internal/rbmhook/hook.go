@@ -29,6 +29,8 @@ import (
 // campaign.ErrNotFound for one that does not exist.
 type Agents interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
+	// Agents returns all agents. Their webhook tokens may be left out.
+	Agents(ctx context.Context) ([]campaign.Agent, error)
 }
 
 // Blobs keeps what people wrote.
@@ -52,6 +54,7 @@ type Hook struct {
 	tokens  warm.Cache[string, string]   // of agents that exist
 	absent  warm.Cache[string, struct{}] // agents that do not
 	unknown budget
+	listed  warm.Cache[struct{}, map[string]bool] // the ids of all agents, in one value
 }
 
 // maxBody is the size of a request in bytes. Events are far smaller.
@@ -190,9 +193,12 @@ const (
 	// maxAbsent is the number of those that are kept.
 	maxAbsent = 1000
 	// unknownReads is how many agents a process reads in a second at most of which it
-	// has never found a token. Beyond that it refuses the request, which the provider
-	// repeats: whoever calls with made-up ids costs no more reads than that.
+	// has never found a token. Beyond that it reads only agents of the list, so calls
+	// with made-up ids cost no more reads than that.
 	unknownReads = 10
+	// keepList is how long the list of all agents is kept, and is not read again where
+	// that failed.
+	keepList = time.Minute
 )
 
 // prove returns nil if the check holds for the agent's token. A token that was
@@ -202,7 +208,7 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
 		return nil
 	}
-	if !h.mayRead(agent, now) {
+	if !h.mayRead(ctx, agent, now) {
 		return refused()
 	}
 	a, err := h.Agents.Agent(ctx, agent)
@@ -222,7 +228,7 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 }
 
 // mayRead reports whether the agent may be read now.
-func (h *Hook) mayRead(agent string, now time.Time) bool {
+func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
 	if _, known := h.tokens.Peek(agent, now, warm.Forever); known {
 		_, justRead := h.tokens.Peek(agent, now, recheck)
 		return !justRead
@@ -230,7 +236,23 @@ func (h *Hook) mayRead(agent string, now time.Time) bool {
 	if _, absent := h.absent.Peek(agent, now, keepAbsent); absent {
 		return false
 	}
-	return h.unknown.allow(now)
+	return h.unknown.allow(now) || h.isListed(ctx, agent, now)
+}
+
+// isListed reports whether the agent is in the list of all agents.
+func (h *Hook) isListed(ctx context.Context, agent string, now time.Time) bool {
+	ids, _ := h.listed.Get(struct{}{}, now, warm.Terms{For: keepList, Most: 1}, func() (map[string]bool, error) {
+		agents, err := h.Agents.Agents(ctx)
+		if err != nil {
+			slog.WarnContext(ctx, "the list of agents could not be read, new agents may be refused for a while", "error", err)
+		}
+		ids := make(map[string]bool, len(agents))
+		for _, a := range agents {
+			ids[a.ID] = true
+		}
+		return ids, nil
+	})
+	return ids[agent]
 }
 
 // budget permits unknownReads reads in each second.

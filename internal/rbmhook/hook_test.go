@@ -32,14 +32,16 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // world is what stands around a hook: agents, a bucket and a queue.
 type world struct {
-	agents map[string]string // tokens by id
-	reads  int
-	blobs  map[string]string
-	queued []campaign.EventTask
-	groups []string
-	broken error // of the bucket and the queue
-	now    time.Time
-	hook   *rbmhook.Hook
+	agents  map[string]string // tokens by id
+	reads   int
+	lists   int
+	blobs   map[string]string
+	queued  []campaign.EventTask
+	groups  []string
+	broken  error // of the bucket and the queue
+	listErr error
+	now     time.Time
+	hook    *rbmhook.Hook
 }
 
 func newWorld() *world {
@@ -55,6 +57,17 @@ func (w *world) Agent(_ context.Context, id string) (campaign.Agent, error) {
 		return campaign.Agent{}, fmt.Errorf("read agent: %w", campaign.ErrNotFound)
 	}
 	return campaign.Agent{ID: id, WebhookToken: token}, nil
+}
+
+func (w *world) Agents(context.Context) (agents []campaign.Agent, err error) {
+	w.lists++
+	if w.listErr != nil {
+		return nil, w.listErr
+	}
+	for id := range w.agents {
+		agents = append(agents, campaign.Agent{ID: id})
+	}
+	return agents, nil
 }
 
 func (w *world) Put(_ context.Context, key string, body []byte, _ string) error {
