@@ -27,8 +27,8 @@ unraced=$$(echo "$$packages" | grep -xF '$(UNRACED)')
 raced=$$(echo "$$packages" | grep -vxF '$(UNRACED)')
 case "$$packages" in *localstack/browser*|*localstack/e2e*) localstack/browser/tools.sh >&2 || exit;; esac
 status=0
-[ -z "$$unraced" ] || go test -json -timeout 15m $(TESTFLAGS) $$unraced || status=$$?
-[ -z "$$raced" ] || go test -json -timeout 15m $(RACE) $(TESTFLAGS) $$raced || status=$$?
+[ -z "$$unraced" ] || go test -json -timeout 45m $(TESTFLAGS) $$unraced || status=$$?
+[ -z "$$raced" ] || go test -json -timeout 45m $(RACE) $(TESTFLAGS) $$raced || status=$$?
 exit $$status
 endef
 export GO_TEST

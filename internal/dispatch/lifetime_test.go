@@ -60,7 +60,7 @@ func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
 	b.must(err)
 	_, err = b.store.StartForgetting(t.Context(), l, b.now)
 	b.must(err)
-	waiting, cancel := context.WithTimeout(t.Context(), time.Second/2)
+	waiting, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(waiting, http.MethodPost, "/", strings.NewReader(b.body(call)))

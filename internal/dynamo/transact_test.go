@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -219,14 +220,16 @@ func TestTransactGivesUpOnAFinalError(t *testing.T) {
 
 func TestTransactEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	s := &script{answers: []answer{unreachable}}
-	_, err := s.store().transact(ctx, someItems(), "token")
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want the context's", err)
-	}
-	if len(s.tokens) < 2 {
-		t.Errorf("sent %d times, want at least twice", len(s.tokens))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s := &script{answers: []answer{unreachable}}
+		_, err := s.store().transact(ctx, someItems(), "token")
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		if len(s.tokens) < 2 {
+			t.Errorf("sent %d times, want at least twice", len(s.tokens))
+		}
+	})
 }

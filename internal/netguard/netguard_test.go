@@ -135,7 +135,7 @@ func TestANameThatChangesItsAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	t.Cleanup(server.Close)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	dialer := &net.Dialer{Timeout: time.Second, Control: netguard.Guard{}.Control, Resolver: resolver(t)}
+	dialer := &net.Dialer{Timeout: time.Minute, Control: netguard.Guard{}.Control, Resolver: resolver(t)}
 	if _, err := dialer.DialContext(t.Context(), "tcp", "hooks.example.com:"+port); !errors.Is(err, netguard.ErrRefused) {
 		t.Errorf("got %v, want it refused", err)
 	}
@@ -196,7 +196,7 @@ func TestTheClientFollowsNoRedirect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := netguard.Guard{Local: true}.Client(1, time.Second).Do(request)
+	response, err := netguard.Guard{Local: true}.Client(1, time.Minute).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -458,7 +458,7 @@ func TestNoConnectionIsMadeToWhatIsNotPublic(t *testing.T) {
 			w.endpoint.URL = "http://" + host + ":" + port
 			w.must(w.store.SaveEndpoint(t.Context(), w.endpoint))
 			process := w.notifier()
-			process.HTTP = netguard.Guard{}.Client(1, 2*time.Second)
+			process.HTTP = netguard.Guard{}.Client(1, time.Minute)
 			w.record(sent(1)...)
 			w.run(time.Second, process)
 			failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)

@@ -16,6 +16,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/webhook"
 )
 
@@ -338,7 +339,9 @@ func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
 	tasks := w.arrived()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for _, err := range w.notifier().Handle(ctx, tasks) {
+	process := w.notifier()
+	process.HTTP = netguard.Guard{Local: true}.Client(8, 2*time.Second)
+	for _, err := range process.Handle(ctx, tasks) {
 		w.must(err)
 	}
 	if posts.Load() > 2 {

@@ -150,7 +150,7 @@ func (w *world) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, 2*time.Second),
+		Store: store, Endpoints: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }

@@ -19,12 +19,12 @@ func TestEvents_SignedForAnotherAgent(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
 	call := c.call(all)
 	c.accept(call)
-	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
 	sent := c.fates(call, "")
 	for _, kind := range []string{"READ", "DELIVERED", "TTL_EXPIRATION_REVOKED", "UNSUBSCRIBE"} {
 		attacker.happen(fields{"phone": sent["u-0"].Phone, "eventType": kind, "messageId": sent["u-0"].MessageID})
 	}
-	attacker.eventually(time.Minute, "answered", func() bool { return attacker.answered() })
+	attacker.eventually(5*time.Minute, "answered", func() bool { return attacker.answered() })
 	c.happen(fields{"phone": sent["u-1"].Phone, "eventType": "READ", "messageId": sent["u-1"].MessageID})
 	c.happen(fields{"phone": sent["u-1"].Phone, "eventType": "UNSUBSCRIBE", "messageId": sent["u-1"].MessageID})
 	book := optout.Book{Store: c.store(), Now: time.Now}
@@ -34,7 +34,7 @@ func TestEvents_SignedForAnotherAgent(t *testing.T) {
 		must(t, err)
 		return is
 	}
-	c.eventually(time.Minute, "read, and opted out, by its own agent's events", func() bool {
+	c.eventually(5*time.Minute, "read, and opted out, by its own agent's events", func() bool {
 		return c.read(call).Counts["read"] == 1 && out("u-1")
 	})
 	// What the attacker's agent signed has been applied by now, or is with this.
@@ -72,15 +72,15 @@ func TestTenantThatChangesItsAgent(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
 	call := c.call(all)
 	c.accept(call)
-	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == 1 })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == 1 })
 	former := c.env["AGENT_ID"]
 	must(t, c.store().SaveAgent(t.Context(), campaign.Agent{ID: former + "-2", WebhookToken: "t"}))
 	must(t, c.store().SaveTenant(t.Context(), campaign.Tenant{ID: c.env["TENANT"], AgentID: former + "-2"}))
 	sent := c.fates(call, "")["u-0"]
 	c.happen(fields{"phone": sent.Phone, "eventType": "READ", "messageId": sent.MessageID})
 	c.happen(fields{"phone": sent.Phone, "text": "Oi"})
-	c.eventually(time.Minute, "read", func() bool { return c.read(call).Counts["read"] == 1 })
-	c.eventually(time.Minute, "the reply told", func() bool { return hook.kinds()["message.replied"] == 1 })
+	c.eventually(5*time.Minute, "read", func() bool { return c.read(call).Counts["read"] == 1 })
+	c.eventually(5*time.Minute, "the reply told", func() bool { return hook.kinds()["message.replied"] == 1 })
 	if got := c.batch(c.ref(call)).AgentID; got != former {
 		t.Errorf("the batch has agent %q, want %q", got, former)
 	}

@@ -20,7 +20,7 @@ func TestACampaignReachesTheProviderOnce(t *testing.T) {
 	if got.status != http.StatusAccepted || got.Status != "sending" || got.Accepted != 250 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	first := c.atProvider(all)[all[7]["phone"].(string)][0]
 	if want := "Olá Ana, seu pedido 7 saiu para entrega."; first.Text != want {
 		t.Errorf("text %q, want %q", first.Text, want)
@@ -40,7 +40,7 @@ func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
 	if got.status != http.StatusAccepted || got.Status != "scheduled" {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(90*time.Second, "sent", func() bool { return c.sentOnce(all) })
+	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	for _, d := range c.atProvider(all) {
 		at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt)
 		if err != nil || at.Before(due) {
@@ -66,7 +66,7 @@ func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
 		}
 		big = append(big, part...)
 	}
-	c.eventually(time.Minute, "being sent", func() bool { return len(c.acceptedAt(big)) > 0 })
+	c.eventually(5*time.Minute, "being sent", func() bool { return len(c.acceptedAt(big)) > 0 })
 
 	small := messages(100)
 	if got := c.dispatch(c.call(small)); got.Accepted != len(small) {
@@ -74,14 +74,14 @@ func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
 	}
 	answered := time.Now()
 
-	c.eventually(2*time.Minute, "sent", func() bool { return c.sentOnce(small) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(small) })
 	sent := c.acceptedAt(small)
 	first := sent[0].Sub(answered)
 	t.Logf("its first message was sent %v after the answer", first)
 	if first > 10*time.Second {
 		t.Errorf("its first message was sent %v after the answer", first)
 	}
-	c.eventually(time.Minute, "going on", func() bool {
+	c.eventually(5*time.Minute, "going on", func() bool {
 		big := c.acceptedAt(big)
 		return big[len(big)-1].After(sent[len(sent)-1])
 	})
@@ -118,7 +118,7 @@ func TestBatchesExtendACampaign(t *testing.T) {
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(append(one, two...)) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(append(one, two...)) })
 	call["batch"] = "third"
 	if got := c.dispatch(call); got.status != http.StatusConflict || got.Code != "number_already_dispatched" {
 		t.Errorf("the same numbers again: %d %s", got.status, got.body)
@@ -141,7 +141,7 @@ func TestFatesAtTheProvider(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 
-	c.eventually(2*time.Minute, "sent after throttling and failures", func() bool {
+	c.eventually(5*time.Minute, "sent after throttling and failures", func() bool {
 		return c.sentOnce(append(throttled, failing...))
 	})
 	if got := c.atProvider(unreachable)[unreachable[0]["phone"].(string)]; len(got) != 0 {
@@ -187,7 +187,7 @@ func TestTextTooLongNeverReachesTheProvider(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 
-	c.eventually(time.Minute, "given to the provider or failed", func() bool { return c.read(call).Counts["pending"] == 0 })
+	c.eventually(5*time.Minute, "given to the provider or failed", func() bool { return c.read(call).Counts["pending"] == 0 })
 
 	long := c.fates(call, "")["u-1"]
 	if long.Status != "failed" || long.Code != "text_too_long" {

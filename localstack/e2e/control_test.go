@@ -34,7 +34,7 @@ func TestACancelledScheduleIsNeverSent(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // a trigger that still fires
-	c.eventually(time.Minute, "stopped", func() bool { c.sweepNow(c.ref(call)); return c.read(call).Counts["stopped"] == 150 })
+	c.eventually(5*time.Minute, "stopped", func() bool { c.sweepNow(c.ref(call)); return c.read(call).Counts["stopped"] == 150 })
 	if r := c.read(call); r.Status != "cancelled" || r.Cancellation.Stopped != 150 {
 		t.Errorf("after: %+v", r)
 	}
@@ -45,7 +45,7 @@ func TestACancelledScheduleIsNeverSent(t *testing.T) {
 	if n := c.accepted(all); n > 0 {
 		t.Errorf("%d messages were sent", n)
 	}
-	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
 }
 
 // The task that the cancelling call queued is lost: sweep asks for it again.
@@ -64,7 +64,7 @@ func TestACancelledScheduleEndsWithoutItsTask(t *testing.T) {
 	if err := c.store().CancelBatch(t.Context(), ref, at, false, at); err != nil {
 		t.Fatal(err)
 	}
-	c.eventually(time.Minute, "stopped", func() bool { c.sweep(); return c.read(call).Counts["stopped"] == 3 })
+	c.eventually(5*time.Minute, "stopped", func() bool { c.sweep(); return c.read(call).Counts["stopped"] == 3 })
 }
 
 // Of a campaign that is being sent, what the provider has not got stops, and what
@@ -80,14 +80,14 @@ func TestACampaignIsCancelledAndRevoked(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	want := map[string]int{"sent": 50, "read": 70}
-	c.eventually(time.Minute, "read", func() bool { return cmp.Equal(want, c.read(call).Counts) })
+	c.eventually(5*time.Minute, "read", func() bool { return cmp.Equal(want, c.read(call).Counts) })
 	sent := fields{"campaignId": call["campaignId"]}
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(second, "down"), nil)
 	call["batch"], call["messages"] = "second", second
 	if got := c.dispatch(call); got.Accepted != 130 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
+	c.eventually(5*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 
 	got := c.command(campaignPath(call)+"/cancel?revoke=true", nil)
 
@@ -95,7 +95,7 @@ func TestACampaignIsCancelledAndRevoked(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	want = map[string]int{"revoked": 50, "read": 70, "stopped": 130}
-	c.eventually(2*time.Minute, "stopped and revoked", func() bool {
+	c.eventually(5*time.Minute, "stopped and revoked", func() bool {
 		c.sweepNow(c.ref(call))
 		return cmp.Equal(want, c.read(call).Counts)
 	})
@@ -103,7 +103,7 @@ func TestACampaignIsCancelledAndRevoked(t *testing.T) {
 	if r.Status != "cancelled" || r.Cancellation.Stopped != 130 || r.Cancellation.Revoked != 50 || r.Cancellation.TooLate != 70 {
 		t.Errorf("after: %+v", r)
 	}
-	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(sent)) })
+	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(sent)) })
 }
 
 func TestABatchIsRescheduled(t *testing.T) {
@@ -120,9 +120,9 @@ func TestABatchIsRescheduled(t *testing.T) {
 
 	c.reschedule(call, first.Add(time.Hour))
 
-	c.eventually(time.Minute, "past its first time", func() bool { return time.Now().After(first) })
+	c.eventually(5*time.Minute, "past its first time", func() bool { return time.Now().After(first) })
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // the old trigger
-	c.eventually(time.Minute, "taken", func() bool { return c.empty("RELEASE_QUEUE_URL") })
+	c.eventually(5*time.Minute, "taken", func() bool { return c.empty("RELEASE_QUEUE_URL") })
 	c.sweep()
 	if n, r := c.accepted(all), c.read(call); n > 0 || r.Status != "scheduled" {
 		t.Fatalf("%d messages were sent by the old trigger: %+v", n, r)
@@ -131,7 +131,7 @@ func TestABatchIsRescheduled(t *testing.T) {
 	due := time.Now().Add(4 * time.Second)
 	c.reschedule(call, due)
 
-	c.eventually(90*time.Second, "sent", func() bool { return c.sentOnce(all) })
+	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	for _, d := range c.atProvider(all) {
 		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due.Truncate(time.Millisecond)) {
 			t.Errorf("sent at %v (%v), due at %v", at, err, due)
@@ -181,7 +181,7 @@ func TestOptOuts(t *testing.T) {
 	c.happen(fields{"phone": texted, "text": " Parar "})
 	c.happen(fields{"phone": left, "eventType": "UNSUBSCRIBE"})
 	c.happen(fields{"phone": all[2]["phone"], "text": "obrigada"})
-	c.eventually(time.Minute, "told", func() bool {
+	c.eventually(5*time.Minute, "told", func() bool {
 		return cmp.Equal(map[string]int{"message.replied": 2, "message.opted_out": 2}, sink.kinds())
 	})
 
@@ -189,7 +189,7 @@ func TestOptOuts(t *testing.T) {
 	if got := c.dispatch(call); got.Accepted != 3 || got.Rejected != 0 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "settled", func() bool {
+	c.eventually(5*time.Minute, "settled", func() bool {
 		return cmp.Equal(map[string]int{"failed": 2, "read": 1}, c.read(call).Counts)
 	})
 	for uid, f := range c.fates(call, "&status=failed") {
@@ -200,12 +200,12 @@ func TestOptOuts(t *testing.T) {
 
 	c.happen(fields{"phone": texted, "text": "COMEÇAR"})
 	c.happen(fields{"phone": left, "eventType": "SUBSCRIBE"})
-	c.eventually(2*time.Minute, "sent to again", func() bool { // functions know opt-outs for a while
+	c.eventually(5*time.Minute, "sent to again", func() bool { // functions know opt-outs for a while
 		again := c.call(all[:2])
 		if got := c.dispatch(again); got.Accepted != 2 {
 			t.Fatalf("answered %d %s", got.status, got.body)
 		}
-		c.eventually(time.Minute, "settled", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
+		c.eventually(5*time.Minute, "settled", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
 		return c.read(again).Counts["read"] == 2
 	})
 	shards, err := c.store().OptOuts(t.Context(), c.env["TENANT"])

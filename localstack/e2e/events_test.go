@@ -79,7 +79,7 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 		"+5511900000012": 1,
 	}
 	sent := func() bool { return cmp.Equal(c.sentWith(id), want) }
-	c.eventually(30*time.Second, "sent to both numbers", sent)
+	c.eventually(3*time.Minute, "sent to both numbers", sent)
 	c.fillOutcome(id, fill)
 	if got := compact(t, invoke("events")); !strings.HasPrefix(got, `{"statusCode":200,`) {
 		t.Errorf("events answered %s, want 200", got)

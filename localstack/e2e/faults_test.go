@@ -40,14 +40,14 @@ func TestProviderDownForLongerThanEveryRetry(t *testing.T) { //nolint:parallelte
 	for frame := range b.Frames() {
 		c.runTask("send", campaign.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
 	}
-	c.eventually(30*time.Second, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
+	c.eventually(3*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 	if n := c.accepted(append(queued, given...)); n > 0 {
 		t.Fatalf("%d messages were accepted by a provider that is down", n)
 	}
 
 	c.behave(map[string]any{})
 
-	c.eventually(time.Minute, "sent after the outage", func() bool { c.sweep(); return c.sentOnce(append(queued, given...)) })
+	c.eventually(5*time.Minute, "sent after the outage", func() bool { c.sweep(); return c.sentOnce(append(queued, given...)) })
 	for _, deliveries := range c.atProvider(given) {
 		if deliveries[0].Attempts < 2 {
 			t.Fatal("a message was not tried during the outage")
@@ -72,8 +72,8 @@ func TestSweepFindsWhatWasLostOnTheWay(t *testing.T) {
 			all := messages(150)
 			b := c.acceptAlone(c.call(all))
 			lose(c, b)
-			c.eventually(time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
-			c.eventually(time.Minute, "finished", func() bool { return c.finished(b.BatchRef) })
+			c.eventually(5*time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
+			c.eventually(5*time.Minute, "finished", func() bool { return c.finished(b.BatchRef) })
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestTasksThatComeAgainChangeNothing(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	ref := c.ref(call)
-	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
 	before, books := c.batch(ref), c.counts(ref)
 
 	for range 3 {
@@ -95,12 +95,12 @@ func TestTasksThatComeAgainChangeNothing(t *testing.T) {
 		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref})
 		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
 	}
-	c.eventually(time.Minute, "taken from the queues", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
+	c.eventually(5*time.Minute, "taken from the queues", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
 	later := messages(1)
 	if got := c.dispatch(c.call(later)); got.Accepted != 1 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "sent after them", func() bool { return c.sentOnce(later) })
+	c.eventually(5*time.Minute, "sent after them", func() bool { return c.sentOnce(later) })
 
 	c.checkTriedOnce(all)
 	if after := c.batch(ref); after.State != before.State || !after.NextCheck.Equal(before.NextCheck) {
@@ -126,8 +126,8 @@ func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
 		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)})
 	}
 
-	c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
-	c.eventually(time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
 	for _, d := range c.atProvider(all) {
 		if at, err := time.Parse(time.RFC3339Nano, d[0].AcceptedAt); err != nil || at.Before(due) {
 			t.Errorf("sent at %v (%v), due at %v", at, err, due)
@@ -233,7 +233,7 @@ func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
 	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
 	_, _ = rand.Read(old.Key[:])
 	must(t, c.store().Accept(t.Context(), campaign.Acceptance{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
-	c.eventually(time.Minute, "forgotten", func() bool {
+	c.eventually(5*time.Minute, "forgotten", func() bool {
 		c.sweep()
 		_, err := c.store().Lifetime(t.Context(), old.ID)
 		return errors.Is(err, campaign.ErrNotFound)
@@ -255,5 +255,5 @@ func TestSweepTellsTheEndOfACampaignOfNobody(t *testing.T) {
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "told to be completed", func() bool { c.sweep(); return len(told.taken()) > 0 })
+	c.eventually(5*time.Minute, "told to be completed", func() bool { c.sweep(); return len(told.taken()) > 0 })
 }

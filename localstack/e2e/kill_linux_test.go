@@ -23,7 +23,7 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just got its task
 	for range 4 {
 		before := c.accepted(all)
-		c.eventually(time.Minute, "at work again", func() bool {
+		c.eventually(5*time.Minute, "at work again", func() bool {
 			c.sweep()
 			n := c.accepted(all)
 			return n > before || n == len(all)
@@ -33,8 +33,8 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 	}
 	c.behave(map[string]any{})
 
-	c.eventually(time.Minute, "sent by those that were left", func() bool { c.sweep(); return c.sentOnce(all) })
-	c.eventually(time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
+	c.eventually(5*time.Minute, "sent by those that were left", func() bool { c.sweep(); return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
 
 	again := 0
 	for _, deliveries := range c.atProvider(all) {

@@ -71,11 +71,11 @@ func leaveTraces(t *testing.T) *traces {
 			}
 		}
 	}
-	c.eventually(90*time.Second, "read", func() bool { return c.read(first).Counts["read"] == 200 })
+	c.eventually(3*time.Minute, "read", func() bool { return c.read(first).Counts["read"] == 200 })
 	c.happen(fields{"phone": x.phone, "text": x.word("resposta")})
 	x.upload()
 	x.log = c.batchLog(first, x.batches[0].BatchID)
-	c.eventually(time.Minute, "told of the reply", func() bool { return x.hook.kinds()["message.replied"] == 1 })
+	c.eventually(5*time.Minute, "told of the reply", func() bool { return x.hook.kinds()["message.replied"] == 1 })
 	return x
 }
 
@@ -408,7 +408,7 @@ func (x *traces) checkWaiting() {
 	c.t.Helper()
 	waits := x.waits["messages"].([]fields)
 	c.reschedule(x.waits, time.Now().Add(5*time.Second))
-	c.eventually(90*time.Second, "sent to the others", func() bool {
+	c.eventually(3*time.Minute, "sent to the others", func() bool {
 		return cmp.Equal(map[string]int{"read": 3, "failed": 1}, c.read(x.waits).Counts)
 	})
 	if n := len(c.atProvider(waits)[x.phone]); n != 1 {
@@ -426,7 +426,7 @@ func (x *traces) checkEarlyEvents() {
 	c := x.c
 	c.t.Helper()
 	c.happen(fields{"phone": x.phone, "text": "parar"})
-	c.eventually(time.Minute, "opted out", func() bool { return x.export().OptOut.OptedOut })
+	c.eventually(5*time.Minute, "opted out", func() bool { return x.export().OptOut.OptedOut })
 	soon := x.people(immortal())
 	soon.Now = time.Now
 	early, err := soon.Erase(c.t.Context(), c.env["TENANT"], x.phone)
@@ -462,7 +462,7 @@ func (x *traces) checkLateEvents() {
 			c.t.Errorf("event %d is %+v now, it was %+v", i+1, e, x.log[i])
 		}
 	}
-	c.eventually(time.Minute, "told of the message that was not sent", func() bool {
+	c.eventually(5*time.Minute, "told of the message that was not sent", func() bool {
 		for _, post := range x.hook.posts() {
 			if strings.Contains(post.Body, `"code":"erased"`) {
 				return strings.Contains(post.Body, `"erased":true`) && strings.Contains(post.Body, `"phone":""`) && strings.Contains(post.Body, `"uid":""`)

@@ -38,7 +38,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	ref := c.ref(call)
-	c.eventually(30*time.Second, "released", func() bool { return c.batch(ref).State == campaign.BatchSending })
+	c.eventually(3*time.Minute, "released", func() bool { return c.batch(ref).State == campaign.BatchSending })
 	for range 3 {
 		c.sweepNow(ref)
 	}
@@ -51,7 +51,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 
 	must(t, c.desk().Resume(t.Context(), subject))
 
-	c.eventually(time.Minute, "sent after the pause", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "sent after the pause", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
 }
 
 func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
@@ -67,7 +67,7 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
 	ref := c.ref(call)
-	c.eventually(time.Minute, "finished", func() bool {
+	c.eventually(5*time.Minute, "finished", func() bool {
 		return time.Now().After(notAfter) && c.finished(ref)
 	})
 	must(t, c.desk().Resume(t.Context(), subject))
@@ -94,7 +94,7 @@ func TestTheBooksOfABatchBalance(t *testing.T) {
 	got := c.dispatch(call)
 
 	ref := c.ref(call)
-	c.eventually(time.Minute, "finished", func() bool { return c.finished(ref) })
+	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(ref) })
 	want := map[campaign.Outcome]int{campaign.OutcomeSent: 247, campaign.OutcomeFailed: 3}
 	if diff := cmp.Diff(want, c.counts(ref)); diff != "" {
 		t.Errorf("the batch's books (-want +got):\n%s", diff)
@@ -116,7 +116,7 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
 	hidden := c.hideFor("SEND_QUEUE_URL", "1")
 	c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: b.BatchRef})
-	c.eventually(time.Minute, "a dead letter", func() bool { return c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) })
+	c.eventually(5*time.Minute, "a dead letter", func() bool { return c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) })
 	c.hideFor("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {
 		t.Fatalf("%d messages were sent of a damaged payload", n)
@@ -129,7 +129,7 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 		t.Fatalf("moved %d, %v", moved, err)
 	}
 
-	c.eventually(30*time.Second, "sent after the redrive", func() bool { return c.sentOnce(all) })
+	c.eventually(3*time.Minute, "sent after the redrive", func() bool { return c.sentOnce(all) })
 	if c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) {
 		t.Error("the letter is still dead")
 	}

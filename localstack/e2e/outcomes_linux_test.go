@@ -55,7 +55,7 @@ func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // i
 	killed := 0
 	for range total / killEvery {
 		before := c.read(call).Counts
-		c.eventually(time.Minute, "at work again", func() bool {
+		c.eventually(5*time.Minute, "at work again", func() bool {
 			c.sweep()
 			counts := c.read(call).Counts
 			return !cmp.Equal(before, counts) || counts["read"] == read
@@ -86,7 +86,7 @@ func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // i
 		}
 	}
 	want = map[string]int{"read": read, "failed": failing, "expired": silent}
-	c.eventually(time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
+	c.eventually(5*time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
 	c.eventually(patience, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
 	if status := c.read(call).Status; status != "completed" {
 		t.Errorf("the campaign is %s at last", status)

@@ -24,7 +24,7 @@ func TestOutcomesInOddOrders(t *testing.T) {
 	if got := c.dispatch(call); got.Accepted != len(all) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
+	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
 	orders := map[string]struct {
 		events []string
 		ends   string
@@ -49,7 +49,7 @@ func TestOutcomesInOddOrders(t *testing.T) {
 				want[uid] = order.ends
 			}
 		}
-		c.eventually(time.Minute, "as the provider told", func() bool {
+		c.eventually(5*time.Minute, "as the provider told", func() bool {
 			now := c.fates(call, "")
 			for uid, status := range want {
 				if now[uid].Status != status {
@@ -60,7 +60,7 @@ func TestOutcomesInOddOrders(t *testing.T) {
 		})
 	}
 
-	c.eventually(time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
 	sink.checkHad(c.log(call))
 	if diff := cmp.Diff(map[string]int{"read": 2, "expired": 1, "delivered": 3}, c.read(call).Counts); diff != "" {
 		t.Errorf("the books (-want +got):\n%s", diff)
@@ -96,7 +96,7 @@ func TestTheEndOfACampaignThatReachesNobodyIsTold(t *testing.T) {
 	if got := c.dispatch(call); got.Accepted != len(all) {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	c.eventually(time.Minute, "told to be completed", func() bool { return len(told.taken()) > 0 })
+	c.eventually(5*time.Minute, "told to be completed", func() bool { return len(told.taken()) > 0 })
 	for _, letter := range told.taken() {
 		if letter.Type != "campaign.completed" || letter.Data.CampaignID != call["campaignId"] {
 			t.Errorf("%+v", letter)
@@ -119,16 +119,16 @@ func TestAnEndpointThatFailsAndComesBack(t *testing.T) {
 		must(t, err)
 		return state
 	}
-	down.eventually(time.Minute, "given up for now", func() bool { return circuit().Open() })
+	down.eventually(5*time.Minute, "given up for now", func() bool { return circuit().Open() })
 
-	down.eventually(time.Minute, "read", func() bool { return down.read(call).Counts["read"] == total })
+	down.eventually(5*time.Minute, "read", func() bool { return down.read(call).Counts["read"] == total })
 	before, probes := len(dead.posts()), circuit().Probes
 	others := other.call(messages(total))
 	start := time.Now()
 	if got := other.dispatch(others); got.Accepted != total {
 		t.Fatalf("answered %d %s", got.status, got.body)
 	}
-	other.eventually(time.Minute, "all told to the other tenant", func() bool {
+	other.eventually(5*time.Minute, "all told to the other tenant", func() bool {
 		return other.read(others).Counts["read"] == total && well.had(other.log(others))
 	})
 	waited := time.Since(start)
@@ -177,7 +177,7 @@ func TestRefusedAddresses(t *testing.T) {
 			want = "status_307"
 		}
 		var failures []campaign.WebhookFailure
-		c.eventually(time.Minute, "a failure of "+address, func() bool {
+		c.eventually(5*time.Minute, "a failure of "+address, func() bool {
 			var err error
 			failures, err = c.store().Failures(t.Context(), c.env["TENANT"], id, 10)
 			must(t, err)
@@ -217,7 +217,7 @@ func TestWhatTheProviderKeepsRefusingEnds(t *testing.T) {
 	}
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: b.BatchRef})
 
-	c.eventually(time.Minute, "told to have ended", func() bool {
+	c.eventually(5*time.Minute, "told to have ended", func() bool {
 		c.sweep()
 		kinds := told.kinds()
 		return kinds["message.failed"] == len(all) && kinds["campaign.completed"] == 1

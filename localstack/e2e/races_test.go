@@ -109,7 +109,7 @@ func TestRacingBatchesWithDisjointNumbersAreAllAccepted(t *testing.T) {
 					t.Errorf("call %d: answered %d %s", i, got.status, got.body)
 				}
 			}
-			c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+			c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestRacingRepetitionsOfAnIdempotentCallAreOne(t *testing.T) {
 					t.Errorf("call %d: answered %d %s, want what all were answered", i, got.status, got.body)
 				}
 			}
-			c.eventually(time.Minute, "sent", func() bool { return c.sentOnce(all) })
+			c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 		})
 	}
 }
@@ -167,7 +167,7 @@ func (c *client) race(calls []fields, headers ...string) []reply {
 func (c *client) checkSentOnly(calls []fields, winner int) {
 	c.t.Helper()
 	won := calls[winner]["messages"].([]fields)
-	c.eventually(time.Minute, "the winner's messages sent", func() bool { return c.sentOnce(won) })
+	c.eventually(5*time.Minute, "the winner's messages sent", func() bool { return c.sentOnce(won) })
 	for i, call := range calls {
 		own := call["messages"].([]fields)[:2] // the third is everybody's
 		if n := c.accepted(own); i != winner && n > 0 {

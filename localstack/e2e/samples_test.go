@@ -30,7 +30,7 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 			}
 			own := *c
 			own.t = t
-			own.eventually(30*time.Second, "at the provider", func() bool { return own.sentOnce(all) })
+			own.eventually(3*time.Minute, "at the provider", func() bool { return own.sentOnce(all) })
 		})
 	}
 }

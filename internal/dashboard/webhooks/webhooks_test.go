@@ -49,7 +49,7 @@ func newOffice(tb testing.TB, local bool) office {
 	}
 	pages := &webhooks.Pages{
 		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
-		Poster: hookpost.Poster{HTTP: netguard.Guard{Local: local}.Client(1, 2*time.Second), Now: time.Now},
+		Poster: hookpost.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
 		Once:   webui.Once{Forms: store, Random: rand.Reader}, Now: clock,
 	}
 	o := office{
