@@ -5,6 +5,8 @@ PORT      ?= 3000
 AWS_PORT  ?= 4566
 RCS_PORT  ?= 3001
 SINK_PORT ?= 3002
+# Host by which a container of `sam local` reaches them.
+SAM_HOST  ?= host.docker.internal
 # Ports of the stack that `make test` and `make bench` start beside it.
 TEST_PORT      ?= 13000
 TEST_AWS_PORT  ?= 14566
@@ -66,7 +68,7 @@ help: ## this list
 	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
 	@echo "    make test, make bench: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
-.PHONY: run up logs down status
+.PHONY: run up logs down status sam-env
 run: bin/localstack ## the whole service on this machine, and a demo campaign through it (CAMPAIGN=file.csv or .json)
 	@$(STACK) --campaign $(call quoted,CAMPAIGN) run
 up: bin/localstack ## the same without the demo; again, it deploys what changed
@@ -77,6 +79,8 @@ down: bin/localstack ## stop everything and forget everything
 	@$(STACK) down
 status: bin/localstack ## where everything is
 	@$(STACK) status
+sam-env: bin/localstack ## write .local/sam-env.json, for sam local --env-vars against the running stack (SAM_HOST=host.docker.internal)
+	@$(STACK) --sam-host $(call quoted,SAM_HOST) sam-env
 
 # go build looks itself what is up to date.
 .PHONY: bin/localstack bin/admin

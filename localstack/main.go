@@ -1,7 +1,7 @@
 // Command localstack runs the whole service on this machine. `make help` tells
 // what there is; run it in the folder of the project.
 //
-//	localstack [flags] up | run | down | logs | status
+//	localstack [flags] up | run | down | logs | status | sam-env
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"campaign-dispatch/localstack/demo"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/runner"
+	"campaign-dispatch/localstack/samlocal"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -82,10 +84,12 @@ func (o options) execute(ctx context.Context, daemon []string) error {
 		return stack.Logs(ctx, os.Stdout)
 	case "status":
 		return status(stack)
+	case "sam-env":
+		return samEnv(ctx, o)
 	case "daemon":
 		return stack.Serve(ctx)
 	default:
-		return fmt.Errorf("unknown command %q: it is up, run, down, logs or status", o.command)
+		return fmt.Errorf("unknown command %q: it is up, run, down, logs, status or sam-env", o.command)
 	}
 }
 
@@ -109,10 +113,30 @@ func up(ctx context.Context, o options, c *demo.Campaign, daemon []string) error
 	return nil
 }
 
+// samEnv writes the variables with which `sam local` runs the functions.
+func samEnv(ctx context.Context, o options) error {
+	env, ok := o.stack.Status()
+	if !ok {
+		return errNotRunning
+	}
+	variables, err := samlocal.Read(ctx, env, o.samHost)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(o.stack.Dir, "sam-env.json")
+	if err := variables.Write(path); err != nil {
+		return err
+	}
+	o.stack.Log.Line("%s has the variables of %d functions, for sam local --env-vars", path, len(variables))
+	return nil
+}
+
+var errNotRunning = errors.New("the stack is not running: start it with `make up`")
+
 func status(stack runner.Stack) error {
 	env, ok := stack.Status()
 	if !ok {
-		return errors.New("the stack is not running: start it with `make up`")
+		return errNotRunning
 	}
 	summary(stack, env)
 	return nil
@@ -123,6 +147,7 @@ type options struct {
 	stack    runner.Stack
 	command  string
 	campaign string // file that run dispatches
+	samHost  string // by which a container of `sam local` reaches this machine
 	brief    bool
 }
 
@@ -141,6 +166,7 @@ func parse(arguments []string) (options, error) {
 	flags.Func("sink-port", "port of the webhook sink", portFlag(&stack.Ports.Sink))
 	flags.StringVar(&stack.FunctionsAWS, "functions-aws", "", "address by which the functions alone reach the emulator of AWS")
 	flags.BoolVar(&o.brief, "brief", false, "leave out where everything is and what to try next")
+	flags.StringVar(&o.samHost, "sam-host", samlocal.Host, "host by which a container of sam local reaches this machine")
 	flags.StringVar(&o.campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
 	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
@@ -158,7 +184,7 @@ func parse(arguments []string) (options, error) {
 		return o, err
 	}
 	if flags.NArg() != 1 {
-		return o, errors.New("give one command: up, run, down, logs or status")
+		return o, errors.New("give one command: up, run, down, logs, status or sam-env")
 	}
 	o.command = flags.Arg(0)
 	return o, nil

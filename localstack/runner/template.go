@@ -24,9 +24,10 @@ func packagedTemplate(packages []Package, parameters map[string]string) (string,
 }
 
 // packaged returns the template with each function's CodeUri replaced by the
-// address of its package, as `sam package` does, and with the parameters as
-// defaults: the emulator transforms a template without them. All else, the short
-// forms of the intrinsic functions too, stays as it is.
+// address of its package, as `sam package` does, with the routes of the HTTP API as
+// resources, and with the parameters as defaults: the emulator transforms a template
+// without them. All else, the short forms of the intrinsic functions too, stays as
+// it is.
 func packaged(source []byte, packages []Package, parameters map[string]string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(source, &document); err != nil {
@@ -44,6 +45,9 @@ func packaged(source []byte, packages []Package, parameters map[string]string) (
 			return "", fmt.Errorf("%s: %s: %w", templateFile, resources.Content[i-1].Value, err)
 		}
 	}
+	if err := addRoutes(resources); err != nil {
+		return "", fmt.Errorf("%s: %w", templateFile, err)
+	}
 	for name, value := range parameters {
 		if fallback := member(member(member(document.Content[0], "Parameters"), name), "Default"); fallback != nil {
 			fallback.SetString(value)
@@ -57,8 +61,7 @@ func packaged(source []byte, packages []Package, parameters map[string]string) (
 }
 
 func pointToPackage(resource *yaml.Node, packages []Package) error {
-	kind := member(resource, "Type")
-	if kind == nil || kind.Value != "AWS::Serverless::Function" {
+	if !isFunction(resource) {
 		return nil
 	}
 	uri := member(member(resource, "Properties"), "CodeUri")
@@ -72,6 +75,11 @@ func pointToPackage(resource *yaml.Node, packages []Package) error {
 		}
 	}
 	return fmt.Errorf("no function was built from %s", uri.Value)
+}
+
+func isFunction(resource *yaml.Node) bool {
+	kind := member(resource, "Type")
+	return kind != nil && kind.Value == "AWS::Serverless::Function"
 }
 
 // member returns the value of a mapping's key, or nil.

@@ -30,6 +30,8 @@ check-template: $(SAM_VENV)/installed $(CHECKOV_VENV)/installed ## validate, lin
 		|| { echo "template.yaml: mend what cfn-lint lists above" >&2; exit 1; }
 	@$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml -f template.yaml \
 		|| { echo "template.yaml: fix what checkov lists above, or skip the check in .checkov.yaml with a reason" >&2; exit 1; }
+	@$(SAM_VENV)/bin/python localstack/tools/samlocal_test.py >.local/sam.log 2>&1 \
+		|| { cat .local/sam.log >&2; echo "template.yaml: SAM reads other routes or variables from it than it should, see above" >&2; exit 1; }
 	@$(MAKE) --no-print-directory sam-build
 	@echo "template.yaml is valid, lints clean and builds"
 sam-build: $(SAM_VENV)/installed

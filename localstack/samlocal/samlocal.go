@@ -1,0 +1,88 @@
+// Package samlocal writes the variables with which `sam local` runs the functions
+// against the running local stack.
+package samlocal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// Host is the name by which a container of Docker Desktop reaches the machine.
+const Host = "host.docker.internal"
+
+// Variables are the variables of each function, by its name in the template.
+type Variables map[string]map[string]string
+
+// Read returns the variables of the stack's functions, as they are deployed, with
+// addresses at which a container reaches the emulator and the provider simulator.
+// Addresses for browsers and clients stay as they are.
+func Read(ctx context.Context, env stackenv.Env, host string) (Variables, error) {
+	names, err := functions(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	client, all := lambda.NewFromConfig(env.AWS()), Variables{}
+	for logical, name := range names {
+		got, err := client.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(name)})
+		if err != nil {
+			return nil, fmt.Errorf("read the variables of %s: %w", logical, err)
+		}
+		variables := map[string]string{}
+		if got.Environment != nil {
+			variables = got.Environment.Variables
+		}
+		all[logical] = reachable(variables, env, host)
+	}
+	return all, nil
+}
+
+// Write writes the file that `sam local --env-vars` reads.
+func (v Variables) Write(path string) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the functions' variables: %w", err)
+	}
+	return nil
+}
+
+// reachable returns a function's variables for a container.
+func reachable(variables map[string]string, env stackenv.Env, host string) map[string]string {
+	variables["AWS_ENDPOINT_URL"] = env["AWS_ENDPOINT_URL"]
+	for _, name := range []string{"AWS_ENDPOINT_URL", "RCS_URL"} {
+		if address, ok := variables[name]; ok {
+			variables[name] = strings.Replace(address, "//127.0.0.1:", "//"+host+":", 1)
+		}
+	}
+	return variables
+}
+
+// functions returns the deployed names of the stack's functions.
+func functions(ctx context.Context, env stackenv.Env) (map[string]string, error) {
+	names := map[string]string{}
+	pages := cloudformation.NewListStackResourcesPaginator(cloudformation.NewFromConfig(env.AWS()),
+		&cloudformation.ListStackResourcesInput{StackName: aws.String(env["STACK_NAME"])})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list the functions of the stack: %w", err)
+		}
+		for _, r := range page.StackResourceSummaries {
+			if aws.ToString(r.ResourceType) == "AWS::Lambda::Function" {
+				names[aws.ToString(r.LogicalResourceId)] = aws.ToString(r.PhysicalResourceId)
+			}
+		}
+	}
+	return names, nil
+}

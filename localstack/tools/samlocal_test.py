@@ -1,0 +1,196 @@
+"""Holds SAM's reading of template.yaml to routes.json and to the variables of the functions.
+
+Run by make check-template with the Python that has SAM. routes.json has the routes, the
+throttles and the permissions that the API had as plain resources; a change of one is made
+there too.
+"""
+
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import unittest
+
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")  # SAM looks for a region
+
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.api_provider import ApiProvider
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
+from samcli.yamlhelper import yaml_parse
+from samtranslator.translator.transform import transform
+
+TOOLS = pathlib.Path(__file__).parent
+TEMPLATE = TOOLS.parent.parent / "template.yaml"
+RECORD = json.loads((TOOLS / "routes.json").read_text())
+ANY = "x-amazon-apigateway-any-method"
+
+
+class NoPolicies:
+    def load(self):
+        return {}
+
+
+def expanded(**parameters):
+    template = yaml_parse(TEMPLATE.read_text())
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = "s3://packages/function.zip"
+    return transform(template, parameters, NoPolicies())["Resources"]
+
+
+def of_type(resources, kind):
+    return {name: r["Properties"] for name, r in resources.items() if r["Type"] == kind}
+
+
+def alias(resources, reference):
+    """Returns an alias as function:name."""
+    properties = resources[reference["Ref"]]["Properties"]
+    return f'{properties["FunctionName"]["Ref"]}:{properties["Name"]}'
+
+
+def route_key(path, method):
+    return path if path == "$default" else f'{"ANY" if method == ANY else method.upper()} {path}'
+
+
+def api_routes(resources):
+    """Returns the routes of the API's body, by their keys."""
+    paths = resources["Api"]["Properties"]["Body"]["paths"]
+    return {route_key(path, method): route for path, methods in paths.items() for method, route in methods.items()}
+
+
+def invoked(variables, route):
+    """Returns what a route calls, as function:alias."""
+    integration = route["x-amazon-apigateway-integration"]
+    variable = re.search(r":function:\$\{!stageVariables\.(\w+)\}/invocations$", integration["uri"]["Fn::Sub"])[1]
+    return re.sub(r"\$\{(\w+)\}", r"\1", variables[variable]["Fn::Sub"])
+
+
+def limits(settings):
+    return [settings["ThrottlingRateLimit"], settings["ThrottlingBurstLimit"]]
+
+
+def allowed(resources):
+    """Yields what each permission lets the API call, and from which part of which API."""
+    for permission in of_type(resources, "AWS::Lambda::Permission").values():
+        if permission["Principal"] != "apigateway.amazonaws.com":
+            continue
+        source, values = permission["SourceArn"]["Fn::Sub"]
+        source = source.replace("${__Stage__}", values["__Stage__"])
+        source = source.replace("${__ApiId__}", "${%s}" % values["__ApiId__"]["Ref"])
+        yield alias(resources, permission["FunctionName"]), source.split(":")[-1]
+
+
+def references(value):
+    """Yields the names that a part of the template refers to."""
+    if isinstance(value, list):
+        for item in value:
+            yield from references(item)
+    if not isinstance(value, dict):
+        return
+    for key, item in value.items():
+        if key == "Ref" or key == "DependsOn" and isinstance(item, str):
+            yield item
+        elif key == "Fn::GetAtt":
+            yield item.split(".")[0] if isinstance(item, str) else item[0]
+        elif key == "Fn::Sub":
+            text = item if isinstance(item, str) else item[0]
+            yield from re.findall(r"\$\{(\w+)[.}]", text)
+            yield from references(item if isinstance(item, list) else [])
+        elif key == "DependsOn":
+            yield from item
+        else:
+            yield from references(item)
+
+
+class Expansion(unittest.TestCase):
+    def setUp(self):
+        self.resources = expanded()
+        self.stage = self.resources["ApiApiGatewayDefaultStage"]["Properties"]
+
+    def test_routes_call_the_same_aliases(self):
+        routes = api_routes(self.resources)
+        got = {key: invoked(self.stage["StageVariables"], route) for key, route in routes.items()}
+        self.assertEqual(got, RECORD["routes"])
+        aliases = {alias(self.resources, {"Ref": name}) for name in of_type(self.resources, "AWS::Lambda::Alias")}
+        self.assertLessEqual(set(got.values()), aliases)
+
+    def test_integrations(self):
+        for key, route in api_routes(self.resources).items():
+            integration = dict(route["x-amazon-apigateway-integration"])
+            del integration["uri"]
+            want = {"type": "aws_proxy", "httpMethod": "POST", "payloadFormatVersion": "2.0"}
+            self.assertEqual(integration, want, key)
+            self.assertEqual(route.get("isDefaultRoute", False), key == "$default", key)
+
+    def test_throttles(self):
+        got = {key: limits(settings) for key, settings in self.stage["RouteSettings"].items()}
+        got["default"] = limits(self.stage["DefaultRouteSettings"])
+        self.assertEqual(got, RECORD["throttles"])
+        self.assertLessEqual(set(self.stage["RouteSettings"]), set(api_routes(self.resources)))
+
+    def test_stage(self):
+        self.assertEqual((self.stage["StageName"], self.stage["AutoDeploy"]), ("$default", True))
+        self.assertEqual(self.stage["AccessLogSettings"]["DestinationArn"], {"Fn::GetAtt": ["HttpApiLogs", "Arn"]})
+        self.assertEqual(self.stage["Tags"]["service"], "campaign-dispatch")
+        mapping = self.resources["ApiDomainMapping"]["Properties"]
+        self.assertEqual((mapping["ApiId"], mapping["Stage"]), ({"Ref": "Api"}, {"Ref": "ApiApiGatewayDefaultStage"}))
+        (server,) = self.resources["Api"]["Properties"]["Body"]["servers"]
+        self.assertEqual(
+            server["x-amazon-apigateway-endpoint-configuration"],
+            {"disableExecuteApiEndpoint": {"Fn::If": ["HasDomain", True, False]}},
+        )
+
+    def test_permissions_cover_the_routes_and_no_other_api(self):
+        got = list(allowed(self.resources))
+        self.assertEqual({called for called, _ in got}, set(RECORD["permissions"]))
+        for called, source in got:
+            self.assertTrue(fnmatch.fnmatchcase(source, RECORD["permissions"][called]), f"{called} from {source}")
+        for key, called in RECORD["routes"].items():
+            request = "${Api}/$default/" + re.sub(r"\{[^}]+\}", "any", key.replace(" ", "", 1))
+            self.assertTrue(any(called == c and fnmatch.fnmatchcase(request, s) for c, s in got), f"{key} is not allowed")
+
+    # The API's body, its alarms and the user pool would refer to each other by way of
+    # the aliases. cfn-lint does not follow that.
+    def test_no_resource_depends_on_itself(self):
+        resources = expanded(GradualDeployment="true")
+        needs = {name: {n for n in references(r) if n in resources} for name, r in resources.items()}
+        while ready := [name for name, open_ in needs.items() if not open_ & needs.keys()]:
+            for name in ready:
+                del needs[name]
+        self.assertEqual(sorted(needs), [])
+
+    def test_aws_gets_no_endpoint(self):
+        for name, function in of_type(self.resources, "AWS::Lambda::Function").items():
+            self.assertEqual(function["Environment"]["Variables"]["AWS_ENDPOINT_URL"], {"Ref": "AWS::NoValue"}, name)
+
+
+class SamLocal(unittest.TestCase):
+    def setUp(self):
+        self.stacks, _ = SamLocalStackProvider.get_stacks(str(TEMPLATE))
+
+    def test_start_api_finds_the_function_of_every_route(self):
+        got = {}
+        for route in ApiProvider(self.stacks).routes:
+            method = route.methods[0] if len(route.methods) == 1 else "ANY"
+            got[route_key(route.path, method)] = route.function_name
+        self.assertEqual(got, {key: called.split(":")[0] for key, called in RECORD["routes"].items()})
+
+    def test_stage_variables_are_texts(self):
+        for name, value in ApiProvider(self.stacks).api.stage_variables.items():
+            self.assertIsInstance(value, str, name)
+
+    def test_every_variable_can_be_set(self):
+        functions = SamFunctionProvider(self.stacks, use_raw_codeuri=True)
+        for function in functions.get_all():
+            declared = function.environment["Variables"]
+            self.assertIn("AWS_ENDPOINT_URL", declared, function.name)
+            want = {name: f"{name} of {function.name}" for name in declared}
+            runner = LocalLambdaRunner(None, functions, ".", ".", env_vars_values={function.name: want})
+            got = runner._make_env_vars(function).resolve()
+            self.assertEqual({name: got[name] for name in want}, want)
+
+
+if __name__ == "__main__":
+    unittest.main()
