@@ -24,7 +24,7 @@ import (
 func (w *watch) measure(ctx context.Context, since time.Time) (alarms.Measured, error) {
 	seen := alarms.Measured{}
 	if w.failed > 0 {
-		seen.Add(alarms.Series{Namespace: "AWS/ApiGateway", Metric: "5xx", Of: w.names["HttpApi"]}, float64(w.failed))
+		seen.Add(alarms.Series{Namespace: "AWS/ApiGateway", Metric: "5xx", Of: w.names["Api"]}, float64(w.failed))
 	}
 	return seen, errors.Join(w.readLogs(ctx, since, seen), w.readFunctions(ctx, since, seen), w.readQueues(ctx, seen))
 }
