@@ -41,7 +41,7 @@ func (s *ssm) Do(r *http.Request) (*http.Response, error) {
 	}
 	reply := httptest.NewRecorder()
 	reply.WriteHeader(a.status)
-	_, _ = io.WriteString(reply, a.body)
+	_, _ = reply.WriteString(a.body)
 	response := reply.Result()
 	if a.cut {
 		response.Body = io.NopCloser(io.MultiReader(response.Body, cut{}))
