@@ -31,7 +31,7 @@ import (
 
 // pageLimit is how many times the processor time of localstack/bench/plainpage a
 // page may take, its calls of AWS included.
-const pageLimit = 5
+const pageLimit = 4.5
 
 // benchCSRF goes with what the bench sends.
 const benchCSRF = "bench"
