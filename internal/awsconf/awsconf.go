@@ -22,7 +22,7 @@ func FromEnv() aws.Config {
 		Region: os.Getenv("AWS_REGION"),
 		Credentials: credentials.NewStaticCredentialsProvider(
 			os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY"), os.Getenv("AWS_SESSION_TOKEN")),
-		HTTPClient: HTTPClient(),
+		HTTPClient: HTTPClientFor(longestReply()),
 	}
 	if url := os.Getenv("AWS_ENDPOINT_URL"); url != "" {
 		cfg.BaseEndpoint = aws.String(url)
@@ -38,6 +38,21 @@ func Local() bool { return os.Getenv("AWS_ENDPOINT_URL") != "" }
 // to an emulator. On AWS it is off whatever the variable says.
 func LocalSwitch(variable string) bool { return Local() && os.Getenv(variable) == "1" }
 
+// longestReply is how long a function waits for a reply to begin. On AWS it leaves
+// the shortest function, of 10 seconds, time for a second try: the SDK's pause
+// before it is 2 seconds at most. An emulator may be slow, and is not given up.
+func longestReply() time.Duration {
+	if Local() {
+		return 10 * time.Second
+	}
+	return 3 * time.Second
+}
+
+// idleAtMost is less than AWS keeps idle connections: DynamoDB closes them after
+// 60 seconds (https://github.com/aws/aws-sdk-java/issues/1365). net/http judges it by
+// the wall clock, so it also holds for a process that Lambda froze between calls.
+const idleAtMost = 50 * time.Second
+
 // transport keeps enough idle connections for the calls a function makes side
 // by side, and gives up on a reply that does not begin in time.
 func transport(longest time.Duration) *http.Transport {
@@ -46,6 +61,7 @@ func transport(longest time.Duration) *http.Transport {
 		TLSHandshakeTimeout:   3 * time.Second,
 		ResponseHeaderTimeout: longest,
 		MaxIdleConnsPerHost:   64,
+		IdleConnTimeout:       idleAtMost,
 		ForceAttemptHTTP2:     true,
 	}
 }

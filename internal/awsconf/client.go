@@ -6,17 +6,14 @@ import (
 	"time"
 )
 
-// HTTPClient returns a client for the SDK that does not lose replies.
+// HTTPClientFor returns a client for the SDK that does not lose replies, and waits
+// so long for one to begin.
 //
 // The SDK closes a request's body as soon as the reply begins, while net/http may
 // still look whether the body has an end. Read answers io.EOF then, which is the
 // end, but the body's WriteTo answers io.EOF too, which is a failure: net/http
 // breaks the connection off in the middle of the reply, and the SDK repeats a
 // call that was carried out.
-func HTTPClient() *http.Client { return HTTPClientFor(10 * time.Second) }
-
-// HTTPClientFor returns such a client for calls whose replies may take so long
-// to begin, as those of Lambda that wait for a function.
 func HTTPClientFor(longest time.Duration) *http.Client {
 	return &http.Client{Transport: readBodies{transport(longest)}}
 }

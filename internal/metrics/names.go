@@ -24,5 +24,6 @@ const (
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"
 	EndpointsOff      Metric = "EndpointsOff"
-	SweepFound        Metric = "SweepFound" // batches that were left behind
+	SweepFound        Metric = "SweepFound"  // batches that were left behind
+	SweepFailed       Metric = "SweepFailed" // due items that could not be swept, they stay due
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -102,7 +103,7 @@ func TestMoveToAQueueThatIsNotThereKeepsTheLetters(t *testing.T) {
 func newClient(t *testing.T) *sqs.Client {
 	t.Helper()
 	config := stackenv.Load(t).AWS()
-	config.HTTPClient = awsconf.HTTPClient()
+	config.HTTPClient = awsconf.HTTPClientFor(10 * time.Second)
 	return sqs.NewFromConfig(config)
 }
 

@@ -71,3 +71,40 @@ func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
 		}
 	}
 }
+
+// Writing to an index costs units of its own, which the table's metric leaves out.
+func TestCostAlarm_CountsEveryIndex(t *testing.T) {
+	t.Parallel()
+	var counted []string
+	for _, query := range member(member(section(t, "Resources")["CostAlarm"], "Properties"), "Metrics").Content {
+		metric := member(member(query, "MetricStat"), "Metric")
+		if dimensions := member(metric, "Dimensions"); dimensions != nil && value(member(metric, "MetricName")) == "ConsumedWriteCapacityUnits" && len(dimensions.Content) == 2 {
+			counted = append(counted, value(member(dimensions.Content[1], "Value")))
+		}
+	}
+	var indexes []string
+	for _, index := range member(member(section(t, "Resources")["CampaignsTable"], "Properties"), "GlobalSecondaryIndexes").Content {
+		indexes = append(indexes, value(member(index, "IndexName")))
+	}
+	if diff := cmp.Diff(indexes, counted); diff != "" {
+		t.Errorf("indexes of the table and those that the alarm counts (-table +alarm):\n%s", diff)
+	}
+}
+
+// CloudWatch takes no more.
+func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
+	t.Parallel()
+	for name, r := range section(t, "Resources") {
+		if metrics := member(member(r, "Properties"), "Metrics"); metrics != nil && len(metrics.Content) > 11 {
+			t.Errorf("%s has %d metrics and an expression", name, len(metrics.Content)-1)
+		}
+	}
+}
+
+// Dashboards of all regions of an account share their names.
+func TestDashboard_IsNamedByItsRegion(t *testing.T) {
+	t.Parallel()
+	if name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName")); !strings.Contains(name, "${AWS::Region}") {
+		t.Errorf("the dashboard is %s, want its region in the name", name)
+	}
+}

@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Series is a metric with its one dimension's value.
+// Series is a metric with the values of its dimensions, joined by slashes.
 type Series struct{ Namespace, Metric, Of string }
 
 // Measured are the values of series, each that of an event or a moment.
@@ -177,7 +177,11 @@ func (p properties) alarm(name string, resolve func(yaml.Node) string) (Alarm, e
 	}
 	a := Alarm{Name: name, Threshold: threshold, expression: "value", terms: map[string]term{}}
 	add := func(id, statistic string, m metric) {
-		a.terms[id] = term{Series{m.Namespace, m.MetricName, resolve(m.Dimensions[0].Value)}, statistic}
+		var of []string
+		for _, d := range m.Dimensions {
+			of = append(of, resolve(d.Value))
+		}
+		a.terms[id] = term{Series{m.Namespace, m.MetricName, strings.Join(of, "/")}, statistic}
 	}
 	for _, m := range p.Metrics {
 		if m.Expression != "" {

@@ -32,6 +32,15 @@ Resources:
         - {Id: total, Expression: "(2*FILL(a,0) + FILL(b,1)) / 2"}
         - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: A, Dimensions: [{Name: F, Value: !Ref One}]}}}
         - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: B, Dimensions: [{Name: F, Value: !Ref One}]}}}
+  Units:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 5
+      Metrics:
+        - {Id: total, Expression: "FILL(table,0) + FILL(index,0)"}
+        - {Id: table, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: U, Dimensions: [{Name: T, Value: !Ref One}]}}}
+        - {Id: index, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: U, Dimensions: [{Name: T, Value: !Ref One}, {Name: I, Value: due}]}}}
   Errors:
     Type: AWS::CloudWatch::Alarm
     Properties:
@@ -65,6 +74,10 @@ func TestWhatSetsAlarmsOff(t *testing.T) {
 		"dear":                    {alarms.Measured{a: {3, 3}, b: {2}}, "Cost"},
 		"dear, one not measured":  {alarms.Measured{a: {7}}, "Cost"},
 		"cheap, one not measured": {alarms.Measured{b: {13}}, ""},
+		"units of a table and of its index": {
+			alarms.Measured{{Namespace: "N", Metric: "U", Of: "first"}: {2}, {Namespace: "N", Metric: "U", Of: "first/due"}: {3}}, "Units",
+		},
+		"units of a table": {alarms.Measured{{Namespace: "N", Metric: "U", Of: "first"}: {4}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +101,7 @@ func TestWhatSetsAlarmsOff(t *testing.T) {
 func TestTheEnvironmentsOwnThreshold(t *testing.T) {
 	t.Parallel()
 	all, err := alarms.Read([]byte(template), "production", names)
-	if err != nil || len(all) != 3 || math.Abs(all[0].Threshold-30) > 0 {
+	if err != nil || len(all) != 4 || math.Abs(all[0].Threshold-30) > 0 {
 		t.Errorf("read %+v (%v)", all, err)
 	}
 }

@@ -29,9 +29,9 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// pageMillis is the processor time in milliseconds that a page may take, its calls
-// of AWS included.
-const pageMillis = 5
+// pageLimit is how many times the processor time of localstack/bench/plainpage a
+// page may take, its calls of AWS included.
+const pageLimit = 4.5
 
 // benchCSRF goes with what the bench sends.
 const benchCSRF = "bench"
@@ -43,9 +43,9 @@ const (
 	pageBatches  = 500
 )
 
-// fewCalls and manyCalls of a page tell what one more takes. The least of some
-// rounds counts: what the machine does besides only ever adds.
-const fewCalls, manyCalls, pageRounds = 10, 40, 3
+// fewCalls and manyCalls of a page tell what one more takes. Rounds of the page and
+// of the yardstick take turns, and the median of their ratios counts.
+const fewCalls, manyCalls, pageRounds = 10, 40, 5
 
 // pageFigures measures what the dashboard's function needs for each of its pages,
 // on the tables of the stack.
@@ -155,8 +155,8 @@ func (b browser) figures(ctx context.Context, pages []page) (figures []figure, e
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", p.path, err)
 		}
-		figures = append(figures, measured("page "+p.name, float64(spent)/float64(time.Millisecond), "ms CPU", pageMillis,
-			"the function's own process, its calls of AWS included"))
+		figures = append(figures, compared("page "+p.name, spent, pageLimit,
+			"CPU of the function's own process, its calls of AWS included, against a plain page of 100 rows"))
 		largest = max(largest, bytes)
 	}
 	return append(figures, measured("largest page", float64(largest), "bytes", webui.HTMLLimit, "HTML, without the style and the scripts")), nil
@@ -166,12 +166,16 @@ func (b browser) figures(ctx context.Context, pages []page) (figures []figure, e
 type browser struct {
 	env      stackenv.Env
 	function function
+	plain    function // whose page is the yardstick
 	cookie   string
 }
 
 func newBrowser(ctx context.Context, env stackenv.Env, dir string) (b browser, err error) {
 	b.env = env
 	if b.function.binary, err = build(ctx, dir, "./functions/dashboard"); err != nil {
+		return b, err
+	}
+	if b.plain.binary, err = build(ctx, dir, "./localstack/bench/plainpage"); err != nil {
 		return b, err
 	}
 	if b.function.variables, err = variables(ctx, env); err != nil {
@@ -247,7 +251,7 @@ func (b browser) pages(ctx context.Context) ([]page, error) {
 		}
 		kinds[p.name] = true
 		found = append(found, p)
-		html, _, err := b.open(ctx, p, 1)
+		html, _, err := open(ctx, b.function, b.event(p), 1)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", p.path, err)
 		}
@@ -316,29 +320,41 @@ func kindOf(path string) string {
 	return id.ReplaceAllString(path, "…")
 }
 
-// measure returns the processor time of a page, and its bytes of HTML.
-func (b browser) measure(ctx context.Context, p page) (spent time.Duration, bytes int, err error) {
-	for round := range pageRounds {
-		_, few, err := b.open(ctx, p, fewCalls)
+// measure returns the processor time of a page beside the yardstick's, and its
+// bytes of HTML.
+func (b browser) measure(ctx context.Context, p page) (spent pair, bytes int, err error) {
+	var subjects, yardsticks []time.Duration
+	var ratios []float64
+	for range pageRounds {
+		subject, html, err := spendOne(ctx, b.function, b.event(p))
 		if err != nil {
-			return 0, 0, err
+			return pair{}, 0, err
 		}
-		html, many, err := b.open(ctx, p, manyCalls)
+		yardstick, _, err := spendOne(ctx, b.plain, b.event(p))
 		if err != nil {
-			return 0, 0, err
+			return pair{}, 0, err
 		}
-		one := (many - few) / (manyCalls - fewCalls)
-		if round == 0 || one < spent {
-			spent, bytes = one, len(html)
-		}
+		bytes = len(html)
+		subjects, yardsticks = append(subjects, subject), append(yardsticks, yardstick)
+		ratios = append(ratios, float64(subject)/float64(yardstick))
 	}
-	return spent, bytes, nil
+	return pair{median(subjects), median(yardsticks), median(ratios)}, bytes, nil
+}
+
+// spendOne returns the processor time that one more call of a page takes.
+func spendOne(ctx context.Context, f function, event []byte) (spent time.Duration, html string, err error) {
+	_, few, err := open(ctx, f, event, fewCalls)
+	if err != nil {
+		return 0, "", err
+	}
+	html, many, err := open(ctx, f, event, manyCalls)
+	return (many - few) / (manyCalls - fewCalls), html, err
 }
 
 // open opens a page several times, in a process of its own, and returns the page
 // and the processor time of all.
-func (b browser) open(ctx context.Context, p page, times int) (html string, spent time.Duration, err error) {
-	raw, spent, err := b.function.run(ctx, b.event(p), times)
+func open(ctx context.Context, f function, event []byte, times int) (html string, spent time.Duration, err error) {
+	raw, spent, err := f.run(ctx, event, times)
 	if err != nil {
 		return "", 0, err
 	}

@@ -245,8 +245,8 @@ func (c *client) checkNow(b campaign.Batch) {
 	}
 }
 
-// sweep runs the sweep function. It reports batches that it could not help,
-// which may be those of other tests, as an error of the function.
+// sweep runs the sweep function. What it could not sweep, which may be another
+// test's, is a count in its log.
 func (c *client) sweep() {
 	c.t.Helper()
 	_, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{

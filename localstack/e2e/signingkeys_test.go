@@ -34,13 +34,14 @@ type rotation struct {
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
+	c := newClient(t)
 	stack, err := ownstack.New(t.Context(), "campaign-dispatch-rotation", ".local/rotation")
 	must(t, err)
 	stack.Root = "../.."
 	t.Cleanup(func() { must(t, stack.Down(context.Background())) }) // the test's own context has ended by then
 	env, err := stack.Up(t.Context())
 	must(t, err)
-	return &rotation{&client{t, env, newClient(t).http}, stack}
+	return &rotation{&client{t, env, c.http}, stack}
 }
 
 func (r *rotation) deploy(use string, switchAt time.Time) {

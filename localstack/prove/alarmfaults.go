@@ -40,7 +40,8 @@ func (w *watch) faults() []fault {
 		{"ProviderAlarm", "the provider answers 503 to all", w.providerFails},
 		{"CircuitsAlarm", "an endpoint answers 500 to all", w.endpointAnswers(http.StatusInternalServerError)},
 		{"EndpointsOffAlarm", "an endpoint answers 410", w.endpointAnswers(http.StatusGone)},
-		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.handoffLost},
+		{"SweepFoundAlarm", "a campaign's hand-off is lost", w.leftToSweep("DispatchFunction")},
+		{"SweepFailedAlarm", "a campaign's hand-off is lost, and sweep fails at it", w.leftToSweep("DispatchFunction", "SweepFunction")},
 		{"CostAlarm", "the function of the provider's webhook is called 1,000 times", w.flooded},
 	}
 	for _, queue := range []string{"Release", "Send", "Events", "Notify", "Revoke"} {
@@ -178,18 +179,32 @@ func (w *watch) endpointAnswers(status int) func(context.Context) (func(context.
 	}
 }
 
-// handoffLost lets a campaign be accepted and not be handed off, which sweep finds.
-func (w *watch) handoffLost(ctx context.Context) (func(context.Context) error, error) {
-	undo, err := w.misled(ctx, "DispatchFunction", "RELEASE_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
-	if err == nil {
-		err = w.dispatch(ctx, uuid.New(), 1, someNumbers(20))
-	}
-	if err != nil {
+// leftToSweep dispatches while those functions have no release queue, and sweeps.
+func (w *watch) leftToSweep(functions ...string) func(context.Context) (func(context.Context) error, error) {
+	return func(ctx context.Context) (func(context.Context) error, error) {
+		var undone []func(context.Context) error
+		undo := func(ctx context.Context) (err error) {
+			for _, back := range undone {
+				err = errors.Join(err, back(ctx))
+			}
+			return err
+		}
+		for _, function := range functions {
+			back, err := w.misled(ctx, function, "RELEASE_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
+			if back != nil {
+				undone = append(undone, back)
+			}
+			if err != nil {
+				return undo, err
+			}
+		}
+		if err := w.dispatch(ctx, uuid.New(), 1, someNumbers(20)); err != nil {
+			return undo, err
+		}
+		time.Sleep(3 * time.Second) // the local stack's grace
+		_, err := w.lambda().Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(w.names["SweepFunction"]), Payload: []byte("{}")})
 		return undo, err
 	}
-	time.Sleep(3 * time.Second) // the local stack's grace
-	_, err = w.lambda().Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(w.names["SweepFunction"]), Payload: []byte("{}")})
-	return undo, err
 }
 
 // flooded calls the function itself: the emulator counts no calls of its address.

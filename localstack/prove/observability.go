@@ -95,8 +95,8 @@ func (w *watch) deployed(ctx context.Context) result {
 			there++
 		}
 	}
-	stack := w.env["STACK_NAME"]
-	board, err := client.GetDashboard(ctx, &cloudwatch.GetDashboardInput{DashboardName: &stack})
+	name := w.env["STACK_NAME"] + "-" + w.env["AWS_REGION"]
+	board, err := client.GetDashboard(ctx, &cloudwatch.GetDashboardInput{DashboardName: &name})
 	var body struct{ Widgets []any }
 	if err == nil {
 		err = json.Unmarshal([]byte(aws.ToString(board.DashboardBody)), &body)

@@ -24,13 +24,13 @@ const Variable = "STACK_ENV"
 type Env map[string]string
 
 // Load returns the stack that the environment variable STACK_ENV names, and
-// fails the test where there is none: a test that needs the stack is never
-// skipped.
+// skips the test where none is named. `make test` names one, and fails where a
+// test is skipped.
 func Load(tb testing.TB) Env {
 	tb.Helper()
 	path := os.Getenv(Variable)
 	if path == "" {
-		tb.Fatal("this test needs the local stack: run `make test`, or set STACK_ENV to the stack.env of a running stack")
+		tb.Skip("this test needs the local stack: run `make test`, or set STACK_ENV to the stack.env of a running stack")
 	}
 	env, err := Read(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -369,7 +370,7 @@ func TestRedrive(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	config := c.env.AWS()
-	config.HTTPClient = awsconf.HTTPClient()
+	config.HTTPClient = awsconf.HTTPClientFor(10 * time.Second)
 	client := sqs.NewFromConfig(config)
 	for _, name := range queues() {
 		prefix := strings.ToUpper(name)

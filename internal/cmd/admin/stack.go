@@ -180,6 +180,9 @@ func (s *stack) next(command string, flags ...string) string {
 	return strings.Join(line, " ")
 }
 
+// longestCall is how long a command waits for a reply of AWS to begin.
+const longestCall = 10 * time.Second
+
 // awsConfig takes the region and the credentials from the environment.
 func awsConfig(env func(string) string) (aws.Config, error) {
 	region := cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
@@ -193,7 +196,7 @@ func awsConfig(env func(string) string) (aws.Config, error) {
 	config := aws.Config{
 		Region:      region,
 		Credentials: credentials.NewStaticCredentialsProvider(id, secret, env("AWS_SESSION_TOKEN")),
-		HTTPClient:  awsconf.HTTPClient(),
+		HTTPClient:  awsconf.HTTPClientFor(longestCall),
 	}
 	if url := env("AWS_ENDPOINT_URL"); url != "" {
 		config.BaseEndpoint = &url

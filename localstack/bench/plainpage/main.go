@@ -1,0 +1,73 @@
+// Command plainpage is a Lambda function that always renders the same page, of
+// rows that it reads by HTTP from itself: the yardstick of the dashboard's pages.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"html/template"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+// A page makes some calls, and shows the rows of all.
+const calls, rowsPerCall = 4, 25
+
+// row is what a call returns and the page shows.
+type row struct {
+	ID, Name, State string
+	Sent, Read      int
+}
+
+var page = template.Must(template.New("").Parse(`<!doctype html><title>Campaigns</title><table>
+{{range .}}<tr><td><a href="/campaigns/{{.ID}}?name={{.Name}}">{{.Name}}</a><td class="{{.State}}">{{.State}}<td>{{.Sent}}<td>{{.Read}}
+{{end}}</table>`))
+
+func main() {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	go func() { _ = http.Serve(listener, http.HandlerFunc(serveRows)) }() //nolint:gosec // for itself alone
+	address := "http://" + listener.Addr().String()
+	lambda.Start(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (answer events.APIGatewayV2HTTPResponse, err error) {
+		var all []row
+		for range calls {
+			rows, err := readRows(ctx, address)
+			if err != nil {
+				return answer, err
+			}
+			all = append(all, rows...)
+		}
+		var html strings.Builder
+		err = page.Execute(&html, all)
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusOK, Body: html.String()}, err
+	})
+}
+
+func serveRows(w http.ResponseWriter, _ *http.Request) {
+	rows := make([]row, rowsPerCall)
+	for i := range rows {
+		rows[i] = row{ID: strconv.Itoa(i), Name: "Natal & Ano Novo " + strconv.Itoa(i), State: "sending", Sent: i * 1000, Read: i}
+	}
+	_ = json.NewEncoder(w).Encode(rows)
+}
+
+func readRows(ctx context.Context, address string) (rows []row, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	err = json.NewDecoder(answer.Body).Decode(&rows)
+	return rows, err
+}

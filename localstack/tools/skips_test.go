@@ -1,0 +1,44 @@
+package tools_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMakeTest_FailsOnASkip(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		test, says string
+		passes     bool
+	}{
+		"none":    {"TestRuns", "DONE 1 tests", true},
+		"skipped": {"TestSkips", "1 skipped, which counts as failed", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := makeTest(t, "./localstack/tools/testdata/skips", c.test)
+			if (err == nil) != c.passes || !strings.Contains(out, c.says) {
+				t.Errorf("make test: %v, want success %v and %q:\n%s", err, c.passes, c.says, out)
+			}
+		})
+	}
+}
+
+// makeTest runs `make test` without a stack.
+func makeTest(t *testing.T, packages, test string) (out string, err error) {
+	t.Helper()
+	if found, err := filepath.Glob("../../bin/gotestsum-*"); err != nil || len(found) == 0 {
+		t.Skip("this test needs gotestsum: run it by `make test`")
+	}
+	cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "bin/localstack", "test", "TEST_STACK=true", "RACE=", "PACKAGES="+packages, "TESTFLAGS=-run "+test)
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "MAKE") {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
