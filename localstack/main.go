@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -166,7 +167,8 @@ func parse(arguments []string) (options, error) {
 	flags.Func("sink-port", "port of the webhook sink", portFlag(&stack.Ports.Sink))
 	flags.StringVar(&stack.FunctionsAWS, "functions-aws", "", "address by which the functions alone reach the emulator of AWS")
 	flags.BoolVar(&o.brief, "brief", false, "leave out where everything is and what to try next")
-	flags.StringVar(&o.samHost, "sam-host", samlocal.Host, "host by which a container of sam local reaches this machine")
+	o.samHost = samlocal.Host
+	flags.Func("sam-host", "host by which a container of sam local reaches this machine", hostFlag(&o.samHost))
 	flags.StringVar(&o.campaign, "campaign", "events/demo-campaign.csv", "campaign file that run dispatches")
 	flags.Func("parameter", "Name=value of a template parameter; may be repeated", func(text string) error {
 		name, value, ok := strings.Cut(text, "=")
@@ -188,6 +190,17 @@ func parse(arguments []string) (options, error) {
 	}
 	o.command = flags.Arg(0)
 	return o, nil
+}
+
+// hostFlag reads the name or the address of a host.
+func hostFlag(host *string) func(text string) error {
+	return func(text string) error {
+		if u, err := url.Parse("http://" + text); err != nil || text == "" || u.Host != text || u.Port() != "" {
+			return errors.New("it is a name or an address, without a port")
+		}
+		*host = text
+		return nil
+	}
 }
 
 // portFlag reads a port. Whether it can be one is for Ports.Check to say.

@@ -49,3 +49,16 @@ func summaryOf(t *testing.T, env stackenv.Env) string {
 	}
 	return string(text)
 }
+
+func TestParse_SamHost(t *testing.T) {
+	t.Parallel()
+	for host, ok := range map[string]bool{
+		"host.docker.internal": true, "172.17.0.1": true, "[::1]": true,
+		"": false, "two words": false, "a:3000": false, "a/b": false, "http://a": false,
+	} {
+		o, err := parse([]string{"--sam-host", host, "sam-env"})
+		if (err == nil) != ok || ok && o.samHost != host {
+			t.Errorf("%q is read as %q, %v", host, o.samHost, err)
+		}
+	}
+}

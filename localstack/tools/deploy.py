@@ -7,6 +7,8 @@ import pathlib
 import secrets
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import boto3
 from botocore.exceptions import ClientError
@@ -17,19 +19,32 @@ except ModuleNotFoundError:  # before Python 3.11
     import tomlkit as tomllib
 
 
-def exists(stack, region):
-    """Reports whether there is a stack of that name. One in REVIEW_IN_PROGRESS is a
-    changeset that was declined."""
+# What the API answers to anybody: one path of three functions each.
+PUBLIC = "/.well-known/jwks.json", "/api/v1/openapi.json", "/dashboard"
+
+
+def describe(stack, region):
+    """Returns the stack of that name, None where there is none. One in
+    REVIEW_IN_PROGRESS is a changeset that was declined."""
     try:
         found = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
-            return False
+            return None
         raise
-    return found["StackStatus"] != "REVIEW_IN_PROGRESS"
+    return None if found["StackStatus"] == "REVIEW_IN_PROGRESS" else found
 
 
-def check_keys(stack, environment, overrides):
+def credentials():
+    """Returns the credentials in use, also those of a profile, as environment variables."""
+    found = boto3.Session().get_credentials()
+    if not found:
+        sys.exit("there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again")
+    frozen = found.get_frozen_credentials()
+    return {"AWS_ACCESS_KEY_ID": frozen.access_key, "AWS_SECRET_ACCESS_KEY": frozen.secret_key, "AWS_SESSION_TOKEN": frozen.token or ""}
+
+
+def check_keys(stack, region, environment, overrides):
     """Ends this program where a change of the signing keys would refuse valid tokens. The
     change takes steps. Where samconfig.toml does not name the keys, CloudFormation keeps
     those that are deployed."""
@@ -39,7 +54,8 @@ def check_keys(stack, environment, overrides):
         return
     check = ["bin/admin", "rotate-signing-keys", "--stack", stack,
              "--keys", named.get("SigningKeys", ""), "--switch-at", named.get("SigningKeysSwitchAt", "")]
-    if subprocess.run(check, env=os.environ | {"BY_MAKE": f"make ENV={environment}"}).returncode:
+    env = os.environ | credentials() | {"AWS_REGION": region, "BY_MAKE": f"make ENV={environment}"}
+    if subprocess.run(check, env=env).returncode:
         sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 leaves this check out, and clients may have to get new tokens")
 
 
@@ -50,14 +66,38 @@ def deploy(sam, environment, overrides, *flags):
         sys.exit(status)
 
 
+def check_deployed(stack, region, *wanted):
+    """Ends this program where the stack does not have the parameters, and returns its
+    outputs: sam takes a changeset that was declined for a success."""
+    found = describe(stack, region) or {}
+    have = {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
+    for name, _, value in (w.partition("=") for w in wanted):
+        if have.get(name) != value.strip("\"'"):
+            sys.exit(f"the stack was not deployed: its {name} is {have.get(name)}, not {value}. Was the changeset declined? Run `make deploy` again")
+    return {o["OutputKey"]: o["OutputValue"] for o in found.get("Outputs", [])}
+
+
+def check_api(base):
+    """Ends this program where the API answers 5xx: a stack can be complete and its
+    routes call nothing."""
+    for path in PUBLIC:
+        try:
+            urllib.request.urlopen(base + path, timeout=30).close()
+        except urllib.error.HTTPError as error:
+            if error.code >= 500:
+                sys.exit(f"the stack is deployed, but GET {base}{path} answers {error.code}: read the log groups of the stack, or deploy the commit before")
+        except OSError as error:
+            print(f"warning: GET {base}{path} was not answered ({error}): check the DNS record of the domain")
+
+
 def main():
     sam, environment = sys.argv[1:]
     settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
     overrides = list(settings["parameter_overrides"])
     stack, region = settings["stack_name"], settings["region"]
-    first = not exists(stack, region)
+    first = not describe(stack, region)
     if not first:
-        check_keys(stack, environment, overrides)
+        check_keys(stack, region, environment, overrides)
 
     # CloudFormation keeps the value of a parameter that is not named.
     for parameter, default in ("RestoredAuthTable", '""'), ("RestoredCampaignsTable", '""'), ("DeletionProtection", "true"):
@@ -78,9 +118,15 @@ def main():
     if first:
         unprotected = [o for o in overrides if not o.startswith("DeletionProtection=")] + ["DeletionProtection=false"]
         deploy(sam, environment, unprotected, "--on-failure", "DELETE")
-        if not exists(stack, region):
+        if not describe(stack, region):
             sys.exit("the stack was not created; run `make deploy` again when it may be")
-    deploy(sam, environment, overrides)
+        deploy(sam, environment, overrides, "--no-confirm-changeset")  # adds protection only
+    else:
+        deploy(sam, environment, overrides)
+    protection = next(o for o in overrides if o.startswith("DeletionProtection="))
+    outputs = check_deployed(stack, region, protection, "Release=" + release)
+    if environment != "local":  # an emulator's API has no routes
+        check_api(outputs["BaseUrl"])
 
 
 if __name__ == "__main__":

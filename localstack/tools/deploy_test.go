@@ -17,8 +17,10 @@ type deployment struct {
 	samconfig string
 	env       []string
 	samFails  bool
+	declined  bool       // the changeset: sam succeeds, and nothing changes
 	sam       [][]string // arguments of each call
-	check     string     // arguments of the check, which allows key A alone
+	check     string     // region and arguments of the check, which allows key A alone
+	said      string
 }
 
 // run returns whether the deployment succeeded.
@@ -33,7 +35,7 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 		"samconfig.toml":               d.samconfig,
 		".aws-sam/build/template.yaml": "Parameters: {Release: {Default: \"0000000000\"}}\n",
 		"sam":                          "#!/bin/sh\n{ printf '%s\\n' \"$@\"; echo; } >>calls\nexit " + status + "\n",
-		"bin/admin":                    "#!/bin/sh\necho \"$*\" >checked\ntest \"$5\" = A\n",
+		"bin/admin":                    "#!/bin/sh\necho \"$AWS_REGION $AWS_ACCESS_KEY_ID $*\" >checked\ntest \"$5\" = A\n",
 	} {
 		path = filepath.Join(folder, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -43,10 +45,13 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 			t.Fatal(err)
 		}
 	}
+	if !d.declined {
+		a.deployedBy = filepath.Join(folder, "calls")
+	}
 	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), "production")
 	cmd.Dir, cmd.Env = folder, append(cmd.Env, d.env...)
 	out, err := cmd.CombinedOutput()
-	t.Logf("%s", out)
+	d.said = string(out)
 	d.check = noted(t, filepath.Join(folder, "checked"))
 	if calls := noted(t, filepath.Join(folder, "calls")); calls != "" {
 		for call := range strings.SplitSeq(calls, "\n\n") {
@@ -121,7 +126,8 @@ func TestDeploy_ForTheFirstTime(t *testing.T) {
 	if first := twice.sam[0]; !slices.Contains(first, "DeletionProtection=false") || slices.Contains(first, "DeletionProtection=true") || !slices.Contains(first, "DELETE") {
 		t.Errorf("the first call is protected, or leaves a failed stack: %v", first)
 	}
-	if second := twice.sam[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") {
+	if second := twice.sam[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") ||
+		!slices.Contains(second, "--no-confirm-changeset") {
 		t.Errorf("the second call does not protect: %v", second)
 	}
 	declined := deployment{samconfig: production + `["SigningKeys=B"]`}
@@ -139,7 +145,7 @@ func TestDeploy_ForTheFirstTime(t *testing.T) {
 func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
 	t.Parallel()
 	const change = `"SigningKeys=AtoB", "SigningKeysSwitchAt=2026-11-20T15:00:00Z"`
-	const checked = "rotate-signing-keys --stack s --keys "
+	const checked = "us-east-1 of-a-profile rotate-signing-keys --stack s --keys "
 	for name, c := range map[string]struct {
 		parameters, env string
 		check           string
@@ -155,7 +161,7 @@ func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := deployment{samconfig: production + "[" + c.parameters + "]", env: strings.Fields(c.env)}
+			d := deployment{samconfig: production + "[" + c.parameters + "]", env: append(profile(t), strings.Fields(c.env)...)}
 			if ok := d.run(t, &account{stack: "UPDATE_COMPLETE"}); ok != c.deployed || (len(d.sam) > 0) != c.deployed {
 				t.Errorf("deployed %v, want %v: %v", ok, c.deployed, d.sam)
 			}
@@ -164,6 +170,37 @@ func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sam takes a changeset that was declined for a success.
+func TestDeploy_FailsWhereTheChangesetIsDeclined(t *testing.T) {
+	t.Parallel()
+	d := deployment{samconfig: production + "[]", declined: true}
+	if d.run(t, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"DeletionProtection": "true", "Release": "0123456789"}}) ||
+		!strings.Contains(d.said, "declined") {
+		t.Errorf("it succeeded, or says something else: %s", d.said)
+	}
+}
+
+// A stack can be complete whose routes call nothing.
+func TestDeploy_FailsWhereTheAPIAnswersAnError(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]bool{200: true, 302: true, 404: true, 500: false, 503: false} {
+		d := deployment{samconfig: production + "[]"}
+		if ok := d.run(t, &account{stack: "UPDATE_COMPLETE", api: status}); ok != want {
+			t.Errorf("the API answers %d: succeeded %v, want %v: %s", status, ok, want, d.said)
+		}
+	}
+}
+
+// profile returns variables that name credentials of a profile, and no others.
+func profile(t *testing.T) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(path, []byte("[ana]\naws_access_key_id = of-a-profile\naws_secret_access_key = test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"AWS_PROFILE=ana", "AWS_SHARED_CREDENTIALS_FILE=" + path, "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}
 }
 
 // command runs a program of this folder with the account in AWS's place.

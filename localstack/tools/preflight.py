@@ -72,15 +72,17 @@ def resource(clients, stack, logical_id):
 
 
 def check_stack(clients, stack):
-    """A stack whose first creation failed cannot be updated."""
+    """A stack whose first creation failed cannot be updated. Returns the parameters that
+    are deployed."""
     try:
-        status = clients("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"]
+        found = clients("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
-            return  # there is none
+            return {}  # there is none
         raise
+    status = found["StackStatus"]
     if status == "REVIEW_IN_PROGRESS":
-        return  # a changeset was declined: there is no stack yet
+        return {}  # a changeset was declined: there is no stack yet
     if status == "UPDATE_ROLLBACK_FAILED":
         raise Problem(f"the stack {stack} is in {status}: run `aws cloudformation continue-update-rollback --stack-name {stack}`, then deploy again")
     if status in ("UPDATE_FAILED", "IMPORT_ROLLBACK_FAILED"):
@@ -90,6 +92,7 @@ def check_stack(clients, stack):
                       f"`aws cloudformation delete-stack --stack-name {stack}`, then deploy again")
     if status.endswith("_IN_PROGRESS"):
         raise Problem(f"the stack {stack} is in {status}: wait until that has ended")
+    return {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
 
 
 def check_concurrency(clients, stack, environment, parameters):
@@ -129,12 +132,17 @@ def check_topic(clients, region, environment, parameters):
     if arn.split(":")[3:4] != [region]:
         raise Problem(f"the alarm topic {arn} is not in {region}: change {where}")
     try:
-        clients("sns").get_topic_attributes(TopicArn=arn)
+        topic = clients("sns").get_topic_attributes(TopicArn=arn)["Attributes"]
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if code != "NotFound":  # a topic of another account may take alarms and hide its attributes
             return f"the alarm topic {arn} cannot be read ({code}): make sure that CloudWatch may publish to it"
         raise Problem(f"the alarm topic {arn} does not exist ({code}): create it, or change {where}") from None
+    if topic.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):
+        raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, by which CloudWatch cannot publish: use a key of your own that allows it")
+    if topic.get("SubscriptionsConfirmed") == "0":
+        return f"the alarm topic {arn} has no confirmed subscription: nobody gets the alarms"
+    return None
 
 
 def quota(clients, operation, service, name):
@@ -164,8 +172,8 @@ def preflight(environment, clients):
     stack, region, parameters = settings(environment)
     clients = clients(region)
     number = account(clients)
-    check_stack(clients, stack)
-    check_concurrency(clients, stack, environment, parameters)
+    # CloudFormation keeps the value of a parameter that is not named.
+    check_concurrency(clients, stack, environment, check_stack(clients, stack) | parameters)
     check_domain(clients, stack, number)
     hints = [check_topic(clients, region, environment, parameters), *quotas(clients, environment)]
     return number, [hint for hint in hints if hint]
@@ -185,6 +193,8 @@ def main():
         number, hints = preflight(environment, of_region)
     except (Problem, ClientError, BotoCoreError) as problem:
         sys.exit(f"preflight: {problem}")
+    except (ValueError, KeyError) as error:  # also TOMLDecodeError
+        sys.exit(f"preflight: samconfig.toml cannot be used: {error!r}")
     for hint in hints:
         print(f"preflight: warning: {hint}")
     print(f"preflight: the account {number} can hold the {environment} stack")

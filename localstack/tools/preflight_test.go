@@ -24,11 +24,16 @@ type account struct {
 	stackAfter                        int    // from which call on there is the stack
 	domainOf                          string // the user pool that has the domain
 	topicMissing                      bool
+	topic                             map[string]string // attributes
 	writeQuota                        float64
+	parameters                        map[string]string // of the stack
+	api                               int               // status that the stack's API answers, 0 for 200
 
-	mu    sync.Mutex
-	calls []string
-	asked int // for a stack
+	deployedBy string // notes of the sam whose last call gives the parameters, "" for parameters
+	address    string
+	mu         sync.Mutex
+	calls      []string
+	asked      int // for a stack
 }
 
 // serve answers at the address that it returns, until the test ends.
@@ -36,6 +41,7 @@ func (a *account) serve(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
+	a.address = server.URL
 	return server.URL
 }
 
@@ -47,6 +53,10 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	a.calls = append(a.calls, call)
 	a.mu.Unlock()
+	if path, ok := strings.CutPrefix(r.URL.Path, "/api-of-the-stack/"); ok && path != "" {
+		w.WriteHeader(cmp.Or(a.api, http.StatusOK))
+		return
+	}
 	status, answer := a.answer(call, body.Bytes(), form)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -67,7 +77,8 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 				<PhysicalResourceId>own-%s</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></DescribeStackResourceResponse>`, form.Get("LogicalResourceId"))
 		}
 		return http.StatusOK, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime>
-			<StackStatus>` + a.stack + `</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+			<StackStatus>` + a.stack + `</StackStatus><Parameters>` + members("Parameter", a.deployed()) + `</Parameters>
+			<Outputs>` + members("Output", map[string]string{"BaseUrl": a.address + "/api-of-the-stack"}) + `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
 	case "GET /2016-08-19/account-settings", "GET /2016-08-19/account-settings/":
 		return http.StatusOK, fmt.Sprintf(`{"AccountLimit": {"ConcurrentExecutions": %d, "UnreservedConcurrentExecutions": %d}}`, a.concurrency, a.unreserved)
 	case "GET /2019-09-30/functions/own-EventsFunction/concurrency":
@@ -78,13 +89,43 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 		if a.topicMissing {
 			return http.StatusNotFound, `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>`
 		}
-		return http.StatusOK, `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes/></GetTopicAttributesResult></GetTopicAttributesResponse>`
+		return http.StatusOK, `<GetTopicAttributesResponse><GetTopicAttributesResult><Attributes>` + entries(a.topic) + `</Attributes></GetTopicAttributesResult></GetTopicAttributesResponse>`
 	case "ServiceQuotasV20190624.ListAWSDefaultServiceQuotas":
 		return http.StatusOK, `{"Quotas": [{"QuotaName": "Throttle rate", "Value": 10000}]}`
 	case "ServiceQuotasV20190624.ListServiceQuotas":
 		return a.quotas(body)
 	}
 	return http.StatusForbidden, `{"__type": "AccessDeniedException"}`
+}
+
+// deployed returns the stack's parameters.
+func (a *account) deployed() map[string]string {
+	if a.deployedBy == "" {
+		return a.parameters
+	}
+	notes, _ := os.ReadFile(a.deployedBy) // none before the first call
+	calls := strings.Split(strings.TrimSpace(string(notes)), "\n\n")
+	values := map[string]string{}
+	for argument := range strings.SplitSeq(calls[len(calls)-1], "\n") {
+		name, value, _ := strings.Cut(argument, "=")
+		values[name] = value
+	}
+	return values
+}
+
+// members are the parameters or the outputs of a stack.
+func members(kind string, values map[string]string) (list string) {
+	for key, value := range values {
+		list += fmt.Sprintf("<member><%[1]sKey>%[2]s</%[1]sKey><%[1]sValue>%[3]s</%[1]sValue></member>", kind, key, value)
+	}
+	return list
+}
+
+func entries(values map[string]string) (list string) {
+	for key, value := range values {
+		list += fmt.Sprintf("<entry><key>%s</key><value>%s</value></entry>", key, value)
+	}
+	return list
 }
 
 func (a *account) quotas(body []byte) (int, string) {
@@ -187,6 +228,31 @@ func TestPreflight(t *testing.T) {
 		},
 		"an alarm topic of another region": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "us-east-1", "sa-east-1")}, false, []string{"not in us-east-1"},
+		},
+		"an alarm topic that CloudWatch cannot publish to": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"KmsMasterKeyId": "arn:aws:kms:us-east-1:123456789012:alias/aws/sns"}},
+			"production",
+			[]string{topic},
+			false,
+			[]string{"encrypted with alias/aws/sns"},
+		},
+		"an alarm topic without a subscription": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"SubscriptionsConfirmed": "0"}},
+			"production",
+			[]string{topic},
+			true,
+			[]string{"no confirmed subscription"},
+		},
+		"a deployed reservation that is not named": {
+			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"EventsConcurrency": "0"}},
+			"production", nil, true,
+			[]string{"can hold"},
+		},
+		"a reservation that is no number": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency=many"}, false, []string{"samconfig.toml", "many"},
+		},
+		"a parameter without a value": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency"}, false, []string{"samconfig.toml"},
 		},
 		"a quota that is low, and one that may not be read": {
 			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production",

@@ -39,8 +39,11 @@ sam-build: $(SAM_VENV)/installed
 		|| { cat .local/sam.log >&2; echo "the functions do not build: mend what sam build says above" >&2; exit 1; }
 
 .PHONY: preflight
-preflight: $(SAM_VENV)/installed ## check that the AWS account can hold the stack (ENV=staging or production)
-	@$(SAM_VENV)/bin/python localstack/tools/preflight.py $(ENV)
+preflight: ## check that the AWS account can hold the stack (ENV=staging or production)
+	@case '$(ENV)' in staging|production) ;; \
+		*) echo "say which environment to check: make preflight ENV=staging, or ENV=production" >&2; exit 2;; esac
+	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
+	@$(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)'
 
 .PHONY: deploy
 deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 skips the signing-key check and may invalidate tokens
