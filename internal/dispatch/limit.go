@@ -25,9 +25,10 @@ type Limiter struct {
 }
 
 const (
-	// maxCounts is how often a call is counted again because the bucket's period
-	// ended between its reading and its writing.
-	maxCounts = 2
+	// maxCounts is how often a call is counted because the bucket's period ended
+	// between its reading and its writing. A period lasts as long as a call takes to
+	// be filled up, 40 ms by default, so more than two are for a slow table.
+	maxCounts = 5
 	// warnEvery is the time from one warning of a process to the next.
 	warnEvery = time.Minute
 )

@@ -148,6 +148,7 @@ type counting struct {
 	mu     sync.Mutex
 	writes int
 	err    error // of every write
+	before func(tenant string, l campaign.CallLimit)
 }
 
 func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (campaign.CallBucket, bool, error) {
@@ -156,6 +157,9 @@ func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.Cal
 	c.mu.Unlock()
 	if c.err != nil {
 		return campaign.CallBucket{}, false, c.err
+	}
+	if c.before != nil {
+		c.before(tenant, l)
 	}
 	return c.Store.AddCall(ctx, tenant, read, l, now)
 }
@@ -201,6 +205,34 @@ func TestLimit_RacingCalls(t *testing.T) {
 	if store.writes > 2*calls {
 		t.Errorf("%d writes", store.writes)
 	}
+}
+
+// A slow call is counted although other calls fill up and begin the bucket's period
+// again and again meanwhile.
+func TestLimit_PeriodsThatEndMeanwhile(t *testing.T) {
+	t.Parallel()
+	b, move := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
+	bucket := campaign.CallBucket{}
+	others := []int{2, 1, 1, 1} // other calls before each write, the first two of which end what was read
+	b.Store = &counting{Store: b.store, before: func(tenant string, l campaign.CallLimit) {
+		if len(others) == 0 {
+			return
+		}
+		for range others[0] {
+			move(time.Second)
+			if current, counted, err := b.store.AddCall(t.Context(), tenant, bucket, l, b.Now()); err != nil || !counted {
+				t.Errorf("another call found %+v, %v", current, err)
+			}
+			bucket = campaign.CallBucket{Period: bucket.Period + 1, Next: b.Now().Add(l.Every())}
+		}
+		others = others[1:]
+	}}
+	for range 3 {
+		if got := b.countedCall(); got.status != http.StatusOK {
+			t.Errorf("answered %d %s", got.status, got.body)
+		}
+	}
+	rateLimited(t, b.countedCall())
 }
 
 // callOn makes a dry run on a service and returns its status.
