@@ -241,6 +241,41 @@ func TestResendDead_ManyPages(t *testing.T) {
 	}
 }
 
+// dying gives up each notice again at once, as notify does where what it tells is
+// gone.
+type dying struct{ *dynamo.Store }
+
+func (s dying) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+	if ok, err := s.Store.SaveNotice(ctx, read, n); !ok || err != nil {
+		return ok, err
+	}
+	dead := n
+	dead.Dead, dead.Next = true, read.Next.Add(time.Hour)
+	return s.Store.SaveNotice(ctx, n, dead)
+}
+
+func TestResendDead_GivenUpAgainMeanwhile(t *testing.T) {
+	t.Parallel()
+	b, ctx := newBench(t), t.Context()
+	b.Store = dying{b.store}
+	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		n := campaign.Notice{
+			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
+			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
+		}
+		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 3 || err != nil {
+		t.Errorf("resent %d, %v; want 3", n, err)
+	}
+}
+
 func TestResendDeadSinceATime(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()

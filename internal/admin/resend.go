@@ -20,11 +20,13 @@ const (
 // ResendDead lets what was given up of an endpoint's webhooks, at since or later,
 // be tried again from the start, within a minute or two. It returns how many
 // notices it was, after an error too; where they are as many as most, there may be
-// more. A notice is some webhooks of one batch.
+// more. A notice is some webhooks of one batch. One that is given up again meanwhile
+// is not tried a second time.
 func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return 0, err
 	}
+	tried := map[campaign.NotifyTask]bool{}
 	for total := 0; ; {
 		tasks, err := d.Store.DeadNotices(ctx, tenant, id, since, min(perResend, most-total))
 		if err != nil {
@@ -32,6 +34,10 @@ func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Tim
 		}
 		found := 0
 		for _, t := range tasks {
+			if tried[t] {
+				continue
+			}
+			tried[t] = true
 			ok, err := d.again(ctx, t)
 			if err != nil {
 				return total + found, err
