@@ -112,7 +112,7 @@ func (b Bill) Print(w io.Writer) error {
 	for _, s := range services {
 		fmt.Fprint(table, s.name, "\t")
 	}
-	fmt.Fprintf(table, "%s\t%s\t\n", b.Prices.Region, b.Other.Region)
+	fmt.Fprintf(table, "%s\t%s\tof that in %s\t\n", b.Prices.Region, b.Other.Region, b.Prices.Region)
 	for _, s := range b.Shapes {
 		b.lines(table, s.Lines, s.Sum())
 	}
@@ -126,7 +126,8 @@ func (b Bill) Print(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.Conditions)
 	}
 	if len(b.Other.NotFound) > 0 {
-		fmt.Fprintf(w, "+: not found for %s, and left out: the prices of %s\n", b.Other.Region, strings.Join(b.Other.NotFound, ", "))
+		fmt.Fprintf(w, "+: left out in %s, because their prices were not found: %s; beside it what the rest costs in %s\n",
+			b.Other.Region, strings.Join(b.Other.NotFound, ", "), b.Prices.Region)
 	}
 	printIdle(w, b.Prices, b.Idle)
 	printIdle(w, b.Other, b.OtherIdle)
@@ -146,9 +147,10 @@ func (b Bill) lines(w io.Writer, lines []Line, more ...Line) {
 		if len(b.Other.Unpriced(l.Units)) > 0 {
 			other += "+"
 		}
-		fmt.Fprintf(w, "%s\t%s\t\n", dollars(l.Units.Dollars(b.Prices.Units)), other)
+		same := l.Units.Without(b.Other.NotFound).Dollars(b.Prices.Units)
+		fmt.Fprintf(w, "%s\t%s\t%s\t\n", dollars(l.Units.Dollars(b.Prices.Units)), other, dollars(same))
 	}
-	fmt.Fprint(w, strings.Repeat("\t", len(services)+4), "\n")
+	fmt.Fprint(w, strings.Repeat("\t", len(services)+5), "\n")
 }
 
 // dollars leaves out what is nothing.

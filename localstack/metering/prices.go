@@ -47,20 +47,27 @@ func PriceList(region string) (p Prices, err error) {
 
 // Unpriced are those of the units that were used and whose price was not found.
 func (p Prices) Unpriced(u Units) (names []string) {
-	used, err := json.Marshal(u)
-	if err != nil {
-		return nil
-	}
-	var counts map[string]float64
-	if err := json.Unmarshal(used, &counts); err != nil {
-		return nil
-	}
-	counts["dynamoDBWriteUnits"] += counts["dynamoDBIndexWriteUnits"]
+	u.Writes += u.IndexWrites
+	used := u.byName()
 	for _, name := range p.NotFound {
-		if counts[name] > 0 {
+		if count := used[name]; count != nil && *count > 0 {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Without are the units but for those that have one of the names.
+func (u Units) Without(names []string) Units {
+	used := u.byName()
+	for _, name := range names {
+		if count := used[name]; count != nil {
+			*count = 0
+		}
+		if name == unitNames[0] {
+			u.IndexWrites = 0
+		}
+	}
+	return u
 }

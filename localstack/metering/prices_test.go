@@ -67,3 +67,26 @@ func TestPrices_Unpriced(t *testing.T) {
 		}
 	}
 }
+
+func TestUnits_Without(t *testing.T) {
+	t.Parallel()
+	used := Units{Writes: 1, IndexWrites: 2, Reads: 3, SQSRequests: 4, KMSRequests: 5}
+	got := used.Without([]string{"dynamoDBWriteUnits", "kmsRequests", "kmsKeyMonths"})
+	if diff := cmp.Diff(Units{Reads: 3, SQSRequests: 4}, got); diff != "" {
+		t.Errorf("the rest (-want +got): %s", diff)
+	}
+}
+
+// Each count has the name that it has in JSON.
+func TestUnits_Names(t *testing.T) {
+	t.Parallel()
+	for i, name := range unitNames {
+		var u Units
+		if err := json.Unmarshal([]byte(`{"`+name+`": 7}`), &u); err != nil {
+			t.Fatal(err)
+		}
+		if got := *u.each()[i]; got != 7 {
+			t.Errorf("%s: %v, want 7", name, got)
+		}
+	}
+}

@@ -29,6 +29,21 @@ func (u *Units) each() []*float64 {
 	}
 }
 
+// unitNames are the names of all counts in JSON and in the price list, in the order of
+// each.
+var unitNames = []string{
+	"dynamoDBWriteUnits", "dynamoDBIndexWriteUnits", "dynamoDBReadUnits", "sqsRequests", "s3Puts", "s3Gets", "lambdaRequests",
+	"lambdaGBSeconds", "apiCalls", "schedules", "kmsSignatures", "kmsRequests", "logGB",
+}
+
+func (u *Units) byName() map[string]*float64 {
+	counts := make(map[string]*float64, len(unitNames))
+	for i, count := range u.each() {
+		counts[unitNames[i]] = count
+	}
+	return counts
+}
+
 // Add adds other units.
 func (u *Units) Add(other Units) {
 	more := other.each()

@@ -192,10 +192,11 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
+		mixed := len(s.Then) - alike(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
 			Name: s.Name, Lines: bill.Merge(r.common, lines),
-			Conditions: fmt.Sprintf("%d events of %d messages in %d calls of outcomes, %d of them with %d batches each",
-				s.Events(), s.Messages, s.Calls(), len(s.Then)-alike(s.Then), isolatedBatches),
+			Conditions: fmt.Sprintf("%d events of %d messages in calls of %d: %d calls with one batch, %d with %d batches",
+				s.Events(), s.Messages, size.PerCall, s.Calls()-mixed, mixed, size.Batches),
 		})
 	}
 	return nil
