@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -85,4 +88,49 @@ func TestIdentity_As(t *testing.T) {
 	if !from.isIn(row["pk"]) || !from.isIn(text("BATCH#batch-one")) || from.isIn(text("HEAD")) {
 		t.Error("the batch's rows are not told from others")
 	}
+}
+
+// The README publishes what each shape costs, within what the command holds it to, and
+// which prices of the other region are missing.
+func TestREADME_CostOfEachShape(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "| dollars per million messages |")
+	header, rows, _ := strings.Cut(section, "\n")
+	names := cells(header)
+	_, all, _ := strings.Cut(rows, "| **all, in "+metering.Virginia+"** |")
+	all, _, _ = strings.Cut(all, "\n")
+	published := map[string]float64{}
+	for i, cell := range cells(all) {
+		published[names[i]], err = strconv.ParseFloat(strings.Trim(cell, "*"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range arrival.Shapes(arrival.Size{PerCall: 1}) {
+		if dollars := published[s.Name]; dollars <= 0 || dollars > dearest[s.Name] {
+			t.Errorf("%s: README.md says %v dollars, the limit is %v", s.Name, dollars, dearest[s.Name])
+		}
+	}
+	prices, err := metering.PriceList(metering.SaoPaulo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range prices.NotFound {
+		if !strings.Contains(string(text), map[string]string{
+			"dynamoDBWriteUnits": "DynamoDB's write and read units", "dynamoDBReadUnits": "DynamoDB's write and read units", "kmsSignatures": "KMS signatures",
+		}[name]) {
+			t.Errorf("README.md does not say that the price of %s was not found", name)
+		}
+	}
+}
+
+func cells(row string) (texts []string) {
+	for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(row), "|"), "|") {
+		texts = append(texts, strings.TrimSpace(cell))
+	}
+	return texts
 }
