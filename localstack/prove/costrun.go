@@ -30,6 +30,8 @@ type costRun struct {
 	campaign string
 	common   []bill.Line        // of all shapes, for a million messages
 	cpu      map[string]float64 // seconds for a message, by function
+	tasks    int                // of notify in one shape
+	taken    int                // calls of notify that got them
 }
 
 // newRun has two endpoints that take all kinds.
@@ -152,7 +154,7 @@ func (r *costRun) telling(ctx context.Context, b *bill.Bill) error {
 
 // times is a function's use so many times.
 func times(u use, n int) use {
-	u.Units = u.Units.Times(float64(n))
+	u.Units = u.Times(float64(n))
 	u.Waits, u.lines, u.bytes, u.cpu = n*u.Waits, n*u.lines, n*u.bytes, time.Duration(n)*u.cpu
 	return u
 }
@@ -188,6 +190,7 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 		if err != nil {
 			return err
 		}
+		r.tasks, r.taken = 0, 0
 		lines, err := r.shape(ctx, s, original)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
@@ -195,8 +198,8 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 		mixed := len(s.Then) - alike(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
 			Name: s.Name, Lines: bill.Merge(r.common, lines),
-			Conditions: fmt.Sprintf("%d events of %d messages in calls of %d: %d calls with one batch, %d with %d batches",
-				s.Events(), s.Messages, size.PerCall, s.Calls()-mixed, mixed, size.Batches),
+			Conditions: fmt.Sprintf("%d events of %d messages in calls of %d: %d calls with one batch, %d with %d batches; the emulator gave notify %.1f tasks a call",
+				s.Events(), s.Messages, size.PerCall, s.Calls()-mixed, mixed, size.Batches, float64(r.tasks)/float64(max(r.taken, 1))),
 		})
 	}
 	return nil
@@ -239,7 +242,8 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 	outcomes := used["outcomes"]
 	outcomes.SQSRequests += metering.Polling(float64(outcomes.lines), float64(events))
 	used["outcomes"] = outcomes
-	r.poll(used, "notify")
+	r.tasks += r.poll(used, "notify")
+	r.taken += used["notify"].lines
 	if s.Copies == 0 { // the naive design computes as long as what costs least
 		r.spend(used, s.Messages, "outcomes", "notify")
 	}
