@@ -188,7 +188,7 @@ prove: bin/localstack ## all that is promised, shown on this machine, as a table
 	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
 
 .PHONY: cost
-cost: ## what a million messages cost on AWS, by function and service, as a table and in .local/cost.json (COST_MESSAGES=50000)
+cost: ## what a million messages cost on AWS in three orders of their events, by function and service, as a table and in .local/cost.json (COST_MESSAGES=10000)
 	@go run ./localstack/prove --only cost
 
 -include localstack/tools/template.mk

@@ -318,7 +318,7 @@ func invoke(u *metering.Units, gigabytes float64, duration time.Duration) {
 const costBatches = 5
 
 func costFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-	prices, err := metering.PriceList()
+	prices, err := metering.PriceList(metering.Virginia)
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +380,7 @@ func costTable(now, later []cost, prices metering.Units) []figure {
 	var writes, handOff, scheduled, provider, outcomes, entered float64
 	for i := range now {
 		chain = max(chain, now[i].chain, later[i].chain)
-		writes = max(writes, now[i].handOff.Writes)
+		writes = max(writes, now[i].handOff.AllWrites())
 		handOff += now[i].handOff.Dollars(prices) / float64(len(now))
 		scheduled += later[i].handOff.Dollars(prices) / float64(len(later))
 		outcomes += now[i].outcomes.Dollars(prices) / float64(len(now))
@@ -392,7 +392,7 @@ func costTable(now, later []cost, prices metering.Units) []figure {
 	}.Dollars(prices)
 	handOff = handOff*perMillion + token
 	scheduled = scheduled*perMillion + token
-	assumed := fmt.Sprintf("metered calls and log lines × prices.json; assumed: %v an AWS call, %v a message at the provider, one token an hour",
+	assumed := fmt.Sprintf("metered calls and log lines × the prices of us-east-1; assumed: %v an AWS call, %v a message at the provider, one token an hour",
 		metering.AWSRoundTrip, metering.ProviderRoundTrip)
 	return []figure{
 		measured("AWS round trips of a dispatch call, warm", float64(chain), "in a row", 4, "longest chain of calls that waited for one another"),

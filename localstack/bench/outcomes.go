@@ -231,12 +231,12 @@ func (a *aftermath) notify(ctx context.Context, m *metering.Meter, u *metering.U
 
 // serve counts a function call by a queue that brings so many messages.
 func serve(u *metering.Units, calls []metering.Call, messages int, gigabytes float64, waited, cpu time.Duration) (writes float64) {
-	before := u.Writes
+	before := u.AllWrites()
 	u.Add(metering.Sum(calls))
 	u.Invocations++
 	u.SQSRequests += metering.Polling(1, float64(messages))
 	u.GBSeconds += seconds(gigabytes, waited, cpu)
-	return u.Writes - before
+	return u.AllWrites() - before
 }
 
 // seconds are the gigabyte-seconds of a call that waits and computes, the latter

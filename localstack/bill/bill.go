@@ -2,6 +2,7 @@
 package bill
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,12 +18,27 @@ import (
 // Bill is what so many messages cost, in US dollars, beside another design.
 type Bill struct {
 	Prices      metering.Prices `json:"prices"`
-	Ours        []Line          `json:"service"`
+	Other       metering.Prices `json:"otherPrices"` // of another region
+	Shapes      []Shape         `json:"shapes"`
 	Naive       []Line          `json:"naive"`
 	Beside      []Line          `json:"beside"` // what is in no sum
 	Idle        []Idle          `json:"idle"`   // a month with nothing sent
+	OtherIdle   []Idle          `json:"otherIdle"`
 	Assumptions []string        `json:"assumptions"`
 }
+
+// Shape is what messages cost whose events arrive in one order.
+type Shape struct {
+	Name       string `json:"name"`
+	Conditions string `json:"conditions"`
+	Lines      []Line `json:"functions"`
+}
+
+// Sum is the sum of the lines.
+func (s Shape) Sum() Line { return Sum(s.Name, s.Lines) }
+
+// Dollars is what a million messages cost.
+func (s Shape) Dollars(p metering.Prices) float64 { return s.Sum().Units.Dollars(p.Units) }
 
 // Line is what a function costs.
 type Line struct {
@@ -41,7 +57,9 @@ var services = []struct {
 	{"Lambda", func(u metering.Units) metering.Units {
 		return metering.Units{Invocations: u.Invocations, GBSeconds: u.GBSeconds}
 	}},
-	{"DynamoDB", func(u metering.Units) metering.Units { return metering.Units{Writes: u.Writes, Reads: u.Reads} }},
+	{"table writes", func(u metering.Units) metering.Units { return metering.Units{Writes: u.Writes} }},
+	{"index writes", func(u metering.Units) metering.Units { return metering.Units{IndexWrites: u.IndexWrites} }},
+	{"reads", func(u metering.Units) metering.Units { return metering.Units{Reads: u.Reads} }},
 	{"SQS", func(u metering.Units) metering.Units { return metering.Units{SQSRequests: u.SQSRequests} }},
 	{"S3", func(u metering.Units) metering.Units { return metering.Units{Puts: u.Puts, Gets: u.Gets} }},
 	{"API Gateway", func(u metering.Units) metering.Units { return metering.Units{APICalls: u.APICalls} }},
@@ -60,28 +78,59 @@ func Sum(name string, lines []Line) Line {
 	return sum
 }
 
-// Dollars is what the service costs per million messages.
-func (b Bill) Dollars() float64 { return Sum("", b.Ours).Units.Dollars(b.Prices.Units) }
+// way is the order of the functions on a message's way. A function that it does not
+// name comes before notify.
+var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "", "notify"}
 
-// Times is how many times dearer the naive design is.
-func (b Bill) Times() float64 { return Sum("", b.Naive).Units.Dollars(b.Prices.Units) / b.Dollars() }
+func place(function string) int {
+	if at := slices.Index(way, function); at >= 0 {
+		return at
+	}
+	return slices.Index(way, "")
+}
 
-// Print prints the table.
+// Merge adds lines of the same function, in the order of a message's way.
+func Merge(some ...[]Line) (merged []Line) {
+	for _, l := range slices.Concat(some...) {
+		at := slices.IndexFunc(merged, func(m Line) bool { return m.Function == l.Function })
+		if at < 0 {
+			merged = append(merged, l)
+			continue
+		}
+		merged[at].Units.Add(l.Units)
+	}
+	slices.SortStableFunc(merged, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(place(a.Function), place(b.Function)), strings.Compare(a.Function, b.Function))
+	})
+	return merged
+}
+
+// Print prints a table of each shape and what is said of them.
 func (b Bill) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "dollars per million messages\tcalls\t")
 	for _, s := range services {
 		fmt.Fprint(table, s.name, "\t")
 	}
-	fmt.Fprint(table, "total\t\n")
-	b.lines(table, b.Ours, Sum("the service", b.Ours))
+	fmt.Fprintf(table, "%s\t%s\tof that in %s\t\n", b.Prices.Region, b.Other.Region, b.Prices.Region)
+	for _, s := range b.Shapes {
+		b.lines(table, s.Lines, s.Sum())
+	}
 	b.lines(table, b.Naive, Sum("the naive design", b.Naive))
 	b.lines(table, nil, b.Beside...)
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
-	fmt.Fprintf(w, "\nThe naive design is %.1f times dearer.\n", b.Times())
-	b.printIdle(w)
+	fmt.Fprintln(w)
+	for _, s := range b.Shapes {
+		fmt.Fprintf(w, "%s: %s\n", s.Name, s.Conditions)
+	}
+	if len(b.Other.NotFound) > 0 {
+		fmt.Fprintf(w, "+: left out in %s, because their prices were not found: %s; beside it what the rest costs in %s\n",
+			b.Other.Region, strings.Join(b.Other.NotFound, ", "), b.Prices.Region)
+	}
+	printIdle(w, b.Prices, b.Idle)
+	printIdle(w, b.Other, b.OtherIdle)
 	for _, a := range b.Assumptions {
 		fmt.Fprintln(w, "-", a)
 	}
@@ -94,8 +143,14 @@ func (b Bill) lines(w io.Writer, lines []Line, more ...Line) {
 		for _, s := range services {
 			fmt.Fprint(w, dollars(s.of(l.Units).Dollars(b.Prices.Units)), "\t")
 		}
-		fmt.Fprint(w, dollars(l.Units.Dollars(b.Prices.Units)), "\t\n")
+		other := dollars(l.Units.Dollars(b.Other.Units))
+		if len(b.Other.Unpriced(l.Units)) > 0 {
+			other += "+"
+		}
+		same := l.Units.Without(b.Other.NotFound).Dollars(b.Prices.Units)
+		fmt.Fprintf(w, "%s\t%s\t%s\t\n", dollars(l.Units.Dollars(b.Prices.Units)), other, dollars(same))
 	}
+	fmt.Fprint(w, strings.Repeat("\t", len(services)+5), "\n")
 }
 
 // dollars leaves out what is nothing.
@@ -106,14 +161,25 @@ func dollars(d float64) string {
 	return fmt.Sprintf("%.4f", d)
 }
 
-func (b Bill) printIdle(w io.Writer) {
-	month, parts := 0.0, make([]string, len(b.Idle))
-	for n, i := range b.Idle {
+func printIdle(w io.Writer, p metering.Prices, idle []Idle) {
+	month, parts := 0.0, make([]string, len(idle))
+	for n, i := range idle {
 		month += i.Dollars
 		parts[n] = fmt.Sprintf("%s %.2f", i.What, i.Dollars)
 	}
 	const hours = 30 * 24
-	fmt.Fprintf(w, "With nothing sent: %.2f dollars a month, %.4f an hour (%s).\n", month, month/hours, strings.Join(parts, ", "))
+	fmt.Fprintf(w, "With nothing sent in %s: %.2f dollars a month, %.4f an hour (%s)", p.Region, month, month/hours, strings.Join(parts, ", "))
+	if unpriced := unpricedOf(idle); len(unpriced) > 0 {
+		fmt.Fprintf(w, ", without %s, whose prices were not found", strings.Join(unpriced, ", "))
+	}
+	fmt.Fprintln(w, ".")
+}
+
+func unpricedOf(idle []Idle) (names []string) {
+	for _, i := range idle {
+		names = append(names, i.Unpriced...)
+	}
+	return names
 }
 
 // Write keeps the bill as JSON.

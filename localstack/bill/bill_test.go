@@ -44,23 +44,46 @@ Resources:
 
 func TestTheBillAddsUp(t *testing.T) {
 	t.Parallel()
-	prices := metering.Prices{Units: metering.Units{Writes: 1, SQSRequests: 10, Invocations: 0.5}}
 	b := Bill{
-		Prices: prices,
-		Ours:   []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}},
-		Naive:  []Line{{"naive", metering.Units{Writes: 70}}},
-		Idle:   []Idle{{"1 key", 1, 7.2}},
+		Prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1, IndexWrites: 1, SQSRequests: 10, Invocations: 0.5}},
+		Other:  metering.Prices{Region: "there", Units: metering.Units{SQSRequests: 11, Invocations: 1}, NotFound: []string{"dynamoDBWriteUnits"}},
+		Shapes: []Shape{
+			{"clustered", "by batch", []Line{{"dispatch", metering.Units{Writes: 2}}, {"send", metering.Units{SQSRequests: 1, Invocations: 4}}}},
+			{"interleaved", "one of each batch", []Line{{"outcomes", metering.Units{Writes: 6, IndexWrites: 3}}}},
+		},
+		Naive:     []Line{{"naive", metering.Units{Writes: 70}}},
+		Idle:      []Idle{{"1 key", 1, 7.2, nil}},
+		OtherIdle: []Idle{{"1 key", 1, 14.4, nil}, {"sweep", 1, 0, []string{"dynamoDBWriteUnits"}}},
 	}
-	if b.Dollars() != 14 || b.Times() != 5 {
-		t.Errorf("%v dollars, %v times dearer, want 14 and 5", b.Dollars(), b.Times())
+	if got := b.Shapes[0].Dollars(b.Prices); got != 14 {
+		t.Errorf("clustered: %v dollars, want 14", got)
 	}
 	var out strings.Builder
 	if err := b.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"send", "2.0000", "10.0000", "14.0000", "70.0000", "5.0 times", "7.20 dollars a month", "0.0100 an hour"} {
+	for _, want := range []string{
+		"send", "2.0000", "10.0000", "14.0000", "6.0000", "3.0000", "9.0000", "70.0000",
+		"15.0000+",                             // what was found of clustered, there
+		"interleaved: one of each batch",       // the conditions
+		"here: 7.20 dollars a month, 0.0100",   // an hour
+		"there: 14.40 dollars a month, 0.0200", // an hour
+		"12.0000",                              // the same in the first region
+		"without dynamoDBWriteUnits", "left out in there",
+	} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the table lacks %q:\n%s", want, out.String())
+			t.Errorf("the bill lacks %q:\n%s", want, out.String())
 		}
+	}
+}
+
+// A function that is added later has a line of its own without a change here.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	one := metering.Units{Invocations: 1}
+	got := Merge([]Line{{"notify", one}, {"token", one}}, []Line{{"another", one}, {"outcomes", one}, {"notify", one}})
+	want := []Line{{"token", one}, {"outcomes", one}, {"another", one}, {"notify", metering.Units{Invocations: 2}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got): %s", diff)
 	}
 }

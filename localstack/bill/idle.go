@@ -14,6 +14,8 @@ type Idle struct {
 	What    string  `json:"what"`
 	Count   float64 `json:"count"`
 	Dollars float64 `json:"dollars"` // a month of 30 days
+	// Unpriced are what it uses beside whose price was not found.
+	Unpriced []string `json:"unpriced,omitempty"`
 }
 
 // Resources are those of a template that cost by the month.
@@ -85,11 +87,14 @@ func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
 		asked   = 3 // times a minute
 	)
 	polls := float64(r.Queues * pollers * asked * minutes)
+	idle := func(what string, count int, price float64) Idle {
+		return Idle{What: fmt.Sprintf(what, count), Count: float64(count), Dollars: float64(count) * price}
+	}
 	return []Idle{
-		{fmt.Sprintf("%d keys", r.Keys), float64(r.Keys), float64(r.Keys) * p.KMSKeyMonths},
-		{fmt.Sprintf("%d metrics of alarms", r.AlarmMetrics), float64(r.AlarmMetrics), float64(r.AlarmMetrics) * p.AlarmMetricMonths},
-		{fmt.Sprintf("%d dashboard", r.Dashboards), float64(r.Dashboards), float64(r.Dashboards) * p.DashboardMonths},
-		{"sweep's minutes", minutes, sweep.Times(minutes).Dollars(p.Units)},
-		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units)},
+		idle("%d keys", r.Keys, p.KMSKeyMonths),
+		idle("%d metrics of alarms", r.AlarmMetrics, p.AlarmMetricMonths),
+		idle("%d dashboard", r.Dashboards, p.DashboardMonths),
+		{"sweep's minutes", minutes, sweep.Times(minutes).Dollars(p.Units), p.Unpriced(sweep)},
+		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units), nil},
 	}
 }

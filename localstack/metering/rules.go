@@ -45,14 +45,14 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 	switch in := in.(type) {
 	case *dynamodb.TransactWriteItemsInput:
 		for _, write := range in.TransactItems {
-			u.Writes += 2 * r.transactUnits(write)
+			u.Add(r.transactUnits(write).Times(2))
 		}
 	case *dynamodb.PutItemInput:
-		u.Writes = r.putUnits(in.Item)
+		u = r.putUnits(in.Item)
 	case *dynamodb.UpdateItemInput:
-		u.Writes = r.updateUnits(in.TableName, in.Key, in.UpdateExpression)
+		u = r.updateUnits(in.TableName, in.Key, in.UpdateExpression)
 	case *dynamodb.DeleteItemInput:
-		u.Writes = r.deleteUnits(in.Key)
+		u = r.deleteUnits(in.Key)
 	case *dynamodb.BatchGetItemInput:
 		u.Reads = batchReadUnits(in, out)
 	case *dynamodb.GetItemInput:
@@ -97,47 +97,47 @@ func countByName(operation string) (u Units, known bool) {
 	return u, true
 }
 
-func (r Rules) transactUnits(write types.TransactWriteItem) float64 {
+func (r Rules) transactUnits(write types.TransactWriteItem) Units {
 	switch {
 	case write.Put != nil:
 		return r.putUnits(write.Put.Item)
 	case write.Update != nil:
 		return r.updateUnits(write.Update.TableName, write.Update.Key, write.Update.UpdateExpression)
 	default:
-		return 1
+		return Units{Writes: 1}
 	}
 }
 
 // putUnits are those of a new row, with one for its entry in each sparse index.
-func (r Rules) putUnits(row Item) float64 {
-	units := kilobytes(size(row))
+func (r Rules) putUnits(row Item) Units {
+	units := Units{Writes: kilobytes(size(row))}
 	for _, key := range r.IndexKeys {
 		if _, indexed := row[key]; indexed {
-			units++
+			units.IndexWrites++
 		}
 	}
 	return units
 }
 
 // deleteUnits are those of a row and of its entry in the index, where it has one.
-func (r Rules) deleteUnits(key Item) float64 {
+func (r Rules) deleteUnits(key Item) Units {
 	sk, _ := key["sk"].(*types.AttributeValueMemberS)
 	for _, kind := range r.Indexed {
 		if sk != nil && strings.HasPrefix(sk.Value, kind) {
-			return 2
+			return Units{Writes: 1, IndexWrites: 1}
 		}
 	}
-	return 1
+	return Units{Writes: 1}
 }
 
 // updateUnits are those of an update. One that sets an index's key deletes the row's
 // entry and writes another; counted so also where the row enters the index or leaves
 // it, which costs one less.
-func (r Rules) updateUnits(table *string, key Item, expression *string) float64 {
-	units := kilobytes(r.RowSize(table, key))
+func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
+	units := Units{Writes: kilobytes(r.RowSize(table, key))}
 	for _, key := range r.IndexKeys {
 		if strings.Contains(aws.ToString(expression), key) {
-			units += 2
+			units.IndexWrites += 2
 		}
 	}
 	return units

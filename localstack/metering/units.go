@@ -2,16 +2,12 @@
 // the calls themselves: an emulator's own count is not trusted.
 package metering
 
-import (
-	_ "embed"
-	"encoding/json"
-	"fmt"
-	"math"
-)
+import "math"
 
 // Units are what AWS bills. The names are those of the price list.
 type Units struct {
-	Writes        float64 `json:"dynamoDBWriteUnits"`
+	Writes        float64 `json:"dynamoDBWriteUnits"`      // of tables
+	IndexWrites   float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price
 	Reads         float64 `json:"dynamoDBReadUnits"`
 	SQSRequests   float64 `json:"sqsRequests"`
 	Puts          float64 `json:"s3Puts"`
@@ -28,9 +24,24 @@ type Units struct {
 // each returns all counts, in one order for all units.
 func (u *Units) each() []*float64 {
 	return []*float64{
-		&u.Writes, &u.Reads, &u.SQSRequests, &u.Puts, &u.Gets, &u.Invocations, &u.GBSeconds, &u.APICalls, &u.Schedules,
+		&u.Writes, &u.IndexWrites, &u.Reads, &u.SQSRequests, &u.Puts, &u.Gets, &u.Invocations, &u.GBSeconds, &u.APICalls, &u.Schedules,
 		&u.KMSSignatures, &u.KMSRequests, &u.LogGB,
 	}
+}
+
+// unitNames are the names of all counts in JSON and in the price list, in the order of
+// each.
+var unitNames = []string{
+	"dynamoDBWriteUnits", "dynamoDBIndexWriteUnits", "dynamoDBReadUnits", "sqsRequests", "s3Puts", "s3Gets", "lambdaRequests",
+	"lambdaGBSeconds", "apiCalls", "schedules", "kmsSignatures", "kmsRequests", "logGB",
+}
+
+func (u *Units) byName() map[string]*float64 {
+	counts := make(map[string]*float64, len(unitNames))
+	for i, count := range u.each() {
+		counts[unitNames[i]] = count
+	}
+	return counts
 }
 
 // Add adds other units.
@@ -40,6 +51,9 @@ func (u *Units) Add(other Units) {
 		*count += *more[i]
 	}
 }
+
+// AllWrites are the write units of tables and indexes.
+func (u Units) AllWrites() float64 { return u.Writes + u.IndexWrites }
 
 // Times returns the units so many times.
 func (u Units) Times(factor float64) Units {
@@ -56,27 +70,6 @@ func (u Units) Dollars(p Units) (sum float64) {
 		sum += *count * *prices[i]
 	}
 	return sum
-}
-
-// Prices are what each unit costs in US dollars, and what costs whether it is used
-// or not.
-type Prices struct {
-	Units
-
-	KMSKeyMonths      float64 `json:"kmsKeyMonths"`
-	AlarmMetricMonths float64 `json:"alarmMetricMonths"` // of each metric that an alarm looks at
-	DashboardMonths   float64 `json:"dashboardMonths"`
-}
-
-//go:embed prices.json
-var priceList []byte
-
-// PriceList returns the published prices of us-east-1, without free tiers.
-func PriceList() (p Prices, err error) {
-	if err := json.Unmarshal(priceList, &p); err != nil {
-		return p, fmt.Errorf("read the prices: %w", err)
-	}
-	return p, nil
 }
 
 // LogLine is how many bytes CloudWatch adds to each line of a log.

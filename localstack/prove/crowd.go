@@ -81,9 +81,12 @@ type webhooks struct {
 	all  int
 }
 
-// listenForWebhooks registers a receiver of the awaited kind and of others as an
-// endpoint of the demo tenant; it ends with the program.
-func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind, others ...campaign.Kind) (*webhooks, error) {
+// anyKind is that of a receiver which awaits all kinds.
+const anyKind campaign.Kind = ""
+
+// listenForWebhooks registers a receiver of the awaited kind as an endpoint of the
+// demo tenant; it ends with the program.
+func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -91,9 +94,9 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.K
 	w := &webhooks{awaited: awaited, seen: map[string]int{}}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: w}
 	go func() { _ = server.Serve(listener) }()
-	names := []string{string(awaited)}
-	for _, kind := range others {
-		names = append(names, string(kind))
+	var names []string
+	if awaited != anyKind {
+		names = []string{string(awaited)}
 	}
 	return w, storeOf(env).SaveEndpoint(ctx, campaign.Endpoint{
 		ID: uuid.New(), Tenant: env["TENANT"], URL: "http://" + listener.Addr().String(), Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl",
@@ -109,7 +112,7 @@ func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if said.Type == w.awaited {
+	if w.awaited == anyKind || said.Type == w.awaited {
 		w.seen[r.Header.Get("Webhook-Id")]++
 	}
 	w.all++
@@ -131,7 +134,7 @@ func (w *webhooks) await(ctx context.Context, n int) error {
 		}
 		if time.Since(told) > 10*time.Second {
 			told = time.Now()
-			fmt.Fprintf(os.Stderr, "  %d of %d messages read\n", known, n)
+			fmt.Fprintf(os.Stderr, "  %d of %d webhooks\n", known, n)
 		}
 		select {
 		case <-ctx.Done():

@@ -206,9 +206,10 @@ func rounds(calls, things, atOnce int, each time.Duration) time.Duration {
 // queues are the functions that a queue calls, by what its address has.
 var queues = map[string]string{"release": "RELEASE", "send": "SEND", "outcomes": "EVENTS", "notify": "NOTIFY"}
 
-// poll adds the requests of SQS that bring a function its messages.
-func (m *metered) poll(used map[string]use, function string) {
-	name, messages := path.Base(m.env[queues[function]+"_QUEUE_URL"]), 0
+// poll adds the requests of SQS that bring a function its messages, and returns how
+// many messages those are.
+func (m *metered) poll(used map[string]use, function string) (messages int) {
+	name := path.Base(m.env[queues[function]+"_QUEUE_URL"])
 	for _, u := range used {
 		for address, n := range u.Messages {
 			if path.Base(address) == name {
@@ -219,4 +220,5 @@ func (m *metered) poll(used map[string]use, function string) {
 	u := used[function]
 	u.SQSRequests += metering.Polling(float64(u.lines), float64(messages))
 	used[function] = u
+	return messages
 }
