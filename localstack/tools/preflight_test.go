@@ -114,18 +114,21 @@ func (a *account) deployed() map[string]string {
 }
 
 // members are the parameters or the outputs of a stack.
-func members(kind string, values map[string]string) (list string) {
+func members(kind string, values map[string]string) string {
+	var list strings.Builder
 	for key, value := range values {
-		list += fmt.Sprintf("<member><%[1]sKey>%[2]s</%[1]sKey><%[1]sValue>%[3]s</%[1]sValue></member>", kind, key, value)
+		fmt.Fprintf(&list, "<member><%[1]sKey>%[2]s</%[1]sKey><%[1]sValue>%[3]s</%[1]sValue></member>", kind, key, value)
 	}
-	return list
+	return list.String()
 }
 
-func entries(values map[string]string) (list string) {
+// entries are the attributes of a topic.
+func entries(values map[string]string) string {
+	var list strings.Builder
 	for key, value := range values {
-		list += fmt.Sprintf("<entry><key>%s</key><value>%s</value></entry>", key, value)
+		fmt.Fprintf(&list, "<entry><key>%s</key><value>%s</value></entry>", key, value)
 	}
-	return list
+	return list.String()
 }
 
 func (a *account) quotas(body []byte) (int, string) {
