@@ -46,7 +46,9 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 		}
 	}
 	if !d.declined {
+		a.mu.Lock()
 		a.deployedBy = filepath.Join(folder, "calls")
+		a.mu.Unlock()
 	}
 	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), "production")
 	cmd.Dir, cmd.Env = folder, append(cmd.Env, d.env...)

@@ -41,6 +41,8 @@ func (a *account) serve(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.address = server.URL
 	return server.URL
 }
@@ -51,8 +53,8 @@ func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	form, _ := url.ParseQuery(body.String())
 	call := cmp.Or(r.Header.Get("X-Amz-Target"), form.Get("Action"), r.Method+" "+r.URL.Path)
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.calls = append(a.calls, call)
-	a.mu.Unlock()
 	if path, ok := strings.CutPrefix(r.URL.Path, "/api-of-the-stack/"); ok && path != "" {
 		w.WriteHeader(cmp.Or(a.api, http.StatusOK))
 		return
