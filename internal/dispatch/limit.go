@@ -25,9 +25,9 @@ type Limiter struct {
 }
 
 const (
-	// maxCounts is how often a call is counted because the bucket's period ended
-	// between its reading and its writing. A period lasts as long as a call takes to
-	// be filled up, 40 ms by default, so more than two are for a slow table.
+	// maxCounts is how many times a call tries to be counted. A try fails where the
+	// bucket's period, 40 ms by default, ended between the read and the write. More
+	// than two tries are for a slow table.
 	maxCounts = 5
 	// warnEvery is the time from one warning of a process to the next.
 	warnEvery = time.Minute

@@ -19,7 +19,8 @@ type optChange struct {
 }
 
 // applyAnswer applies what a person answered: a reply, an opt-out or its end. It
-// returns the changes of opt-outs that are still to be recorded, with an error too.
+// returns the changes of opt-outs that are still to be recorded, also where it
+// returns an error.
 // What is owed to endpoints is written before the opt-out: after a failure it is
 // owed again, and never not at all.
 func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
@@ -112,7 +113,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 			return c, false, err
 		}
 	}
-	out, changes := optedOut(t.Kind, h.Text, postback)
+	out, changes := optChangeOf(t.Kind, h.Text, postback)
 	c = campaign.OptChange{Phone: h.Phone, Out: out, At: t.At}
 	if !out {
 		return c, changes, nil
@@ -126,10 +127,11 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 	return c, err == nil, err
 }
 
-// optedOut tells whether an answer opts out or in: by an event of its own, or by
-// one of the words that do so in Brazil, as its text or as what a suggestion that
-// was tapped stands for.
-func optedOut(kind campaign.EventKind, text, postback string) (out, changes bool) {
+// optChangeOf returns changes where an answer opts out or in, and out where it opts
+// out. An answer opts out or in by an event of its own, or by one of the words that
+// do so in Brazil. The word is the answer's text or the postback data of a tapped
+// suggestion.
+func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes bool) {
 	reply := kind == campaign.EventReply
 	text, postback = plain(text), plain(postback)
 	switch {

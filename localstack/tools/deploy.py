@@ -11,35 +11,23 @@ import urllib.error
 import urllib.request
 
 import boto3
-from botocore.exceptions import ClientError
 
-try:
-    import tomllib
-except ModuleNotFoundError:  # before Python 3.11
-    import tomlkit as tomllib
-
+import deployment
 
 # What the API answers to anybody: one path of three functions each.
 PUBLIC = "/.well-known/jwks.json", "/api/v1/openapi.json", "/dashboard"
 
 
 def describe(stack, region):
-    """Returns the stack of that name, None where there is none. One in
-    REVIEW_IN_PROGRESS is a changeset that was declined."""
-    try:
-        found = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"][0]
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ValidationError":
-            return None
-        raise
-    return None if found["StackStatus"] == "REVIEW_IN_PROGRESS" else found
+    """Returns the stack of that name, None where there is none."""
+    return deployment.describe(boto3.client("cloudformation", region_name=region), stack)
 
 
 def credentials():
     """Returns the credentials in use, also those of a profile, as environment variables."""
     found = boto3.Session().get_credentials()
     if not found:
-        sys.exit("there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again")
+        sys.exit(deployment.NO_CREDENTIALS)
     frozen = found.get_frozen_credentials()
     return {"AWS_ACCESS_KEY_ID": frozen.access_key, "AWS_SECRET_ACCESS_KEY": frozen.secret_key, "AWS_SESSION_TOKEN": frozen.token or ""}
 
@@ -70,7 +58,7 @@ def check_deployed(stack, region, *wanted):
     """Ends this program where the stack does not have the parameters, and returns its
     outputs: sam takes a changeset that was declined for a success."""
     found = describe(stack, region) or {}
-    have = {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
+    have = deployment.parameters(found)
     for name, _, value in (w.partition("=") for w in wanted):
         if have.get(name) != value.strip("\"'"):
             sys.exit(f"the stack was not deployed: its {name} is {have.get(name)}, not {value}. Was the changeset declined? Run `make deploy` again")
@@ -92,7 +80,7 @@ def check_api(base):
 
 def main():
     sam, environment = sys.argv[1:]
-    settings = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
+    settings = deployment.settings(environment)
     overrides = list(settings["parameter_overrides"])
     stack, region = settings["stack_name"], settings["region"]
     first = not describe(stack, region)

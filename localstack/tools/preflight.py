@@ -11,10 +11,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-try:
-    import tomllib
-except ModuleNotFoundError:  # before Python 3.11
-    import tomlkit as tomllib
+import deployment
 
 # Lambda keeps so much of an account's concurrency for functions without a reservation.
 UNRESERVED = 100
@@ -39,7 +36,7 @@ class Problem(Exception):
 
 def settings(environment):
     """Returns the stack's name, its region and its parameters, as samconfig.toml says."""
-    deploy = tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
+    deploy = deployment.settings(environment)
     overrides = dict(str(o).split("=", 1) for o in deploy["parameter_overrides"])
     return str(deploy["stack_name"]), str(deploy["region"]), {k: v.strip('"') for k, v in overrides.items()}
 
@@ -55,34 +52,24 @@ def account(clients):
     try:
         return clients("sts").get_caller_identity()["Account"]
     except NoCredentialsError:
-        raise Problem("there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again") from None
+        raise Problem(deployment.NO_CREDENTIALS) from None
     except (BotoCoreError, ClientError) as error:
         raise Problem(f"the AWS credentials are invalid: {error}") from None
 
 
 def resource(clients, stack, logical_id):
     """Returns the physical id of a resource of the stack, None where there is none."""
-    try:
-        return clients("cloudformation").describe_stack_resource(
-            StackName=stack, LogicalResourceId=logical_id)["StackResourceDetail"].get("PhysicalResourceId")
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ValidationError":
-            return None
-        raise
+    answer = deployment.unless_missing(clients("cloudformation").describe_stack_resource, StackName=stack, LogicalResourceId=logical_id)
+    return answer["StackResourceDetail"].get("PhysicalResourceId") if answer else None
 
 
 def check_stack(clients, stack):
     """A stack whose first creation failed cannot be updated. Returns the parameters that
     are deployed."""
-    try:
-        found = clients("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "ValidationError":
-            return {}  # there is none
-        raise
+    found = deployment.describe(clients("cloudformation"), stack)
+    if not found:
+        return {}
     status = found["StackStatus"]
-    if status == "REVIEW_IN_PROGRESS":
-        return {}  # a changeset was declined: there is no stack yet
     if status == "UPDATE_ROLLBACK_FAILED":
         raise Problem(f"the stack {stack} is in {status}: run `aws cloudformation continue-update-rollback --stack-name {stack}`, then deploy again")
     if status in ("UPDATE_FAILED", "IMPORT_ROLLBACK_FAILED"):
@@ -92,7 +79,7 @@ def check_stack(clients, stack):
                       f"`aws cloudformation delete-stack --stack-name {stack}`, then deploy again")
     if status.endswith("_IN_PROGRESS"):
         raise Problem(f"the stack {stack} is in {status}: wait until that has ended")
-    return {p["ParameterKey"]: p["ParameterValue"] for p in found.get("Parameters", [])}
+    return deployment.parameters(found)
 
 
 def check_concurrency(clients, stack, environment, parameters):
