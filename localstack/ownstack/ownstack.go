@@ -4,7 +4,6 @@ package ownstack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -23,29 +22,14 @@ type Stack struct {
 	Dir  string // its state
 	Root string // the project's folder, "" for the current one
 
-	ports [4]string
+	ports []string
 	flags []string
 }
 
 // New finds ports for a stack.
 func New(ctx context.Context, name, dir string) (*Stack, error) {
-	s := &Stack{Name: name, Dir: dir}
-	var held []net.Listener // until all are found
-	var failed error
-	for i := range s.ports {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			failed = fmt.Errorf("find a port: %w", err)
-			break
-		}
-		held = append(held, l)
-		_, s.ports[i], err = net.SplitHostPort(l.Addr().String())
-		failed = errors.Join(failed, err)
-	}
-	for _, l := range held {
-		failed = errors.Join(failed, l.Close())
-	}
-	return s, failed
+	ports, err := Ports(ctx, 4)
+	return &Stack{Name: name, Dir: dir, ports: ports}, err
 }
 
 // AWS is where the emulator is, once the stack runs.

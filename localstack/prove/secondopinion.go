@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -76,10 +76,11 @@ func dynamoDBLocal(ctx context.Context) (address string, stop func(), err error)
 			return "", nil, err
 		}
 	}
-	port, err := freePort(ctx)
+	ports, err := ownstack.Ports(ctx, 1)
 	if err != nil {
 		return "", nil, err
 	}
+	port := ports[0]
 	cmd := exec.CommandContext(ctx, "java", "-Djava.library.path="+jars, "-cp", jars+"/*", folder+"/Loopback.java", //nolint:gosec // our own file
 		"-inMemory", "-sharedDb", "-disableTelemetry", "-port", port)
 	if err := cmd.Start(); err != nil {
@@ -92,15 +93,6 @@ func dynamoDBLocal(ctx context.Context) (address string, stop func(), err error)
 		return "", nil, fmt.Errorf("wait for DynamoDB Local: %w", err)
 	}
 	return address, stop, nil
-}
-
-func freePort(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, errors.Join(err, l.Close())
 }
 
 // listens waits until somebody listens at the address.
