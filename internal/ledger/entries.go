@@ -14,6 +14,12 @@ type Entry struct {
 	campaign.Change
 }
 
+// Fresh are entries of a batch that one write has added to its log.
+type Fresh struct {
+	Key     campaign.BatchKey
+	Entries []Entry
+}
+
 // Numbered returns changes as entries, the first of which has the sequence first.
 func Numbered(first int, changes []campaign.Change) []Entry {
 	entries := make([]Entry, len(changes))
