@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
@@ -40,6 +41,7 @@ type world struct {
 	queues              *sqs.Client
 	seen                map[string]int // tasks by endpoint, batch and sequence
 	table, tenantsTable string
+	writersDie          bool // after each of their calls, before they record
 }
 
 func newWorld(t *testing.T) *world {
@@ -172,8 +174,53 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 	for i := first; i < end; i++ {
 		changes = append(changes, campaign.Change{Index: i, Outcome: kind, At: time.Now().Add(time.Duration(i) * time.Second)})
 	}
+	for calls := 0; w.writersDie && calls < 4; calls++ {
+		w.recordAndDie(t, b, changes, calls)
+	}
 	if _, err := outcome.EnterLedger(t.Context(), w.ledgers, b, changes); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// recordAndDie records changes by a writer that ends after so many calls.
+func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.Change, calls int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	die := func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("die", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+				middleware.InitializeOutput, middleware.Metadata, error,
+			) {
+				if calls--; calls < 0 {
+					cancel()
+					return middleware.InitializeOutput{}, middleware.Metadata{}, context.Canceled
+				}
+				return next.HandleInitialize(ctx, in)
+			}), middleware.Before)
+		})
+	}
+	mortal := &dynamo.Ledgers{Client: dynamodb.NewFromConfig(w.env.AWS(), die), Table: w.table, Now: time.Now}
+	_, _ = outcome.EnterLedger(ctx, mortal, b, changes) // it ends before or after it has recorded
+}
+
+// wantLog fails where a batch's log has not so many entries, or one twice.
+func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
+	t.Helper()
+	entries, err := w.ledgers.Entries(t.Context(), b.Key, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type change struct {
+		index int
+		kind  campaign.Outcome
+	}
+	seen := map[change]bool{}
+	for _, e := range entries {
+		seen[change{e.Index, e.Outcome}] = true
+	}
+	if len(entries) != want || len(seen) != want || want > 0 && entries[want-1].Sequence != want {
+		t.Errorf("the log has %d entries of %d changes, want %d", len(entries), len(seen), want)
 	}
 }
 
@@ -235,8 +282,9 @@ func (w *world) note(t *testing.T, body string) {
 	}
 }
 
-// TestStream lets the stream of a table call a feeder, whose processes are killed after
-// the first call, the second one, and so on: each entry gets a task for each endpoint,
+// TestStream lets the stream of a table call a feeder. Where there are deaths, each
+// writer ends after its first call, the next after the second, and so on, and so do the
+// processes of the feeder. Each entry gets a task for each endpoint,
 // also of what is recorded by a move of the tail and in pages, and none where there is
 // no endpoint.
 func TestStream(t *testing.T) {
@@ -245,6 +293,7 @@ func TestStream(t *testing.T) {
 		t.Run(fmt.Sprintf("deaths %v", deaths), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+			w.writersDie = deaths
 			none, one, two := w.batch(t), w.batch(t, "only"), w.batch(t, "first", "second")
 			for _, b := range []campaign.Batch{none, one, two} {
 				w.record(t, b, 0, 1, campaign.OutcomeSent)
@@ -252,6 +301,7 @@ func TestStream(t *testing.T) {
 				for i := 0; i < 300; i += 50 {
 					w.record(t, b, i, i+50, campaign.OutcomeRead) // the tail moves
 				}
+				w.wantLog(t, b, 600)
 			}
 			file := ""
 			if deaths {
@@ -267,6 +317,9 @@ func TestStream(t *testing.T) {
 				t.Errorf("tasks of %d entries, want those of 1800", entries)
 			}
 			text, _ := os.ReadFile(file) //nolint:gosec // the test's own
+			if !deaths && tasks != entries {
+				t.Errorf("%d entries got %d tasks, want one each where nothing dies", entries, tasks)
+			}
 			t.Logf("each entry got %.2f tasks an endpoint; deaths: %q", float64(tasks)/float64(entries), text)
 			if died, _ := strconv.Atoi(string(text)); deaths && died < 4 {
 				t.Errorf("the feeder died %d times, want after each of its calls", died)
