@@ -354,3 +354,21 @@ func race(t *testing.T, writers, each int) {
 		t.Errorf("%.0f units, want %d at most", spent, writers*writers)
 	}
 }
+
+func TestLedgers_Identity(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(3)
+	b.BatchRef = campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"}
+	if _, err := l.Identity(t.Context(), b.Key); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("error %v, want campaign.ErrNotFound", err)
+	}
+	for range 2 {
+		if err := l.Open(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := l.Identity(t.Context(), b.Key); err != nil || got != b.BatchRef {
+		t.Errorf("identity %+v, error %v", got, err)
+	}
+}

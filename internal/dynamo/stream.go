@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -112,12 +111,6 @@ func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []by
 }
 
 // StreamFilter is the filter of the mapping: only rows that say what is new are handed
-// on, no removals, expiries, moved entries or identities.
-func StreamFilter() string {
-	pattern := map[string]any{
-		"eventName": []string{"INSERT", "MODIFY"},
-		"dynamodb":  map[string]any{"NewImage": map[string]any{"was": map[string]any{"N": []any{map[string]bool{"exists": true}}}}},
-	}
-	filter, _ := json.Marshal(pattern) // of strings alone
-	return string(filter)
-}
+// on, no removals, expiries, moved entries or identities. It looks at the new image
+// alone: Lambda documents no other key of a stream's records to be filtered by.
+const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`

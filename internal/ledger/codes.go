@@ -29,7 +29,7 @@ func packCode(b []byte, code string) []byte {
 func (r *reader) code() string {
 	i := r.byte()
 	if i == spelled {
-		return r.text(int(min(r.uvarint(), 1<<16))) //nolint:gosec // bounded
+		return r.text(int(min(r.uvarint(), 1<<16)))
 	}
 	if int(i) >= len(codes) {
 		r.fail()

@@ -72,7 +72,7 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	}
 	state := byte(v & (1<<stateBits - 1))
 	at += r.varint()
-	c := campaign.Change{Index: int(v >> stateBits), Outcome: outcomes[state], At: time.UnixMilli(at).UTC()} //nolint:gosec // bounded
+	c := campaign.Change{Index: int(v >> stateBits), Outcome: outcomes[state], At: time.UnixMilli(at).UTC()}
 	if hasCode(state) {
 		c.Code = r.code()
 	}
@@ -97,7 +97,7 @@ func UnpackEntries(packed []byte) (entries []Entry, err error) {
 	r := reader{rest: packed}
 	next, at := 0, int64(0)
 	for r.more() {
-		e := Entry{Sequence: next + int(min(r.uvarint(), 1<<32))} //nolint:gosec // bounded
+		e := Entry{Sequence: next + int(min(r.uvarint(), 1<<32))}
 		e.Change, at = r.change(at)
 		entries, next = append(entries, e), e.Sequence+1
 	}

@@ -70,11 +70,11 @@ type store struct {
 	largest  int
 }
 
-func (s *store) enter(t testing.TB, messages int, changes []campaign.Change) {
-	t.Helper()
+func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
+	tb.Helper()
 	h, err := s.head.Head(s.sequence)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	news := h.News(changes)
 	if len(news) == 0 {
@@ -91,7 +91,7 @@ func (s *store) enter(t testing.TB, messages int, changes []campaign.Change) {
 		next += len(page)
 	}
 	if w.Was != s.sequence || w.Move {
-		t.Fatalf("a write from sequence %d of a tail that is empty, the head is at %d", w.Was, s.sequence)
+		tb.Fatalf("a write from sequence %d of a tail that is empty, the head is at %d", w.Was, s.sequence)
 	}
 	s.head, s.sequence = w.Packed, w.Head.Sequence
 	s.largest = max(s.largest, s.head.Size())
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 					t.Fatalf("message %d is %q, want %q", i, h.Outcome(i), want.Outcome(i))
 				}
 			}
-			log := append(got.log[:len(got.log):len(got.log)], ledger.Numbered(h.First(), h.Tail)...)
+			log := slices.Concat(got.log, ledger.Numbered(h.First(), h.Tail))
 			if diff := cmp.Diff(ledger.Numbered(1, want.log), log, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("log (-want +got):\n%s", diff)
 			}
@@ -247,7 +247,7 @@ func twoBits(s *store) int {
 // changes returns the changes of a batch in the order of their time: all are sent
 // within 10 minutes, delivered within half an hour, and read over the time.
 func (m mix) changes() []campaign.Change {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(1, 2))
 	byTime := map[int][]campaign.Change{}
 	add := func(i int, after time.Duration, outcome campaign.Outcome, code string) {
 		byTime[int(after.Milliseconds())] = append(byTime[int(after.Milliseconds())], campaign.Change{Index: i, Outcome: outcome, Code: code, At: start.Add(after)})

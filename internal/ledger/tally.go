@@ -84,7 +84,7 @@ func (r *reader) slot(next int) campaign.Slot {
 	slot := campaign.Slot{Number: next, Net: map[campaign.Outcome]int{}}
 	changed := r.byte()
 	if changed&1 != 0 {
-		slot.Number = int(min(r.uvarint(), 1<<16)) //nolint:gosec // bounded
+		slot.Number = int(min(r.uvarint(), 1<<16))
 	}
 	for state, outcome := range outcomes[1:] {
 		if changed&(2<<state) != 0 {
