@@ -45,8 +45,9 @@ func ledgerKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text(key.String()), "sk": text(sk)}
 }
 
-// Open writes who a batch belongs to. To open it again is harmless.
-func (l *Ledgers) Open(ctx context.Context, b campaign.Batch) error {
+// open writes who a batch belongs to, which is there before its head is. To open it
+// again is harmless.
+func (l *Ledgers) open(ctx context.Context, b campaign.Batch) error {
 	row := ledgerKey(b.Key, identitySK)
 	row["tenant"], row["campaignId"], row["batchId"] = text(b.Tenant), text(b.CampaignID), text(b.BatchID)
 	row["accepted"] = number(b.Accepted)
@@ -72,10 +73,10 @@ func (l *Ledgers) Identity(ctx context.Context, key campaign.BatchKey) (campaign
 }
 
 // Head reads the head of a batch's ledger consistently: the zero head where nothing
-// is known of it.
+// is known of it. The error wraps campaign.ErrEnded of a batch that has ended.
 func (l *Ledgers) Head(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := l.rows().get(ctx, ledgerKey(key, headSK))
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
 	}
 	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
@@ -102,6 +103,11 @@ func (l *Ledgers) Enter(ctx context.Context, b campaign.Batch, head ledger.Head,
 		}
 		head = head.Drop(moved)
 		w = head.Plan(b.Accepted, news)
+	}
+	if w.Was == 0 {
+		if err := l.open(ctx, b); err != nil {
+			return head, err
+		}
 	}
 	write := l.put
 	if len(w.Pages) > 0 {

@@ -363,12 +363,20 @@ func TestLedgers_Identity(t *testing.T) {
 	if _, err := l.Identity(t.Context(), b.Key); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("error %v, want campaign.ErrNotFound", err)
 	}
-	for range 2 {
-		if err := l.Open(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-	}
+	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
+	record(t, l, b, changesOf(1, 3, campaign.OutcomeSent))
 	if got, err := l.Identity(t.Context(), b.Key); err != nil || got != b.BatchRef {
 		t.Errorf("identity %+v, error %v", got, err)
+	}
+}
+
+func TestLedgers_Ended(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(3)
+	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
+	l.Now = b.Ends
+	if _, err := outcome.EnterLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
+		t.Errorf("error %v, want campaign.ErrEnded", err)
 	}
 }

@@ -151,7 +151,7 @@ func packed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// batch opens the ledger of a batch of a tenant with so many endpoints.
+// batch is a batch of a tenant with so many endpoints.
 func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	t.Helper()
 	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now()}
@@ -161,9 +161,6 @@ func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 		if err := w.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: id, Tenant: b.Tenant}); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.ledgers.Open(t.Context(), b); err != nil {
-		t.Fatal(err)
 	}
 	return b
 }

@@ -53,9 +53,6 @@ func newMetered(t *testing.T, endpoints int) *metered {
 			t.Fatal(err)
 		}
 	}
-	if err := m.ledgers.Open(t.Context(), m.batch); err != nil {
-		t.Fatal(err)
-	}
 	m.used.Take()
 	return m
 }
