@@ -202,27 +202,26 @@ func TestSizes(t *testing.T) {
 	for name, m := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, writes, units := &store{}, 0, 0
+			s, writes, units, rows, large := &store{}, 0, 0, 0, 0
 			for _, c := range m.changes() {
 				moved := len(s.log)
 				s.enter(t, campaign.MaxMessages, []campaign.Change{c})
 				writes, units = writes+1, units+(s.head.Size()+1023)/1024
 				if len(s.log) > moved {
-					units++
+					units, rows = units+1, rows+1
+				}
+				if s.head.Size() > 1024 {
+					large++
 				}
 			}
-			t.Logf("%d bytes of states, %d of tally, largest row %d; by its size %.3f units an event over %d events, %.1f entries a LOG row",
-				len(s.head.States), len(s.head.Tally), s.largest, float64(units)/float64(writes), writes, entriesARow(s, writes, units))
+			t.Logf("%d bytes of states, %d of tally, largest row %d; by its size %.3f units an event over %d events, %d of them above a kilobyte, %d LOG rows of %d entries",
+				len(s.head.States), len(s.head.Tally), s.largest, float64(units)/float64(writes), writes, large, rows, len(s.log)/max(rows, 1))
 			t.Logf("by two bits and exceptions: %d bytes of states", twoBits(s))
 			if s.largest > m.most {
 				t.Errorf("the largest row has %d bytes, want %d at most", s.largest, m.most)
 			}
 		})
 	}
-}
-
-func entriesARow(s *store, writes, units int) float64 {
-	return float64(len(s.log)) / float64(max(units-writes, 1))
 }
 
 // twoBits is what the states would take as two bits a message, with the exceptions
