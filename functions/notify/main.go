@@ -30,9 +30,7 @@ const connections = 32
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
 	guard := netguard.Guard{Local: awsconf.LocalSwitch("LOCAL_WEBHOOKS")}
 	notifier := &webhook.Notifier{

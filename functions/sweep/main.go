@@ -26,9 +26,7 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	client := sqs.NewFromConfig(cfg)
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	notify := &queue.Queue{Client: client, URL: os.Getenv("NOTIFY_QUEUE_URL")}
 	sweepAfter := awsconf.Seconds("SWEEP_AFTER_SECONDS", 600)
 	sweeper := &sweep.Sweeper{

@@ -18,10 +18,14 @@ const (
 	KindTest      Kind = "endpoint.test"      // only when a person asks for one
 )
 
-// Notice is what an endpoint is owed of one page of a batch's log: a row that
-// is written in the transaction which writes the page, and deleted once the
-// endpoint has had it all.
+// Notice is what an endpoint is owed: a row that is deleted once the endpoint has had
+// it all. One with an ID stands in the Webhooks table. It holds entries of batches' logs
+// that were posted and not taken, or that the endpoint's circuit kept from being posted,
+// or else a happening. One without an ID is of the layout before: it is written in the
+// transaction that writes a page of a batch's log.
 type Notice struct {
+	ID         string // "" in the layout before
+	Entries    []byte // of batches' logs, see ledger.PackFresh
 	Tenant     string
 	EndpointID string
 	Key        BatchKey // zero for a notice that belongs to no batch

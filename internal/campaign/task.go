@@ -101,14 +101,21 @@ const (
 	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
 )
 
-// NotifyTask asks for what an endpoint has not had of one page of a batch's log.
-// One that names neither a batch nor a blob asks to look after the endpoint's
-// circuit.
+// NotifyTask asks for webhooks to be posted to an endpoint: some entries of batches'
+// logs, what a notice of the Webhooks table holds, or, of the layout before, what the
+// endpoint has not had of one page of a batch's log. One that has none of these asks to
+// look after the endpoint's circuit.
 type NotifyTask struct {
-	BatchKey   string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
-	Ordinal    int    `json:"ordinal,omitempty"`
-	Kind       Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
-	Blob       string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
+	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
+	Ordinal  int    `json:"ordinal,omitempty"`
+	Kind     Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
+	Blob     string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
+	// NoticeID names a notice of the Webhooks table. The fields above are empty then.
+	NoticeID string `json:"noticeId,omitempty"`
+	// Entries are entries of batches' logs that the endpoint has not been posted yet, in
+	// base64, see ledger.PackFresh. No notice is written of them, and the fields above
+	// are empty then.
+	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
 }

@@ -43,6 +43,9 @@ func batchRow(b campaign.Batch) Item {
 	if b.AgentID != "" {
 		row["agentId"] = text(b.AgentID)
 	}
+	if b.Ledger {
+		row["ledger"] = boolean(true)
+	}
 	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(dueShard(b.BatchRef))
@@ -83,6 +86,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 			At:  getMillis(row, "failedAt"),
 		},
 		AgentID:  getText(row, "agentId"),
+		Ledger:   getBool(row, "ledger"),
 		ClosedAt: getMillis(row, "closedAt"),
 	}, nil
 }

@@ -1,5 +1,6 @@
-// Package dynamo keeps the service's state in two DynamoDB tables: Auth
-// (credentials, refresh tokens, rate limits) and Campaigns (all else). The
+// Package dynamo keeps the service's state in four DynamoDB tables: Auth
+// (credentials, refresh tokens, rate limits), Outcomes (what became of messages, by
+// batch), Webhooks (what endpoints are still owed) and Campaigns (all else). The
 // failures of the SDK become the service's own errors here and nowhere else.
 package dynamo
 
@@ -14,12 +15,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the rows of both tables.
+// Store reads and writes the rows of all tables.
 type Store struct {
 	Client    *dynamodb.Client
 	Auth      string // name of the Auth table: hash key pk
 	Campaigns string // name of the Campaigns table: hash key pk, range key sk
-	Now       func() time.Time
+	Outcomes  string // name of the Outcomes table: hash key pk, range key sk, a stream of new images
+	Webhooks  string // name of the Webhooks table: hash key pk, range key sk
+	// Split says that new batches keep their outcomes in Outcomes and that new notices
+	// stand in Webhooks. Otherwise both are written to Campaigns, as before there were
+	// these tables. All of it is read either way.
+	Split bool
+	Now   func() time.Time
 }
 
 type attribute = types.AttributeValue

@@ -4,8 +4,10 @@
 package feed
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,15 +34,6 @@ type Endpoints interface {
 // Queue takes the tasks of webhooks.
 type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
-}
-
-// Task asks for webhooks of some entries of a batch's log to be posted to an
-// endpoint. It holds no number, text or uid.
-type Task struct {
-	Tenant     string `json:"tenant"`
-	EndpointID string `json:"endpointId"`
-	BatchKey   string `json:"batchKey"`
-	Entries    []byte `json:"entries"` // see ledger.UnpackEntries
 }
 
 // Feeder makes tasks. Which endpoints an entry is for is decided when it is fed.
@@ -71,9 +64,9 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	for _, n := range fresh {
 		byBatch[n.Key] = append(byBatch[n.Key], n.Entries...)
 	}
-	byTenant := map[string][]Task{}
+	owed := map[target][]ledger.Fresh{}
 	for key, entries := range byBatch {
-		tasks, err := f.tasks(ctx, key, distinct(entries))
+		err := f.address(ctx, key, distinct(entries), owed)
 		if errors.Is(err, campaign.ErrNotFound) {
 			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
 			continue
@@ -81,9 +74,10 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 		if err != nil {
 			return fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
 		}
-		for _, t := range tasks {
-			byTenant[t.Tenant] = append(byTenant[t.Tenant], t)
-		}
+	}
+	byTenant := map[string][]campaign.NotifyTask{}
+	for t, fresh := range owed {
+		byTenant[t.tenant] = append(byTenant[t.tenant], tasksOf(t, fresh)...)
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(byTenant)) {
 		if err := f.queue(ctx, tenant, byTenant[tenant]); err != nil {
@@ -93,7 +87,37 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	return nil
 }
 
-func (f *Feeder) queue(ctx context.Context, tenant string, tasks []Task) error {
+// target is an endpoint of a tenant.
+type target struct{ tenant, endpointID string }
+
+// tasksOf returns tasks of up to maxEntries entries each. The entries of several
+// batches share a task: a message of the queue costs the same however much it holds.
+func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
+	slices.SortFunc(fresh, func(a, b ledger.Fresh) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	var part []ledger.Fresh
+	room := maxEntries
+	end := func() {
+		if len(part) > 0 {
+			packed := base64.StdEncoding.EncodeToString(ledger.PackFresh(part))
+			tasks = append(tasks, campaign.NotifyTask{Tenant: t.tenant, EndpointID: t.endpointID, Entries: packed})
+		}
+		part, room = nil, maxEntries
+	}
+	for _, n := range fresh {
+		for len(n.Entries) > 0 {
+			some := n.Entries[:min(room, len(n.Entries))]
+			part = append(part, ledger.Fresh{Key: n.Key, Entries: some})
+			n.Entries, room = n.Entries[len(some):], room-len(some)
+			if room == 0 {
+				end()
+			}
+		}
+	}
+	end()
+	return tasks
+}
+
+func (f *Feeder) queue(ctx context.Context, tenant string, tasks []campaign.NotifyTask) error {
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {
 		return err
@@ -110,28 +134,27 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 	return slices.CompactFunc(entries, func(a, b ledger.Entry) bool { return a.Sequence == b.Sequence })
 }
 
-// tasks returns the tasks of a batch's entries.
-func (f *Feeder) tasks(ctx context.Context, key campaign.BatchKey, entries []ledger.Entry) (tasks []Task, err error) {
+// address adds a batch's entries to what each endpoint that wants them is owed.
+func (f *Feeder) address(ctx context.Context, key campaign.BatchKey, entries []ledger.Entry, owed map[target][]ledger.Fresh) error {
 	batch, err := f.batches.Get(key, f.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
 		return f.Batches.Identity(ctx, key)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	endpoints, err := f.endpoints.Get(batch.Tenant, f.Now(), warm.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
 		return f.Endpoints.Endpoints(ctx, batch.Tenant)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range endpoints {
-		for part := range slices.Chunk(wanted(e, entries), maxEntries) {
-			tasks = append(tasks, Task{
-				Tenant: batch.Tenant, EndpointID: e.ID, BatchKey: key.String(), Entries: ledger.PackEntries(part),
-			})
+		if some := wanted(e, entries); len(some) > 0 {
+			t := target{batch.Tenant, e.ID}
+			owed[t] = append(owed[t], ledger.Fresh{Key: key, Entries: some})
 		}
 	}
-	return tasks, nil
+	return nil
 }
 
 func wanted(e campaign.Endpoint, entries []ledger.Entry) (wanted []ledger.Entry) {

@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -24,7 +25,7 @@ var (
 // rig is what a feeder needs, and keeps what it queues.
 type rig struct {
 	endpoints []campaign.Endpoint
-	queued    []feed.Task
+	queued    []campaign.NotifyTask
 	asked     int // for batches and endpoints
 	queueErr  error
 }
@@ -44,7 +45,7 @@ func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 
 func (r *rig) SendAll(_ context.Context, _ string, bodies [][]byte) error {
 	for _, b := range bodies {
-		var t feed.Task
+		var t campaign.NotifyTask
 		if err := json.Unmarshal(b, &t); err != nil {
 			return err
 		}
@@ -70,18 +71,29 @@ func (r *rig) sequences(t *testing.T) map[string][][]int {
 	t.Helper()
 	got := map[string][][]int{}
 	for _, task := range r.queued {
-		entries, err := ledger.UnpackEntries(task.Entries)
-		if err != nil {
-			t.Fatal(err)
+		for _, batch := range unpack(t, task) {
+			var numbers []int
+			for _, e := range batch.Entries {
+				numbers = append(numbers, e.Sequence)
+			}
+			name := task.EndpointID + " " + batch.Key.String()[:2]
+			got[name] = append(got[name], numbers)
 		}
-		var numbers []int
-		for _, e := range entries {
-			numbers = append(numbers, e.Sequence)
-		}
-		name := task.EndpointID + " " + task.BatchKey[:2]
-		got[name] = append(got[name], numbers)
 	}
 	return got
+}
+
+func unpack(t *testing.T, task campaign.NotifyTask) []ledger.Fresh {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(task.Entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batches, err := ledger.UnpackFresh(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return batches
 }
 
 func TestHandle(t *testing.T) {

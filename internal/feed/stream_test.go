@@ -25,8 +25,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/feed"
-	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -266,16 +264,14 @@ func (w *world) await(t *testing.T, entries map[string]int) {
 
 func (w *world) note(t *testing.T, body string) {
 	t.Helper()
-	var task feed.Task
+	var task campaign.NotifyTask
 	if err := json.Unmarshal([]byte(body), &task); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := ledger.UnpackEntries(task.Entries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		w.seen[fmt.Sprintf("%s %s %d", task.EndpointID, task.BatchKey, e.Sequence)]++
+	for _, batch := range unpack(t, task) {
+		for _, e := range batch.Entries {
+			w.seen[fmt.Sprintf("%s %s %d", task.EndpointID, batch.Key, e.Sequence)]++
+		}
 	}
 }
 

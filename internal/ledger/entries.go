@@ -79,9 +79,19 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	return c, at
 }
 
-// PackEntries writes entries with their sequences, which ascend.
-func PackEntries(entries []Entry) []byte {
+// PackFresh writes entries of several batches: of each batch its key, the number of its
+// entries, and the entries with their sequences, which ascend.
+func PackFresh(fresh []Fresh) []byte {
 	var b []byte
+	for _, f := range fresh {
+		b = append(b, f.Key[:]...)
+		b = binary.AppendUvarint(b, uint64(len(f.Entries)))
+		b = packEntries(b, f.Entries)
+	}
+	return b
+}
+
+func packEntries(b []byte, entries []Entry) []byte {
 	var at int64
 	next := 0
 	for _, e := range entries {
@@ -92,14 +102,27 @@ func PackEntries(entries []Entry) []byte {
 	return b
 }
 
-// UnpackEntries reads what PackEntries wrote.
-func UnpackEntries(packed []byte) (entries []Entry, err error) {
+// UnpackFresh reads what PackFresh wrote.
+func UnpackFresh(packed []byte) (fresh []Fresh, err error) {
 	r := reader{rest: packed}
-	next, at := 0, int64(0)
 	for r.more() {
+		var f Fresh
+		copy(f.Key[:], r.text(len(f.Key)))
+		f.Entries = r.entries(r.uvarint())
+		fresh = append(fresh, f)
+	}
+	return fresh, r.err
+}
+
+func (r *reader) entries(count uint64) (entries []Entry) {
+	next, at := 0, int64(0)
+	for ; count > 0 && r.more(); count-- {
 		e := Entry{Sequence: next + int(min(r.uvarint(), 1<<32))}
 		e.Change, at = r.change(at)
 		entries, next = append(entries, e), e.Sequence+1
 	}
-	return entries, r.err
+	if count > 0 {
+		r.fail()
+	}
+	return entries
 }

@@ -141,16 +141,20 @@ func (a asTB) Helper()                      {}
 func (a asTB) Fatal(args ...any)            { a.t.Fatal(args...) }
 func (a asTB) Fatalf(f string, args ...any) { a.t.Fatalf(f, args...) }
 
-func TestPackEntries(t *testing.T) {
+func TestPackFresh(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var want []ledger.Entry
-		sequence := 0
-		for range rapid.IntRange(0, 20).Draw(t, "entries") {
-			sequence += rapid.IntRange(1, 500).Draw(t, "step")
-			want = append(want, ledger.Entry{Sequence: sequence, Change: changeOf(campaign.MaxMessages).Draw(t, "change")})
+		var want []ledger.Fresh
+		for batch := range rapid.IntRange(0, 4).Draw(t, "batches") {
+			f := ledger.Fresh{Key: campaign.BatchKey{byte(batch)}}
+			sequence := 0
+			for range rapid.IntRange(1, 20).Draw(t, "entries") {
+				sequence += rapid.IntRange(1, 500).Draw(t, "step")
+				f.Entries = append(f.Entries, ledger.Entry{Sequence: sequence, Change: changeOf(campaign.MaxMessages).Draw(t, "change")})
+			}
+			want = append(want, f)
 		}
-		got, err := ledger.UnpackEntries(ledger.PackEntries(want))
+		got, err := ledger.UnpackFresh(ledger.PackFresh(want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +176,7 @@ func FuzzUnpack(f *testing.F) {
 		if err == nil && len(h.States) > campaign.MaxMessages {
 			t.Errorf("%d states", len(h.States))
 		}
-		if _, err := ledger.UnpackEntries(tail); err != nil && !errors.Is(err, campaign.ErrDamaged) {
+		if _, err := ledger.UnpackFresh(tail); err != nil && !errors.Is(err, campaign.ErrDamaged) {
 			t.Errorf("the error %v does not say that the entries are damaged", err)
 		}
 	})

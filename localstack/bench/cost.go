@@ -136,7 +136,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if p.notices, err = newTee(ctx, cfg, "bench-notices"); err != nil {
 		return nil, err
 	}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), env.Get, time.Now)
 	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	handoffs := handoff.Releaser{Queue: p.releases, Schedules: &schedule.Scheduler{
 		Client: scheduler.NewFromConfig(cfg), Group: env["SCHEDULE_GROUP"],

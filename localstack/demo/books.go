@@ -33,9 +33,7 @@ type watcher struct {
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	return &watcher{
-		store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: now,
-		},
+		store: dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now),
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}

@@ -22,6 +22,9 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
 		"CAMPAIGNS_TABLE":          "CampaignsTableName",
+		"OUTCOMES_TABLE":           "OutcomesTableName",
+		"WEBHOOKS_TABLE":           "WebhooksTableName",
+		"OUTCOMES_LAYOUT":          "OutcomesLayout",
 		"BUCKET":                   "BucketName",
 		"RELEASE_QUEUE_URL":        "ReleaseQueueUrl",
 		"SEND_QUEUE_URL":           "SendQueueUrl",

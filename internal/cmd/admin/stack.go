@@ -128,9 +128,7 @@ func readEnv(path string) (map[string]string, error) {
 
 func newStack(config aws.Config, env func(string) string, name string) *stack {
 	clock := time.Now
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(config), Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"), Now: clock,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	return &stack{
 		desk: admin.Desk{
 			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
@@ -222,6 +220,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	}
 	names := map[string]string{
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
+		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName", "OUTCOMES_LAYOUT": "OutcomesLayout",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"BUCKET": "BucketName", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
