@@ -211,15 +211,25 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
 }
 
+// Identity returns which batch the ids of messages were made for with the key; the
+// error wraps campaign.ErrNotFound where there is none.
+func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	row, err := s.get(ctx, outcomeKey(key, headSK))
+	if err != nil {
+		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
+	}
+	return campaign.BatchRef{
+		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
+		BatchID: getText(row, "batchId"),
+	}, nil
+}
+
 // FindBatch reads the batch whose messages' ids were made of the key; the error
 // wraps campaign.ErrNotFound where there is none.
 func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	head, err := s.get(ctx, outcomeKey(key, headSK))
+	ref, err := s.Identity(ctx, key)
 	if err != nil {
-		return campaign.Batch{}, fmt.Errorf("find batch %s: %w", key, err)
+		return campaign.Batch{}, err
 	}
-	return s.Batch(ctx, campaign.BatchRef{
-		ID:      campaign.ID{Tenant: getText(head, "tenant"), CampaignID: getText(head, "campaignId")},
-		BatchID: getText(head, "batchId"),
-	})
+	return s.Batch(ctx, ref)
 }
