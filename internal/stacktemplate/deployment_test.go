@@ -187,3 +187,22 @@ func TestStreamOfOutcomes_FailsInParts(t *testing.T) {
 		t.Errorf("records that fail go to %q", to)
 	}
 }
+
+// Each part of what is due is swept by a rule of its own.
+func TestSweep_RulesOfAllParts(t *testing.T) {
+	t.Parallel()
+	parts := map[string]bool{}
+	for _, rule := range member(member(section(t, "Resources")["SweepFunction"], "Properties"), "Events").Content {
+		if input := member(member(rule, "Properties"), "Input"); input != nil {
+			parts[input.Value] = true
+		}
+	}
+	for part := range dynamo.DueParts {
+		if input := fmt.Sprintf(`{"part":%d,"of":%d}`, part, dynamo.DueParts); !parts[input] {
+			t.Errorf("no rule sweeps %s: %v", input, parts)
+		}
+	}
+	if len(parts) != dynamo.DueParts {
+		t.Errorf("%d rules, want %d", len(parts), dynamo.DueParts)
+	}
+}
