@@ -30,7 +30,7 @@ const samples = "../../events/"
 // Each document in events/ is an event of the function it is named after. They
 // are one story: a client gets a token, dispatches a campaign, reads the API's
 // description and, in the dashboard, the sample; the provider tells of a delivery; the campaign's tasks, which
-// the queues have carried already, arrive once more; and sweep finds nothing amiss.
+// the queues have carried already, arrive once more; an outcome is fed; and sweep finds nothing amiss.
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -89,8 +89,10 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 			t.Errorf("%s answered %s, want an empty list of failures", function, got)
 		}
 	}
-	if got := compact(t, invoke("sweep")); got != "null" {
-		t.Errorf("sweep answered %s, want null", got)
+	for _, function := range []string{"feed", "sweep"} {
+		if got := compact(t, invoke(function)); got != "null" {
+			t.Errorf("%s answered %s, want null", function, got)
+		}
 	}
 	if diff := cmp.Diff(want, c.sentWith(id)); diff != "" {
 		t.Errorf("tasks that came again sent again (-want +got):\n%s", diff)

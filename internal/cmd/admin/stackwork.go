@@ -123,7 +123,7 @@ func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 		data[r.answer] = parameters[r.parameter]
 		lines = append(lines, "  "+r.parameter+"="+parameters[r.parameter])
 	}
-	replay := s.next("replay-webhooks", "since", at.Add(-recordedLate).Format(time.RFC3339))
+	replay := s.next("replay-webhooks", "since", at.Add(-recordedLate).Format(time.RFC3339), "confirm", "1")
 	return answer{
 		Lines: append(lines, "  "+outcomesStream+"="+parameters[outcomesStream], "  GradualDeployment=false", doAgain),
 		Data:  data,
