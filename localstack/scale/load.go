@@ -70,26 +70,12 @@ func (l Load) Messages() float64 { return l.Calls * l.PerCall }
 // Events is how many the provider sends a second.
 func (l Load) Events() float64 { return eventsPerMessage * l.Messages() }
 
-// call, alone and group are the steps that the load has of its kinds.
+// call is the step that a dispatch call of the load is.
 func (l Load) call() string {
 	if l.PerCall == 1 {
 		return Single
 	}
 	return Batch
-}
-
-func (l Load) alone() string {
-	if l.PerCall == 1 {
-		return IsolatedSingle
-	}
-	return Isolated
-}
-
-func (l Load) group() string {
-	if l.PerCall == 1 {
-		return IsolatedSingle
-	}
-	return Group
 }
 
 // Steps are how many steps are done a second. The first event of a batch of one message

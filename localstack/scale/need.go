@@ -139,7 +139,7 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 func (m Model) batchWrites(l Load) float64 {
 	sent, outcomes := m.Metered[l.call()], m.Settings.Functions["outcomes"]
 	groups := outcomes.Concurrency / math.Max(1, outcomes.Window)
-	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[l.group()].at(batchRows).Writes
+	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
 }
 
 // tenantReads are those of the hottest tenant: an environment reads its rows again
@@ -147,7 +147,7 @@ func (m Model) batchWrites(l Load) float64 {
 func (m Model) tenantReads(l Load, used Step) float64 {
 	const cached = 3
 	busy := m.concurrency(l)
-	each := m.Metered[l.alone()].at(tenantRows).Reads
+	each := m.Metered[Isolated].at(tenantRows).Reads
 	return math.Min(used.at(tenantRows).Reads*l.Hottest, each*(busy["outcomes"]+busy["notify"]+busy["send"])/cached)
 }
 
@@ -212,7 +212,8 @@ func (m Model) concurrency(l Load) map[string]float64 {
 }
 
 // seconds is how long a function is busy with one step. Isolated events of full batches
-// were metered in calls of their own, those of singles in calls that share them as on AWS.
+// were metered in calls of their own, those of singles in one call of outcomes as on AWS.
+// The emulator gives notify fewer tasks a call than AWS.
 func (m Model) seconds(function, step string, used Function) float64 {
 	alone := step == Isolated || step == IsolatedSingle
 	if shared, ok := m.Metered[IsolatedSingle].Functions[function]; ok && alone {
@@ -224,7 +225,8 @@ func (m Model) seconds(function, step string, used Function) float64 {
 		messages := map[string]float64{Batch: campaign.MaxMessages, Single: 1}[step]
 		waited += rounds(messages, used.Calls, metering.SendConcurrency) * metering.ProviderRoundTrip.Seconds()
 	case function == "notify" && alone:
-		waited += used.Calls * metering.WebhookRoundTrip.Seconds()
+		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full ones
+		waited = calls * (waited/used.Calls + metering.WebhookRoundTrip.Seconds())
 	case function == "notify":
 		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
 	}

@@ -81,6 +81,7 @@ func (Model) printAssumptions(w io.Writer) {
 - Calls of outcomes and notify are full; release and send take tasks of single messages one a call, which is the most they need.
 - Every call is scheduled. Each tenant has %d credentials, which all renew their tokens in the same minute. The 20 million are accepted and sent in one hour. A load rises from nothing to its peak in one minute.
 - An environment keeps a tenant's rows for 3 seconds. One dispatch function a second starts cold and reads half a campaign.
+- A partition takes 1,000 writes of a hash key. DynamoDB may split a key's rows by their sort keys in time, which is not counted on.
 - Standard queues of SQS have no throughput limit to name: AWS calls it nearly unlimited.
 `, Endpoints, campaign.MaxMessages, GroupSize, eventsPerMessage, metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency,
 		metering.WebhookRoundTrip, metering.PostsAtOnce, credentials)

@@ -1,6 +1,9 @@
 package scale
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +99,35 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "binds first"); got != len(Loads()) {
 		t.Errorf("%d of %d loads say what binds first", got, len(Loads()))
+	}
+}
+
+// The README has the figures that the model has.
+func TestREADME_Figures(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, loads := model(t), Loads()
+	_, section, _ := strings.Cut(string(text), "| resource | 100 million messages a day |")
+	table, after, _ := strings.Cut(section, "\n\n")
+	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
+	if len(rows) == 0 {
+		t.Fatal("the README has no table of limits")
+	}
+	for _, row := range rows {
+		for i, l := range loads {
+			n := find(t, m.Needs(l), row[1])
+			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[5] == "no") != (n.Kind == Hard) {
+				t.Errorf("%s, %s: the README says %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
+			}
+		}
+	}
+	for _, l := range []Load{loads[0], loads[2]} {
+		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), "index due").Share())
+		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
+			t.Errorf("%s: the README's verdict lacks %q: %s", l.Name, from, verdict)
+		}
 	}
 }
