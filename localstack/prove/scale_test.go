@@ -31,7 +31,7 @@ var errStalled = errors.New("what was waited for did not come")
 
 // The model says what a small load uses of every table, index, queue and function
 // that the meter sees used.
-func TestScale_SmallLoad(t *testing.T) { //nolint:paralleltest // it changes the folder
+func TestScale_SmallLoad(t *testing.T) {
 	update := os.Getenv(meterVariable) != ""
 	if !update {
 		stackenv.Load(t)
@@ -70,7 +70,7 @@ func TestScale_SmallLoad(t *testing.T) { //nolint:paralleltest // it changes the
 		for _, step := range some {
 			part[step] = counts[step]
 		}
-		t.Run(name, func(t *testing.T) { compare(t, model.Sum(part), seen.Sum(part)) }) //nolint:paralleltest // it takes no time
+		compare(t, name, model.Sum(part), seen.Sum(part))
 	}
 }
 
@@ -104,7 +104,7 @@ var (
 	fewMessages = 2.0
 )
 
-func compare(t *testing.T, model, metered scale.Step) {
+func compare(t *testing.T, name string, model, metered scale.Step) {
 	t.Helper()
 	places := map[metering.Place][2]scale.Spent{}
 	for i, step := range []scale.Step{model, metered} {
@@ -115,7 +115,7 @@ func compare(t *testing.T, model, metered scale.Step) {
 		}
 	}
 	if len(metered.Places) == 0 {
-		t.Error("the meter saw no rows")
+		t.Errorf("%s: the meter saw no rows", name)
 	}
 	for at, both := range places {
 		reads, writes := fewReads, fewWrites
@@ -126,17 +126,17 @@ func compare(t *testing.T, model, metered scale.Step) {
 			reads, writes = reads+racedWrites, writes+racedWrites
 		}
 		if !tolerated(both[0].Writes, both[1].Writes, writes) || !tolerated(both[0].Reads, both[1].Reads, reads) {
-			t.Errorf("%+v: the model has %.1f write and %.1f read units, the meter %.1f and %.1f",
-				at, both[0].Writes, both[0].Reads, both[1].Writes, both[1].Reads)
+			t.Errorf("%s: %+v: the model has %.1f write and %.1f read units, the meter %.1f and %.1f",
+				name, at, both[0].Writes, both[0].Reads, both[1].Writes, both[1].Reads)
 		}
 	}
 	for _, queue := range []string{"release", "send", "outcomes", "notify"} {
 		if !tolerated(model.Queues[queue], metered.Queues[queue], fewMessages) {
-			t.Errorf("tasks for %s: the model has %.1f, the meter %.1f", queue, model.Queues[queue], metered.Queues[queue])
+			t.Errorf("%s: tasks for %s: the model has %.1f, the meter %.1f", name, queue, model.Queues[queue], metered.Queues[queue])
 		}
 	}
 	if !tolerated(model.Signed, metered.Signed, 0) {
-		t.Errorf("signatures: the model has %.1f, the meter %.1f", model.Signed, metered.Signed)
+		t.Errorf("%s: signatures: the model has %.1f, the meter %.1f", name, model.Signed, metered.Signed)
 	}
 }
 
@@ -162,8 +162,12 @@ func (l *smallLoad) meter(ctx context.Context) (scale.Metered, error) {
 		name string
 		do   func(ctx context.Context, n int) error
 	}{
-		{scale.Token, l.tokens}, {scale.Batch, l.batch}, {scale.Single, l.singles}, {scale.Isolated, l.isolated},
-		{scale.IsolatedSingle, l.isolatedSingles}, {scale.Group, l.group},
+		{scale.Token, l.tokens},
+		{scale.Batch, l.batch},
+		{scale.Single, l.singles},
+		{scale.Isolated, l.isolated},
+		{scale.IsolatedSingle, l.isolatedSingles},
+		{scale.Group, l.group},
 	} {
 		fmt.Fprintln(os.Stderr, "…", step.name)
 		n := int(l.counts[step.name])

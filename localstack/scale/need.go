@@ -169,7 +169,7 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		if s.BatchSize > 0 {
 			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
 				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
-				m.need("inFlight", f+": messages in flight", m.inFlight(f, l, used, busy[f])))
+				m.need("inFlight", f+": messages in flight", m.inFlight(f, used, busy[f])))
 		}
 	}
 	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
@@ -181,19 +181,9 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 
 // inFlight is how many messages of a function's queue wait for the window and the end
 // of their call.
-func (m Model) inFlight(function string, l Load, used Step, busy float64) float64 {
+func (m Model) inFlight(function string, used Step, busy float64) float64 {
 	s := m.Settings.Functions[function]
-	if messages := m.messages(function, l, used); messages > 0 {
-		return messages*s.Window + busy*s.BatchSize
-	}
-	return 0
-}
-
-func (Model) messages(function string, l Load, used Step) float64 {
-	if function == "outcomes" {
-		return l.Events()
-	}
-	return used.Queues[function]
+	return used.Queues[function]*s.Window + busy*s.BatchSize
 }
 
 // concurrency is how many environments of each function are busy.

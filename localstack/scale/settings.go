@@ -99,6 +99,11 @@ func (t template) number(node *yaml.Node) float64 {
 
 // functions are those that a load calls.
 var functions = []struct{ name, resource string }{
-	{"token", "TokenFunction"}, {"dispatch", "DispatchFunction"}, {"release", "ReleaseFunction"}, {"send", "SendFunction"},
-	{"events", "EventsFunction"}, {"outcomes", "OutcomesFunction"}, {"notify", "NotifyFunction"},
+	{"token", "TokenFunction"},
+	{"dispatch", "DispatchFunction"},
+	{"release", "ReleaseFunction"},
+	{"send", "SendFunction"},
+	{"events", "EventsFunction"},
+	{"outcomes", "OutcomesFunction"},
+	{"notify", "NotifyFunction"},
 }
