@@ -93,10 +93,11 @@ func tolerated(model, metered, units float64) bool {
 
 // Units more that may differ. How many processes the emulator starts is its own affair,
 // and each reads rows that it keeps. How many frames a call of send gets is too, and
-// calls for one batch race for its HEAD: who loses has paid, and repeats the call.
+// calls race for the HEAD of a batch and the PACE of an agent: who loses has paid, and
+// repeats the call.
 var (
-	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH", "PACE"}
-	racedRows   = []string{"HEAD", "LOG"}
+	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
+	racedRows   = []string{"HEAD", "LOG", "PACE"}
 	keptReads   = 40.0
 	racedWrites = 20.0
 	fewWrites   = 4.0
