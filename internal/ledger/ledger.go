@@ -66,6 +66,20 @@ func (h Head) Summary() campaign.Head {
 	return campaign.Head{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
 }
 
+// Books returns the head as the books of a batch with those frames.
+func (h Head) Books(frames []int) campaign.Books {
+	b := campaign.Books{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
+	for _, f := range frames {
+		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
+		for index := f * campaign.FrameSize; index < (f+1)*campaign.FrameSize; index++ {
+			if outcome := h.Outcome(index); outcome != "" {
+				b.Frames[f].Outcomes[index] = outcome
+			}
+		}
+	}
+	return b
+}
+
 // books returns what the rules of campaign.Books ask for to judge the changes.
 func (h Head) books(changes []campaign.Change) campaign.Books {
 	b := campaign.Books{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}

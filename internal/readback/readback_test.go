@@ -143,7 +143,7 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, f
 		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: noon.Add(time.Minute)})
 		frames[i/campaign.FrameSize] = true
 	}
-	books, err := d.store.Books(d.t.Context(), b.Key, slices.Collect(maps.Keys(frames)))
+	books, err := d.store.Books(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
 	d.must(err)
 	_, err = d.store.Enter(d.t.Context(), b, books, books.News(changes), nil, noon)
 	d.must(err)

@@ -256,7 +256,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	for f := range b.Frames() {
 		frames = append(frames, f)
 	}
-	books, err := w.store.Books(w.t.Context(), b.Key, frames)
+	books, err := w.store.Books(w.t.Context(), b, frames)
 	w.must(err)
 	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
 	w.must(err)
@@ -582,8 +582,8 @@ func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
 }
 
-func (m mortal) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
-	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, key, frames) })
+func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, b, frames) })
 }
 
 func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
