@@ -370,3 +370,53 @@ func TestLedgers_Ended(t *testing.T) {
 		t.Errorf("error %v, want campaign.ErrEnded", err)
 	}
 }
+
+// rowsRead counts the calls of a client, and the rows that it got by queries.
+type rowsRead struct{ calls, rows int }
+
+func (r *rowsRead) attach(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("rows read", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			r.calls++
+			if found, ok := out.Result.(*dynamodb.QueryOutput); ok {
+				r.rows += len(found.Items)
+			}
+			return out, metadata, err
+		}), middleware.Before)
+	})
+}
+
+// TestLedgers_ReadsOfAPage counts what pages of a long log cost: one that the tail holds
+// the head, and any other the LOG rows around it.
+func TestLedgers_ReadsOfAPage(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(campaign.MaxMessages)
+	changes := spread(b.Accepted)
+	for first := 0; first < len(changes); first += 100 {
+		record(t, l, b, changes[first:first+100])
+	}
+	head, err := l.LedgerHead(t.Context(), b.Key)
+	if err != nil || len(head.Tail) == 0 {
+		t.Fatalf("a tail of %d entries, error %v", len(head.Tail), err)
+	}
+	read := func(after, limit int) rowsRead {
+		t.Helper()
+		var used rowsRead
+		got, err := with(t, l, used.attach).Entries(t.Context(), b.Key, after, limit)
+		if err != nil || len(got) != limit {
+			t.Fatalf("%d entries, error %v", len(got), err)
+		}
+		return used
+	}
+	all, page, tail := read(0, len(changes)), read(len(changes)/2, 100), read(head.First()-1, len(head.Tail))
+	if tail.calls != 1 {
+		t.Errorf("a page of the tail took %d calls", tail.calls)
+	}
+	if page.calls != 2 || page.rows > 5 || all.rows < 5*page.rows {
+		t.Errorf("a page of 100 took %d calls and %d rows, all of the log %d rows", page.calls, page.rows, all.rows)
+	}
+}
