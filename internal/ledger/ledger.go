@@ -57,10 +57,14 @@ func (h Head) Outcome(index int) campaign.Outcome {
 
 // Summary returns the head as the books of a batch have it.
 func (h Head) Summary() campaign.Head {
-	counts := map[campaign.Outcome]int{}
+	var byState [len(outcomes)]int
 	for _, s := range h.States {
-		if s > 0 {
-			counts[outcomes[s]]++
+		byState[s]++
+	}
+	counts := map[campaign.Outcome]int{}
+	for state, n := range byState {
+		if state > 0 && n > 0 {
+			counts[outcomes[state]] = n
 		}
 	}
 	return campaign.Head{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
