@@ -1,5 +1,5 @@
-// Command sweep is the Lambda function that runs every minute and brings back
-// what was left behind.
+// Command sweep is the Lambda function that runs every minute, once for each part of
+// what is due, and brings back what was left behind.
 package main
 
 import (
@@ -44,9 +44,9 @@ func main() {
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Notify:   notify,
 		Revokes:  &queue.Queue{Client: client, URL: os.Getenv("REVOKE_QUEUE_URL")},
-		Shards:   dynamo.DueShards,
+		Shards:   dynamo.AllDueShards,
 		After:    sweepAfter,
 		Now:      time.Now,
 	}
-	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.Sweep), os.Stdout, time.Now))
+	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.SweepPart), os.Stdout, time.Now))
 }

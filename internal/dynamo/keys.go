@@ -41,12 +41,17 @@ const TTL = "expiresAt"
 
 // DueIndex is the sparse index of the Campaigns table that holds a batch from
 // its acceptance until every message was given to the provider or failed: hash
-// key "due" (one of DueShards values), range key "nextCheck" (milliseconds
-// since 1970). It holds the notices too that endpoints are owed, and the META row
+// key "due" (the number of a shard), range key "nextCheck" (milliseconds since 1970).
+// Rows of Split stand in SplitDueShards behind the first DueShards, which are those of
+// the other rows; all are read. The remainder of a shard's number by DueParts is the
+// part of sweep that reads it. A tenant's rows of Split are all in one part. It holds the notices too that endpoints are owed, and the META row
 // of each campaign, whose check is the time at which it may be forgotten.
 const (
-	DueIndex  = "due"
-	DueShards = 4
+	DueIndex       = "due"
+	DueShards      = 4
+	SplitDueShards = 64
+	AllDueShards   = DueShards + SplitDueShards
+	DueParts       = 4
 )
 
 // CampaignsIndex is the sparse index of the Campaigns table that lists tenants'

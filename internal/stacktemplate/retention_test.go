@@ -39,7 +39,7 @@ func TestTheBucketDeletesWhatIsPastItsTime(t *testing.T) {
 
 func TestTheTablesDeleteWhatIsPastItsTime(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"AuthTable", "CampaignsTable"} {
+	for _, table := range []string{"AuthTable", "CampaignsTable", "OutcomesTable", "WebhooksTable"} {
 		ttl := resources(t)[table].Properties.TTL
 		if ttl.Attribute != dynamo.TTL || !ttl.Enabled {
 			t.Errorf("%s: %+v, want %s enabled", table, ttl, dynamo.TTL)

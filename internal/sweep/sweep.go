@@ -85,6 +85,9 @@ const (
 	reserve = 5 * time.Second
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
 	maxEnded = 100
+	// atOnce is how many shards are worked on at once. Each of them waits for the
+	// database most of the time.
+	atOnce = 32
 )
 
 // deed is what sweep did about a batch.
@@ -113,14 +116,29 @@ const (
 // failed. The others are sweep's own, such as webhooks whose next time has come.
 var lost = [...]deed{released, resent, finished, completed, stopping}
 
-// Sweep looks at everything whose next check has come, until ctx is near its
-// end. What it does not reach, and what fails, it finds again the next time. Items
+// Part is a part of the shards: those whose number has the remainder Part when divided
+// by Of. The zero Part is all shards.
+type Part struct {
+	Part int `json:"part"`
+	Of   int `json:"of"`
+}
+
+func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
+
+// Sweep sweeps all shards, see SweepPart.
+func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Part{}) }
+
+// SweepPart looks at everything in its shards whose next check has come, until ctx is
+// near its end. What it does not reach, and what fails, it finds again the next time. Items
 // that fail are counted; only an index that cannot be read is an error.
-func (s *Sweeper) Sweep(ctx context.Context) error {
-	rounds := make([]*round, s.Shards)
+func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
+	var rounds []*round
 	var holding atomic.Bool
-	for i := range rounds {
-		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}}
+	turns := make(turns, atOnce)
+	for shard := range s.Shards {
+		if part.has(shard) {
+			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}})
+		}
 	}
 	each(rounds, func(r *round) { r.err = r.look(ctx) })
 	var behind []heldBatch
@@ -130,7 +148,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	waits := waitingTenants(behind)
 	each(rounds, func(r *round) {
 		r.settleHeld(ctx, waits)
-		s.endCampaigns(ctx, r.campaigns, r.deeds) // after all that somebody waits for
+		r.endCampaigns(ctx) // after all that somebody waits for
 	})
 	return report(ctx, rounds)
 }
@@ -139,6 +157,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 type round struct {
 	sweeper   *Sweeper
 	shard     int
+	turns     turns
 	channels  map[channelKey]campaign.Channel
 	deeds     map[deed]int
 	held      []heldBatch
@@ -150,9 +169,27 @@ type round struct {
 func each(rounds []*round, do func(r *round)) {
 	var shards sync.WaitGroup
 	for _, r := range rounds {
-		shards.Go(func() { do(r) })
+		shards.Go(func() {
+			r.turns.begin()
+			defer r.turns.end()
+			do(r)
+		})
 	}
 	shards.Wait()
+}
+
+// turns lets as many rounds work at once as it has room for. Those that wait come in
+// the order in which they began to wait, so that a shard with much to do holds up no
+// other one.
+type turns chan struct{}
+
+func (t turns) begin() { t <- struct{}{} }
+func (t turns) end()   { <-t }
+
+// next lets another round work, where one waits.
+func (t turns) next() {
+	t.end()
+	t.begin()
 }
 
 // report counts and logs what was done.
@@ -201,6 +238,7 @@ func (r *round) look(ctx context.Context) error {
 		default:
 			r.lookAtBatch(ctx, due.Batch)
 		}
+		r.turns.next()
 	}
 	return nil
 }
@@ -216,23 +254,24 @@ func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
 	}
 }
 
-func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map[deed]int) {
+func (r *round) endCampaigns(ctx context.Context) {
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
-	for _, id := range ids {
+	for _, id := range r.campaigns {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := s.Keeper.Look(ctx, id)
+		forgotten, err := r.sweeper.Keeper.Look(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
-			deeds[failed]++
+			r.deeds[failed]++
 		case forgotten:
-			deeds[ended]++
+			r.deeds[ended]++
 		default:
-			deeds[kept]++
+			r.deeds[kept]++
 		}
+		r.turns.next()
 	}
 }
 

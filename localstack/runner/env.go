@@ -36,6 +36,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
+		"FEED_DEAD_LETTERS_URL":    "FeedDeadLettersUrl",
 		"SIGNING_KEY_ID":           "SigningKeyId",
 		"SESSION_KEY_ID":           "SessionKeyId",
 		"SCHEDULE_GROUP":           "ScheduleGroupName",
@@ -52,6 +53,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"OUTCOMES_FUNCTION":        "OutcomesFunctionName",
 		"NOTIFY_FUNCTION":          "NotifyFunctionName",
 		"REVOKE_FUNCTION":          "RevokeFunctionName",
+		"FEED_FUNCTION":            "FeedFunctionName",
 	} {
 		env[key] = outputs[output]
 	}

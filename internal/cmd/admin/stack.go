@@ -46,6 +46,8 @@ type stack struct {
 	store *dynamo.Store
 	mover redrive.Mover
 	blobs *blob.Store
+	// config is that of the clients of AWS.
+	config aws.Config
 	// What works on the stack as a whole.
 	formation *cloudformation.Client
 	tables    restore.Tables
@@ -136,7 +138,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 			People:        &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
-		store: store, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+		store: store, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
 		blobs: &blob.Store{
 			Client: s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},
