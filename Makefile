@@ -193,4 +193,8 @@ prove: bin/localstack ## all that is promised, shown on this machine, as a table
 cost: ## what a million messages cost on AWS in three orders of their events, by function and service, as a table and in .local/cost.json (COST_MESSAGES=10000)
 	@go run ./localstack/prove --only cost
 
+.PHONY: scale
+scale: ## which limit of AWS binds first for three large loads, as a table (METER=1 meters the steps again, on a stack of its own)
+	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
+
 -include localstack/tools/template.mk

@@ -201,7 +201,7 @@ func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign
 // error that wraps campaign.ErrLostRace where a row is no longer as it was read.
 // Any other error leaves open whether it was written.
 func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
-	a.Batch.Ordinal = a.Ordinal
+	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
 		s.putOver(s.batchRow(a.Batch)),

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -17,101 +18,61 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Ledgers keeps the outcomes of batches in a table of their own, whose stream says
-// what is new. Its rows, by batch key:
+// The rows of the Outcomes table, by batch key:
 //
-//	BATCH     who the batch belongs to; never changed
 //	HEAD      states, tally and the newest entries of the log (the tail)
 //	LOG#first the entries from a sequence on; never changed
 //
 // All entries up to the sequence of HEAD are stored, each in the tail or in a LOG
-// row, and no LOG row holds an entry that HEAD has not counted. A row that tells of
-// entries which are new has the attribute was, the sequence before the first of them.
-type Ledgers struct {
-	Client *dynamodb.Client
-	Table  string // hash key pk, range key sk, a stream of new images
-	Now    func() time.Time
-}
+// row, and no LOG row holds an entry that HEAD has not counted. A row that has new
+// entries has the attribute was, the sequence before the first of them. Whose a batch
+// is stands in its HEAD row of the Campaigns table, see Identity.
 
-// rows are the table's rows.
-func (l *Ledgers) rows() *Store { return &Store{Client: l.Client, Campaigns: l.Table, Now: l.Now} }
-
-const (
-	identitySK = "BATCH"
-	logPrefix  = "LOG#"
-)
+const logPrefix = "LOG#"
 
 func ledgerKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text(key.String()), "sk": text(sk)}
 }
 
-// open writes who a batch belongs to, which is there before its head is. To open it
-// again is harmless.
-func (l *Ledgers) open(ctx context.Context, b campaign.Batch) error {
-	row := ledgerKey(b.Key, identitySK)
-	row["tenant"], row["campaignId"], row["batchId"] = text(b.Tenant), text(b.CampaignID), text(b.BatchID)
-	row["accepted"] = number(b.Accepted)
-	setEnd(row, b.Ends())
-	_, err := l.putNew(ctx, row)
-	if err != nil {
-		return fmt.Errorf("open the ledger of batch %s: %w", b.BatchID, err)
-	}
-	return nil
-}
-
-// Identity reads who a batch belongs to; the error wraps campaign.ErrNotFound where
-// nobody knows.
-func (l *Ledgers) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
-	row, err := l.rows().get(ctx, ledgerKey(key, identitySK))
-	if err != nil {
-		return campaign.BatchRef{}, fmt.Errorf("read whose batch %s is: %w", key, err)
-	}
-	return campaign.BatchRef{
-		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
-		BatchID: getText(row, "batchId"),
-	}, nil
-}
-
-// Head reads the head of a batch's ledger consistently: the zero head where nothing
-// is known of it. The error wraps campaign.ErrEnded of a batch that has ended.
-func (l *Ledgers) Head(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
-	row, err := l.rows().get(ctx, ledgerKey(key, headSK))
+// LedgerHead reads the head of a batch's ledger consistently: the zero head where
+// nothing is known of it. The error wraps campaign.ErrEnded of a batch that has ended.
+func (s *Store) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
+	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
 	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
 	}
-	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
-	head, err := packed.Head(int(getNumber(row, "seq")))
+	head, err := readLedgerHead(row)
 	if err != nil {
 		return head, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
 	}
 	return head, nil
 }
 
-// Enter writes the news, which head.News returned, into the ledger of a batch whose
-// head is still as it was read, and returns the head as it is then. A tail that is
-// full moves into a LOG row first, which by itself changes nothing: readers address
+func readLedgerHead(row Item) (ledger.Head, error) {
+	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
+	return packed.Head(int(getNumber(row, "seq")))
+}
+
+// EnterLedger writes the news, which head.News returned, into the ledger of a batch
+// whose head is still as it was read, and returns the head as it is then. A tail that
+// is full moves into a LOG row first, which by itself changes nothing: readers address
 // entries by sequence. The error wraps campaign.ErrLostRace where the head was no
 // longer as it was read, or where an earlier try of this call, whose answer was lost,
 // changed it; after any other error the news may have been written. Reading the head
 // again tells.
-func (l *Ledgers) Enter(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (s *Store) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
-		moved, err := l.move(ctx, b, head)
+		moved, err := s.moveTail(ctx, b, head)
 		if err != nil {
 			return head, fmt.Errorf("move entries of batch %s: %w", b.BatchID, err)
 		}
 		head = head.Drop(moved)
 		w = head.Plan(b.Accepted, news)
 	}
-	if w.Was == 0 {
-		if err := l.open(ctx, b); err != nil {
-			return head, err
-		}
-	}
-	write := l.put
+	write := s.putHead
 	if len(w.Pages) > 0 {
-		write = l.putPages
+		write = s.putPages
 	}
 	if err := write(ctx, b, w); err != nil {
 		return head, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
@@ -119,11 +80,11 @@ func (l *Ledgers) Enter(ctx context.Context, b campaign.Batch, head ledger.Head,
 	return w.Head, nil
 }
 
-// move writes the tail of a head as a LOG row, unless one is there that begins with
+// moveTail writes the tail of a head as a LOG row, unless one is there that begins with
 // the same entry: another call may have moved a shorter tail and ended before it
 // changed the head. It returns how many entries the row has.
-func (l *Ledgers) move(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
-	there, err := l.putNew(ctx, entriesRow(b, head.First(), head.Tail))
+func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
+	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
 	if err != nil || there == nil {
 		return len(head.Tail), err
 	}
@@ -137,11 +98,11 @@ func (l *Ledgers) move(ctx context.Context, b campaign.Batch, head ledger.Head) 
 	return len(changes), nil
 }
 
-// putNew writes a row where there is none, and returns the row that is there instead.
-func (l *Ledgers) putNew(ctx context.Context, row Item) (there Item, err error) {
+// putFirst writes a row where there is none, and returns the row that is there instead.
+func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) {
 	err = repeat(ctx, func() error {
-		_, err := l.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &l.Table, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		return err
@@ -152,11 +113,11 @@ func (l *Ledgers) putNew(ctx context.Context, row Item) (there Item, err error) 
 	return nil, err
 }
 
-// put replaces the head.
-func (l *Ledgers) put(ctx context.Context, b campaign.Batch, w ledger.Write) error {
-	put := l.headPut(b, w)
+// putHead replaces the head.
+func (s *Store) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+	put := s.headPut(b, w)
 	err := repeat(ctx, func() error {
-		_, err := l.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: put.TableName, Item: put.Item,
 			ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 		})
@@ -170,28 +131,29 @@ func (l *Ledgers) put(ctx context.Context, b campaign.Batch, w ledger.Write) err
 
 // putPages replaces the head and writes the news, which no tail holds, as LOG rows, or
 // does neither.
-func (l *Ledgers) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
-	items := []types.TransactWriteItem{{Put: l.headPut(b, w)}}
+func (s *Store) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
 	first := w.Was + 1
 	for _, page := range w.Pages {
 		row := entriesRow(b, first, page)
 		row["was"] = number(first - 1)
-		items = append(items, l.rows().put(row))
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.Outcomes, Item: row}})
 		first += len(page)
 	}
-	reasons, err := l.rows().transact(ctx, items, rand.Text())
+	reasons, err := s.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {
 		err = campaign.ErrLostRace
 	}
 	return err
 }
 
-func (l *Ledgers) headPut(b campaign.Batch, w ledger.Write) *types.Put {
+func (s *Store) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 	row := ledgerKey(b.Key, headSK)
 	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
 	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)
+	row["at"] = number(s.Now().Unix())
 	setEnd(row, b.Ends())
-	put := &types.Put{TableName: &l.Table, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
+	put := &types.Put{TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if w.Was > 0 {
 		put.ConditionExpression = aws.String("seq = :was")
 		put.ExpressionAttributeValues = Item{":was": number(w.Was)}
@@ -209,13 +171,13 @@ func entriesRow(b campaign.Batch, first int, changes []campaign.Change) Item {
 // Entries returns up to limit entries of a batch's log after a sequence, in their
 // order. What it returns does not depend on where they are stored: the head is read
 // first, so that entries which move meanwhile are found in both places.
-func (l *Ledgers) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
-	head, err := l.Head(ctx, key)
+func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	last := min(after+limit, head.Sequence)
-	entries, err := l.moved(ctx, key, after, min(last, head.First()-1))
+	entries, err := s.moved(ctx, key, after, min(last, head.First()-1))
 	if err != nil {
 		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
 	}
@@ -224,11 +186,11 @@ func (l *Ledgers) Entries(ctx context.Context, key campaign.BatchKey, after, lim
 
 // moved returns the entries of the LOG rows that hold those after one sequence and up
 // to another.
-func (l *Ledgers) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
+func (s *Store) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
 	}
-	rows, err := l.rows().query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+	rows, err := s.queryIn(ctx, s.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
 		":pk": text(key.String()), ":from": text(logSK(max(1, after+2-ledger.MaxPage))), ":to": text(logSK(last)),
 	})
 	if err != nil {
@@ -247,6 +209,14 @@ func (l *Ledgers) moved(ctx context.Context, key campaign.BatchKey, after, last 
 		entries = append(entries, ledger.Numbered(first, changes)...)
 	}
 	return entries, nil
+}
+
+func changesIn(entries []ledger.Entry) []campaign.Change {
+	changes := make([]campaign.Change, len(entries))
+	for i, e := range entries {
+		changes[i] = e.Change
+	}
+	return changes
 }
 
 func firstOf(row Item) (int, error) {
@@ -276,4 +246,30 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 		return nil, fmt.Errorf("read entry %d: %w", next, campaign.ErrDamaged)
 	}
 	return entries, nil
+}
+
+// LedgersSince returns the batches whose ledgers were written since an instant, by the
+// clocks of those who wrote them, each once. It reads the whole Outcomes table. The
+// sequence ends at the first error.
+func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
+		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
+		FilterExpression:     aws.String("sk = :head AND #at >= :since AND " + TTL + " > :now"),
+		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
+		ExpressionAttributeValues: Item{":head": text(headSK), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
+	})
+	return func(yield func(campaign.BatchKey, error) bool) {
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(campaign.BatchKey{}, fmt.Errorf("read which outcomes were written since %s: %w", since, err))
+				return
+			}
+			for _, row := range page.Items {
+				if key, err := campaign.ParseBatchKey(getText(row, "pk")); !yield(key, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
 }

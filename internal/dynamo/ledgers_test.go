@@ -22,24 +22,29 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Ledgers {
+// newLedgers returns a store with an Outcomes table of its own, for new batches.
+func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Store {
 	t.Helper()
-	env := stackenv.Load(t)
-	table, _ := env.LedgerTable(t)
-	return &dynamo.Ledgers{Client: dynamodb.NewFromConfig(env.AWS(), attach...), Table: table, Now: func() time.Time { return later }}
+	env, s := stackenv.Load(t), newStore(t)
+	s.Client = dynamodb.NewFromConfig(env.AWS(), attach...)
+	s.Outcomes, _ = env.LedgerTable(t)
+	s.Split = true
+	return s
 }
 
-// with returns the ledgers by a client whose calls are seen.
-func with(t *testing.T, l *dynamo.Ledgers, attach func(*dynamodb.Options)) *dynamo.Ledgers {
+// with returns the store by a client whose calls are seen.
+func with(t *testing.T, s *dynamo.Store, attach func(*dynamodb.Options)) *dynamo.Store {
 	t.Helper()
-	return &dynamo.Ledgers{Client: dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach), Table: l.Table, Now: l.Now}
+	seen := *s
+	seen.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach)
+	return &seen
 }
 
 func ledgerBatch(accepted int) campaign.Batch {
-	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour)}
+	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour), Ledger: true}
 }
 
-func record(t *testing.T, l *dynamo.Ledgers, b campaign.Batch, changes []campaign.Change) outcome.Entered {
+func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) outcome.Entered {
 	t.Helper()
 	e, err := outcome.EnterLedger(t.Context(), l, b, changes)
 	if err != nil {
@@ -63,7 +68,7 @@ func spread(messages int) []campaign.Change {
 
 // wantLog fails where a batch's log is not the changes, in their order and with
 // sequences from 1 without gaps, whichever pages it is read in.
-func wantLog(t *testing.T, l *dynamo.Ledgers, key campaign.BatchKey, want []campaign.Change) {
+func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campaign.Change) {
 	t.Helper()
 	for _, page := range []int{1 << 20, 77} {
 		var got []ledger.Entry
@@ -85,7 +90,7 @@ func wantLog(t *testing.T, l *dynamo.Ledgers, key campaign.BatchKey, want []camp
 
 // full enters changes until the next one makes the tail move, and returns those that
 // were entered.
-func full(t *testing.T, l *dynamo.Ledgers, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
+func full(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
 	t.Helper()
 	var head ledger.Head
 	for i, step := 0, 20; i+step < len(changes); {
@@ -122,7 +127,7 @@ func TestLedgers(t *testing.T) {
 				t.Errorf("entered again, the ledger ends at %d", again.After.Sequence)
 			}
 			wantLog(t, l, b.Key, changes)
-			head, err := l.Head(t.Context(), b.Key)
+			head, err := l.LedgerHead(t.Context(), b.Key)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +211,7 @@ func TestLedgers_Deaths(t *testing.T) {
 						t.Errorf("a lost answer ended the call: %v", err)
 					}
 					died := entered
-					if head, err := l.Head(t.Context(), b.Key); err != nil {
+					if head, err := l.LedgerHead(t.Context(), b.Key); err != nil {
 						t.Fatal(err)
 					} else if head.Sequence > len(entered) {
 						died = changes[:len(entered)+len(more)]
@@ -242,7 +247,7 @@ func TestLedgers_TailMovedByAnother(t *testing.T) {
 		record(t, l, slow, []campaign.Change{c})
 	}
 	record(t, l, slow, changes)
-	head, err := l.Head(t.Context(), slow.Key)
+	head, err := l.LedgerHead(t.Context(), slow.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,21 +360,6 @@ func race(t *testing.T, writers, each int) {
 	}
 }
 
-func TestLedgers_Identity(t *testing.T) {
-	t.Parallel()
-	l := newLedgers(t)
-	b := ledgerBatch(3)
-	b.BatchRef = campaign.BatchRef{ID: campaign.ID{Tenant: "tenant", CampaignID: "campaign"}, BatchID: "batch"}
-	if _, err := l.Identity(t.Context(), b.Key); !errors.Is(err, campaign.ErrNotFound) {
-		t.Errorf("error %v, want campaign.ErrNotFound", err)
-	}
-	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
-	record(t, l, b, changesOf(1, 3, campaign.OutcomeSent))
-	if got, err := l.Identity(t.Context(), b.Key); err != nil || got != b.BatchRef {
-		t.Errorf("identity %+v, error %v", got, err)
-	}
-}
-
 func TestLedgers_Ended(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -378,5 +368,55 @@ func TestLedgers_Ended(t *testing.T) {
 	l.Now = b.Ends
 	if _, err := outcome.EnterLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
 		t.Errorf("error %v, want campaign.ErrEnded", err)
+	}
+}
+
+// rowsRead counts the calls of a client, and the rows that it got by queries.
+type rowsRead struct{ calls, rows int }
+
+func (r *rowsRead) attach(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("rows read", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			r.calls++
+			if found, ok := out.Result.(*dynamodb.QueryOutput); ok {
+				r.rows += len(found.Items)
+			}
+			return out, metadata, err
+		}), middleware.Before)
+	})
+}
+
+// TestLedgers_ReadsOfAPage counts what pages of a long log cost: one that the tail holds
+// the head, and any other the LOG rows around it.
+func TestLedgers_ReadsOfAPage(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(campaign.MaxMessages)
+	changes := spread(b.Accepted)
+	for first := 0; first < len(changes); first += 100 {
+		record(t, l, b, changes[first:first+100])
+	}
+	head, err := l.LedgerHead(t.Context(), b.Key)
+	if err != nil || len(head.Tail) == 0 {
+		t.Fatalf("a tail of %d entries, error %v", len(head.Tail), err)
+	}
+	read := func(after, limit int) rowsRead {
+		t.Helper()
+		var used rowsRead
+		got, err := with(t, l, used.attach).Entries(t.Context(), b.Key, after, limit)
+		if err != nil || len(got) != limit {
+			t.Fatalf("%d entries, error %v", len(got), err)
+		}
+		return used
+	}
+	all, page, tail := read(0, len(changes)), read(len(changes)/2, 100), read(head.First()-1, len(head.Tail))
+	if tail.calls != 1 {
+		t.Errorf("a page of the tail took %d calls", tail.calls)
+	}
+	if page.calls != 2 || page.rows > 5 || all.rows < 5*page.rows {
+		t.Errorf("a page of 100 took %d calls and %d rows, all of the log %d rows", page.calls, page.rows, all.rows)
 	}
 }

@@ -32,7 +32,6 @@ import (
 // world is a table of outcomes whose stream a real feeder reads.
 type world struct {
 	env                 stackenv.Env
-	ledgers             *dynamo.Ledgers
 	store               *dynamo.Store
 	stream              string
 	notify, unread      string
@@ -48,8 +47,7 @@ func newWorld(t *testing.T) *world {
 	w.table, w.stream = w.env.LedgerTable(t)
 	w.tenantsTable, _ = w.env.LedgerTable(t)
 	client := dynamodb.NewFromConfig(w.env.AWS())
-	w.ledgers = &dynamo.Ledgers{Client: client, Table: w.table, Now: time.Now}
-	w.store = &dynamo.Store{Client: client, Campaigns: w.tenantsTable, Now: time.Now}
+	w.store = &dynamo.Store{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Split: true, Now: time.Now}
 	w.queues = sqs.NewFromConfig(w.env.AWS())
 	w.notify, w.unread = w.newQueue(t), w.newQueue(t)
 	return w
@@ -152,9 +150,12 @@ func packed(t *testing.T) []byte {
 // batch is a batch of a tenant with so many endpoints.
 func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	t.Helper()
-	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now()}
+	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending, Ledger: true}
 	b.Tenant, b.CampaignID, b.BatchID = "tenant-"+rand.Text(), "campaign", "batch"
 	_, _ = rand.Read(b.Key[:])
+	if err := w.store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range endpoints {
 		if err := w.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: id, Tenant: b.Tenant}); err != nil {
 			t.Fatal(err)
@@ -172,7 +173,7 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 	for calls := 0; w.writersDie && calls < 4; calls++ {
 		w.recordAndDie(t, b, changes, calls)
 	}
-	if _, err := outcome.EnterLedger(t.Context(), w.ledgers, b, changes); err != nil {
+	if _, err := outcome.EnterLedger(t.Context(), w.store, b, changes); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -195,14 +196,15 @@ func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.
 			}), middleware.Before)
 		})
 	}
-	mortal := &dynamo.Ledgers{Client: dynamodb.NewFromConfig(w.env.AWS(), die), Table: w.table, Now: time.Now}
-	_, _ = outcome.EnterLedger(ctx, mortal, b, changes) // it ends before or after it has recorded
+	mortal := *w.store
+	mortal.Client = dynamodb.NewFromConfig(w.env.AWS(), die)
+	_, _ = outcome.EnterLedger(ctx, &mortal, b, changes) // it ends before or after it has recorded
 }
 
 // wantLog fails where a batch's log has not so many entries, or one twice.
 func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
 	t.Helper()
-	entries, err := w.ledgers.Entries(t.Context(), b.Key, 0, 1<<20)
+	entries, err := w.store.Entries(t.Context(), b.Key, 0, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +329,7 @@ func TestStream_UnreadableRecord(t *testing.T) {
 	w := newWorld(t)
 	b := w.batch(t, "only")
 	w.record(t, b, 0, 1, campaign.OutcomeSent)
-	_, err := w.ledgers.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{
+	_, err := w.store.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: "00000000000000000000"}, "sk": &types.AttributeValueMemberS{Value: "HEAD"},
 		"was": &types.AttributeValueMemberN{Value: "1"}, "seq": &types.AttributeValueMemberN{Value: "2"}, "tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
 	}})

@@ -57,13 +57,31 @@ func (h Head) Outcome(index int) campaign.Outcome {
 
 // Summary returns the head as the books of a batch have it.
 func (h Head) Summary() campaign.Head {
-	counts := map[campaign.Outcome]int{}
+	var byState [len(outcomes)]int
 	for _, s := range h.States {
-		if s > 0 {
-			counts[outcomes[s]]++
+		byState[s]++
+	}
+	counts := map[campaign.Outcome]int{}
+	for state, n := range byState {
+		if state > 0 && n > 0 {
+			counts[outcomes[state]] = n
 		}
 	}
 	return campaign.Head{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
+}
+
+// Books returns the head as the books of a batch with those frames.
+func (h Head) Books(frames []int) campaign.Books {
+	b := campaign.Books{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
+	for _, f := range frames {
+		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
+		for index := f * campaign.FrameSize; index < (f+1)*campaign.FrameSize; index++ {
+			if outcome := h.Outcome(index); outcome != "" {
+				b.Frames[f].Outcomes[index] = outcome
+			}
+		}
+	}
+	return b
 }
 
 // books returns what the rules of campaign.Books ask for to judge the changes.

@@ -306,3 +306,19 @@ func BenchmarkEvent(b *testing.B) {
 		h.Plan(campaign.MaxMessages, news)
 	}
 }
+
+// BenchmarkSummary is what an overview of a campaign costs in computing for each batch.
+func BenchmarkSummary(b *testing.B) {
+	m := mix{fails: 5, reads: 60, codes: []string{"unreachable"}, over: 24 * time.Hour}
+	s, changes := &store{}, m.changes()
+	for first := 0; first < len(changes); first += 500 {
+		s.enter(b, campaign.MaxMessages, changes[first:min(first+500, len(changes))])
+	}
+	packed := ledger.Packed{States: s.head.States, Tally: s.head.Tally}
+	for b.Loop() {
+		h, err := packed.Head(s.sequence)
+		if err != nil || h.Summary().Known() != campaign.MaxMessages {
+			b.Fatal(err)
+		}
+	}
+}

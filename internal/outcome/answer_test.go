@@ -30,7 +30,7 @@ type people struct {
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
-	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3}, p.findErr
+	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3, AcceptedAt: time.Now()}, p.findErr
 }
 
 func (p *people) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {

@@ -10,11 +10,11 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Ledgers keeps the outcomes of batches. Enter's error wraps campaign.ErrLostRace
-// where the head is no longer as it was read.
+// Ledgers keeps the outcomes of batches. EnterLedger's error wraps
+// campaign.ErrLostRace where the head is no longer as it was read.
 type Ledgers interface {
-	Head(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	Enter(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
 }
 
 // Entered is what one call has entered into a ledger.
@@ -32,7 +32,7 @@ func EnterLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes [
 		if err := backoff.Wait(ctx, e.Tries); err != nil {
 			return e, fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
-		if e.Before, err = store.Head(ctx, b.Key); err != nil {
+		if e.Before, err = store.LedgerHead(ctx, b.Key); err != nil {
 			return e, fmt.Errorf("record outcomes: %w", err)
 		}
 		e.After = e.Before
@@ -40,7 +40,7 @@ func EnterLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes [
 		if len(news) == 0 {
 			return e, nil
 		}
-		e.After, err = store.Enter(ctx, b, e.Before, news)
+		e.After, err = store.EnterLedger(ctx, b, e.Before, news)
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return e, err
 		}

@@ -34,13 +34,11 @@ func (w *world) checkAnswered(b campaign.Batch) {
 		w.t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	w.provider.check(w.t, b)
-	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
 	owed := map[string]bool{}
-	for _, page := range pages {
-		for _, c := range page.Changes {
-			owed[fmt.Sprint(c.Index, " ", c.Outcome)] = true
-		}
+	for _, c := range log {
+		owed[fmt.Sprint(c.Index, " ", c.Outcome)] = true
 	}
 	for i := range b.Accepted {
 		if !owed[fmt.Sprint(i, " read")] {
@@ -97,6 +95,11 @@ func (w *world) settle(d time.Duration) {
 
 func TestOutcomesSurviveADeathAtAnyCall(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, outcomesSurviveADeathAtAnyCall)
+}
+
+func outcomesSurviveADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	rehearsal := withEndpoints(newWorld(t))
 	b := rehearsal.accept(103)
 	rehearsal.live(b)
@@ -134,6 +137,11 @@ func worthTrying(calls []string) []int {
 
 func TestUnansweredMessagesExpire(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, unansweredMessagesExpire)
+}
+
+func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
 	b := w.accept(103)
@@ -179,6 +187,11 @@ func (w *world) event(e campaign.EventTask) {
 
 func TestEventsOfUnknownMessages(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, eventsOfUnknownMessages)
+}
+
+func eventsOfUnknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := newWorld(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
@@ -259,6 +272,11 @@ func TestOptOuts(t *testing.T) {
 
 func TestCampaignIsCompletedWithItsLastBatch(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, campaignIsCompletedWithItsLastBatch)
+}
+
+func campaignIsCompletedWithItsLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := withEndpoints(newWorld(t))
 	first := w.accept(3)
 	w.live(first)

@@ -22,7 +22,7 @@ import (
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -312,7 +312,7 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (deed, er
 // stop asks again for the messages of a cancelled batch to be ended, until all of
 // them are. The task is the campaign's: it does all that cancelling leaves to do.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (deed, error) {
-	books, err := s.Store.Books(ctx, b.Key, nil)
+	books, err := s.Store.Books(ctx, b, nil)
 	if err != nil {
 		return failed, err
 	}
@@ -334,7 +334,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
 	for f := range frames {
 		frames[f] = f
 	}
-	books, err := s.Store.Books(ctx, b.Key, frames)
+	books, err := s.Store.Books(ctx, b, frames)
 	if err != nil {
 		return failed, err
 	}

@@ -50,6 +50,9 @@ func (w *world) notifier() inbox.Handler {
 }
 
 func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
+	if t.Entries != "" {
+		return m.postEntries(t)
+	}
 	n, err := call(m, "Notice", func() (campaign.Notice, error) { return m.w.store.Notice(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil

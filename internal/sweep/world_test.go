@@ -59,6 +59,8 @@ type world struct {
 	others   map[string]bool // tenants beside it
 	agent    string
 	template campaign.Template
+	ledgers  []campaign.BatchKey       // of the batches that have one
+	fed      map[campaign.BatchKey]int // entries of them
 
 	mu  sync.Mutex
 	now time.Time
@@ -67,7 +69,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}}
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}}
 	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
@@ -136,6 +138,9 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 		a.CreatedAt = c.CreatedAt
 	}
 	w.must(w.store.Accept(w.t.Context(), a, rand.Text()))
+	if b.Ledger = w.store.Split; b.Ledger {
+		w.ledgers = append(w.ledgers, b.Key)
+	}
 	return b
 }
 
@@ -205,7 +210,7 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 // step delivers some of the tasks that are visible, and tells whether any were.
 func (w *world) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
-		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.deliver(w.notices, w.notifier(), 1)
+		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.notices, w.notifier(), 1)
 }
 
 // deliver gives a function up to n tasks. Those that it does not answer for,
@@ -256,25 +261,18 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	for f := range b.Frames() {
 		frames = append(frames, f)
 	}
-	books, err := w.store.Books(w.t.Context(), b.Key, frames)
+	books, err := w.store.Books(w.t.Context(), b, frames)
 	w.must(err)
-	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
 	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
 	last := map[int]string{}
-	sequence := 0
-	for i, page := range pages {
-		if page.Ordinal != i+1 || page.First != sequence+1 {
-			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d after %d", i+1, page.Ordinal, page.First, sequence)
+	for _, c := range log {
+		if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
+			w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
 		}
-		for _, c := range page.Changes {
-			if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
-				w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
-			}
-			byLog[c.Index] = c.Outcome
-			last[c.Index] = string(c.Outcome) + " " + c.Code
-			sequence++
-		}
+		byLog[c.Index] = c.Outcome
+		last[c.Index] = string(c.Outcome) + " " + c.Code
 	}
 	for index, is := range last {
 		counts[byLog[index]]++
@@ -288,12 +286,28 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
 	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
-	want := campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}
+	want := campaign.Head{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
 	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.Head{}, "Reasons", "Timeline")); diff != "" {
 		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
 	w.checkReasons(books.Head)
 	return codes
+}
+
+// pages returns how many pages the log of a batch without a ledger has, and checks that
+// none is missing.
+func (w *world) pages(b campaign.Batch) int {
+	w.t.Helper()
+	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	w.must(err)
+	next := 1
+	for i, page := range pages {
+		if page.Ordinal != i+1 || page.First != next {
+			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d, want %d", i+1, page.Ordinal, page.First, next)
+		}
+		next += len(page.Changes)
+	}
+	return len(pages)
 }
 
 // checkReasons checks that a head's reasons and its timeline add up to its counts.
@@ -582,8 +596,8 @@ func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
 }
 
-func (m mortal) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
-	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, key, frames) })
+func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, b, frames) })
 }
 
 func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {

@@ -125,7 +125,7 @@ func (w *world) record(changes ...campaign.Change) {
 			frames[f], list = true, append(list, f)
 		}
 	}
-	books, err := w.store.Books(ctx, w.batch.Key, list)
+	books, err := w.store.Books(ctx, w.batch, list)
 	w.must(err)
 	endpoints, err := w.store.Endpoints(ctx, w.tenant)
 	w.must(err)

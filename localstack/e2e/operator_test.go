@@ -202,7 +202,7 @@ func (c *client) batch(ref campaign.BatchRef) campaign.Batch {
 // counts returns how many of the batch's messages have which outcome.
 func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	c.t.Helper()
-	books, err := c.store().Books(c.t.Context(), c.batch(ref).Key, nil)
+	books, err := c.store().Books(c.t.Context(), c.batch(ref), nil)
 	must(c.t, err)
 	return books.Head.Counts
 }

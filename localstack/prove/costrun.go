@@ -24,6 +24,7 @@ type costRun struct {
 	*metered
 
 	events   *batches
+	stream   *streamed   // once the messages are sent
 	heard    []*webhooks // at each endpoint
 	awaited  int         // webhooks that each has to get so far
 	numbers  []uint64
@@ -183,6 +184,10 @@ func (r *costRun) batch(ctx context.Context, number int) (campaign.Batch, error)
 
 // shapes meters the events of each shape, on a batch that had none before.
 func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
+	var err error
+	if r.stream, err = newStreamed(ctx, r.env); err != nil {
+		return err
+	}
 	size := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: 1}
 	for i, s := range arrival.Shapes(size) {
 		fmt.Fprintf(os.Stderr, "  events of %d messages, %s\n", s.Messages, s.Name)
@@ -235,7 +240,7 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 	if events == 0 {
 		return nil, nil
 	}
-	used, err := r.during(ctx, events, func() error { return r.events.arrive(ctx, calls, keys) })
+	used, err := r.during(ctx, events, func() error { return r.arrive(ctx, calls, keys) })
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +253,19 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 		r.spend(used, s.Messages, "outcomes", "notify")
 	}
 	return r.lines(used, s.Messages, map[string]time.Duration{"notify": r.posting(used, events)}), nil
+}
+
+// arrive gives outcomes the events of each call, and feed what is recorded of them.
+func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campaign.BatchKey) error {
+	for i := range calls {
+		if err := r.events.arrive(ctx, calls[i:i+1], keys); err != nil {
+			return err
+		}
+		if err := r.stream.feed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // naive meters the naive design, which computes as long for a message as the service.

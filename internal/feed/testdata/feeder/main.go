@@ -29,11 +29,11 @@ func main() {
 	}
 	client := dynamodb.NewFromConfig(cfg)
 	queues := sqs.NewFromConfig(cfg)
+	store := dynamo.FromEnv(client, os.Getenv, time.Now)
 	feeder := &feed.Feeder{
-		Batches:   &dynamo.Ledgers{Client: client, Table: os.Getenv("OUTCOMES_TABLE"), Now: time.Now},
-		Endpoints: &dynamo.Store{Client: client, Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now},
-		Queue:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
-		Now:       time.Now,
+		Batches: store, Endpoints: store,
+		Queue: &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
+		Now:   time.Now,
 	}
 	lambda.Start(dynamo.OfStream(feeder.Handle, &queue.Queue{Client: queues, URL: os.Getenv("UNREAD_QUEUE_URL")}))
 }
