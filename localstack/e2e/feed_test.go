@@ -25,9 +25,9 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	c := newClient(t)
 	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
 	store := dynamo.FromEnv(client, c.env.Get, time.Now)
+	store.Split = true
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
-	ledgers := &dynamo.Ledgers{Client: client, Table: table, Now: time.Now}
-	_, err := outcome.EnterLedger(t.Context(), ledgers, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
+	_, err := outcome.EnterLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
 	must(t, err)
 
 	damaged := map[string]types.AttributeValue{
