@@ -2,10 +2,46 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
+
+// sweepNotices begins to queue the notices of the Webhooks table that are due, its shards
+// side by side. It returns what waits for the end of that, until ctx is near its own.
+func (s *Sweeper) sweepNotices(ctx context.Context) (wait func() []*round) {
+	rounds := make([]*round, s.NoticeShards)
+	var shards sync.WaitGroup
+	for i := range rounds {
+		r := &round{sweeper: s, shard: i, deeds: map[deed]int{}}
+		rounds[i] = r
+		shards.Go(func() { r.err = r.lookAtNotices(ctx) })
+	}
+	return func() []*round {
+		shards.Wait()
+		return rounds
+	}
+}
+
+func (r *round) lookAtNotices(ctx context.Context) error {
+	starting, cancel := deadline.Before(ctx, reserve)
+	defer cancel()
+	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
+	defer owed.flush(ctx)
+	for due, err := range r.sweeper.Store.DueNotices(ctx, r.shard, r.sweeper.Now()) {
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil {
+			return nil
+		}
+		owed.add(ctx, due)
+	}
+	return nil
+}
 
 // notices are due notices of one shard, gathered until there are enough to be
 // worth a call of the queue.
