@@ -26,8 +26,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
 	store := dynamo.FromEnv(client, c.env.Get, time.Now)
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
-	ledgers := &dynamo.Ledgers{Client: client, Table: table, Now: time.Now}
-	_, err := outcome.EnterLedger(t.Context(), ledgers, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
+	_, err := outcome.EnterLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
 	must(t, err)
 
 	damaged := map[string]types.AttributeValue{

@@ -179,7 +179,8 @@ func (c *client) desk() *admin.Desk {
 
 func (c *client) store() *dynamo.Store {
 	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(c.env.AWS()), Auth: c.env["AUTH_TABLE"], Campaigns: c.env["CAMPAIGNS_TABLE"], Now: time.Now,
+		Client: dynamodb.NewFromConfig(c.env.AWS()), Auth: c.env["AUTH_TABLE"], Campaigns: c.env["CAMPAIGNS_TABLE"],
+		Webhooks: c.env["WEBHOOKS_TABLE"], Now: time.Now,
 	}
 }
 
