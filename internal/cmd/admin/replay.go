@@ -42,16 +42,12 @@ func replayCommand(flags *flag.FlagSet) action {
 
 // replayer is what queues webhooks again.
 func (s *stack) replayer() (feed.Replayer, error) {
-	logs, ok := any(s.store).(feed.Logs)
-	if !ok {
-		return feed.Replayer{}, errors.New("this version cannot list the batches whose outcomes changed")
-	}
 	url := s.env("NOTIFY_QUEUE_URL")
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return feed.Replayer{}, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
 	tasks := &queue.Queue{Client: sqs.NewFromConfig(s.config), URL: url}
-	return feed.Replayer{Logs: logs, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
+	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
 }
 
 // replayPlan says what a replay would do.
