@@ -33,8 +33,12 @@ func main() {
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
 	guard := netguard.Guard{Local: awsconf.LocalSwitch("LOCAL_WEBHOOKS")}
+	var posts webhook.Posts = store
+	if store.Split {
+		posts = &webhook.PostSums{Store: store}
+	}
 	notifier := &webhook.Notifier{
-		Store: store, Endpoints: store,
+		Store: store, Endpoints: store, Posts: posts,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 			Bucket: os.Getenv("BUCKET"),

@@ -34,7 +34,7 @@ func main() {
 		Batches: store, Tenants: store, Contents: blobs,
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews, Split: store.Split,
 			Notify:     &queue.Queue{Client: sqs.NewFromConfig(cfg), URL: os.Getenv("NOTIFY_QUEUE_URL")},
 			SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
 			Now:        time.Now,

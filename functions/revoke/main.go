@@ -41,7 +41,7 @@ func main() {
 		Books: store, Blobs: blobs, SweepAfter: sweepAfter,
 		Tasks: &queue.Queue{Client: queues, URL: os.Getenv("REVOKE_QUEUE_URL")},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews, Split: store.Split,
 			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 			SweepAfter: sweepAfter,
 			Now:        time.Now,

@@ -45,7 +45,7 @@ func main() {
 			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews, Split: store.Split,
 			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 			SweepAfter: sweepAfter, Now: time.Now,
 		},

@@ -33,7 +33,7 @@ func main() {
 		Store: store,
 		Moves: store,
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Notify: notify, SweepAfter: sweepAfter, Now: time.Now,
+			Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Split: store.Split, Notify: notify, SweepAfter: sweepAfter, Now: time.Now,
 			Blobs: &blob.Store{
 				Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 				Bucket: os.Getenv("BUCKET"),
@@ -44,9 +44,9 @@ func main() {
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Notify:   notify,
 		Revokes:  &queue.Queue{Client: client, URL: os.Getenv("REVOKE_QUEUE_URL")},
-		Shards:   dynamo.AllDueShards,
-		After:    sweepAfter,
-		Now:      time.Now,
+		Shards:   dynamo.AllDueShards, NoticeShards: dynamo.NoticeShards,
+		After: sweepAfter,
+		Now:   time.Now,
 	}
 	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.SweepPart), os.Stdout, time.Now))
 }

@@ -120,6 +120,11 @@ type NotifyTask struct {
 	EndpointID string `json:"endpointId"`
 }
 
+// OfCircuit reports whether the task asks to look after the endpoint's circuit.
+func (t NotifyTask) OfCircuit() bool {
+	return t.BatchKey == "" && t.Blob == "" && t.NoticeID == "" && t.Entries == ""
+}
+
 // RevokeTask asks for the messages of one frame that are not delivered to be
 // revoked at the provider. One without a BatchID asks for the campaign to be
 // cancelled: its batches, and with them their messages.

@@ -58,7 +58,8 @@ func TestOutcomesInALedger(t *testing.T) {
 	b.Ledger = true
 	at := w.now.UTC()
 	changes := []campaign.Change{
-		{Index: 0, Outcome: campaign.OutcomeSent, At: at}, {Index: 1, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 0, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 1, Outcome: campaign.OutcomeSent, At: at},
 		{Index: 1, Outcome: campaign.OutcomeExpired, Code: "ttl_passed", At: at.Add(time.Second)},
 	}
 	_, err := w.store.EnterLedger(t.Context(), b, ledger.Head{}, changes)

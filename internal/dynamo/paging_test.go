@@ -48,7 +48,8 @@ func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
 	env := stackenv.Load(t)
 	store = &dynamo.Store{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
-		Now: func() time.Time { return later },
+		Webhooks: env["WEBHOOKS_TABLE"],
+		Now:      func() time.Time { return later },
 	}
 	return store, randomID()
 }

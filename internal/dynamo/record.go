@@ -49,10 +49,9 @@ func readHead(row Item) (campaign.Head, error) {
 	return head, err
 }
 
-// Enter writes the news, which books.News returned, into the books of a batch that has
-// no ledger: the
-// log and the head with the states change together or not at all, and with them come
-// the notices of what each of the endpoints is owed of it, to be looked at by
+// Enter writes the news, which books.News returned, into the books of a batch without a
+// ledger: the log and the head with the states change together or not at all, and with
+// them come the notices of what each of the endpoints is owed of it, to be looked at by
 // sweep at the time check, which are returned. All has to fit one transaction:
 // see MaxNews. The error wraps campaign.ErrLostRace where the books are no longer
 // as they were read; after any other error they may have been written, which

@@ -131,11 +131,11 @@ func (s *Store) getFrom(ctx context.Context, table string, key Item) (Item, erro
 
 // campaignRows reads rows of the Campaigns table consistently, under the names
 // of their keys, see batchGet.
-func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attributes ...string) (map[string]Item, error) {
-	return s.rowsFrom(ctx, s.Campaigns, keys, attributes...)
+func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+	return s.rowsFrom(ctx, s.Campaigns, keys)
 }
 
-// rowsFrom is campaignRows for rows of another table.
+// rowsFrom is campaignRows for attributes of the rows of any table.
 func (s *Store) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {

@@ -24,7 +24,7 @@ type UnreadRecord struct {
 	SequenceNumber string `json:"sequenceNumber"`
 }
 
-// OfStream returns the handler of the stream of the table of Ledgers. It gets what is
+// OfStream returns the handler of the Outcomes table's stream. It gets what is
 // new in all records of a call at once. What cannot be read is put on a queue, lest it
 // stop the records behind it; any other failure fails the whole call.
 func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
@@ -111,6 +111,6 @@ func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []by
 }
 
 // StreamFilter is the filter of the mapping: only rows that say what is new are handed
-// on, no removals, expiries, moved entries or identities. It looks at the new image
+// on, no removals, expiries or moved entries. It looks at the new image
 // alone: Lambda documents no other key of a stream's records to be filtered by.
 const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`

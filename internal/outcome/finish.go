@@ -120,6 +120,9 @@ func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) 
 func (r *Recorder) owe(ctx context.Context, notices []campaign.Notice, blob string) error {
 	for i := range notices {
 		notices[i].Blob = blob
+		if r.Split {
+			notices[i] = notices[i].Identified()
+		}
 	}
 	if err := r.Webhooks.AddNotices(ctx, notices); err != nil {
 		return err

@@ -55,6 +55,8 @@ type Recorder struct {
 	// MaxNews is how many changes Store.Enter takes at once for so many
 	// endpoints.
 	MaxNews func(endpoints int) int
+	// Split says that the notices of happenings stand in the Webhooks table.
+	Split bool
 	// SweepAfter is how long a notice or a completed batch is left to those whose
 	// work it is before sweep looks at it.
 	SweepAfter time.Duration

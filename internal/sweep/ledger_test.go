@@ -23,7 +23,7 @@ func newSplitWorld(t *testing.T) *world {
 	t.Helper()
 	w, env := newWorld(t), stackenv.Load(t)
 	w.store.Split = true
-	w.store.Outcomes, w.store.Webhooks = env.OwnTable(t, env["OUTCOMES_TABLE"]), env.OwnTable(t, env["WEBHOOKS_TABLE"])
+	w.store.Outcomes = env.OwnTable(t, env["OUTCOMES_TABLE"])
 	return w
 }
 

@@ -21,6 +21,8 @@ import (
 // Store knows the batches that are not done, and how far they are.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	// DueNotices are those of the Webhooks table, which has shards of its own.
+	DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
@@ -71,6 +73,8 @@ type Sweeper struct {
 	Notify   Queue
 	Revokes  Queue
 	Shards   int // of the index of what is due
+	// NoticeShards are those of the index of the Webhooks table.
+	NoticeShards int
 	// After is how long a batch is left alone once its tasks were queued again.
 	After time.Duration
 	Now   func() time.Time
@@ -132,6 +136,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Par
 // near its end. What it does not reach, and what fails, it finds again the next time. Items
 // that fail are counted; only an index that cannot be read is an error.
 func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
+	notices := s.sweepNotices(ctx, part)
 	var rounds []*round
 	var holding atomic.Bool
 	turns := make(turns, atOnce)
@@ -150,7 +155,7 @@ func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 		r.settleHeld(ctx, waits)
 		r.endCampaigns(ctx) // after all that somebody waits for
 	})
-	return report(ctx, rounds)
+	return report(ctx, append(rounds, notices()...))
 }
 
 // round is the sweep of one shard.

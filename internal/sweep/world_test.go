@@ -70,7 +70,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}}
-	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
+	w.store = &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
+	}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
@@ -621,6 +624,10 @@ func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign
 }
 
 // Due leaves out the batches of other tests, which share the table.
+func (m mortal) DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+	return m.w.store.DueNotices(ctx, shard, now)
+}
+
 func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {

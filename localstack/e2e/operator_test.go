@@ -178,9 +178,7 @@ func (c *client) desk() *admin.Desk {
 }
 
 func (c *client) store() *dynamo.Store {
-	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(c.env.AWS()), Auth: c.env["AUTH_TABLE"], Campaigns: c.env["CAMPAIGNS_TABLE"], Now: time.Now,
-	}
+	return dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
 }
 
 func (c *client) sqs() *sqs.Client { return sqs.NewFromConfig(c.env.AWS()) }

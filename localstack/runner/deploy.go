@@ -72,8 +72,6 @@ func (s Stack) parameters() []cfn.Parameter {
 		"BaseUrl":      url(s.Ports.Base),
 		"RcsUrl":       url(s.Ports.RCS),
 		"SignInUrl":    url(s.Ports.AWS),
-		// New batches keep their outcomes in the Campaigns table, until v2 is wholly built.
-		"OutcomesLayout": "v1",
 	}
 	maps.Copy(values, s.Parameters)
 	parameters := make([]cfn.Parameter, 0, len(values))
