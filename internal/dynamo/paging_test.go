@@ -49,7 +49,7 @@ func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
 	store = &dynamo.Store{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env["WEBHOOKS_TABLE"],
-		Now: func() time.Time { return later },
+		Now:      func() time.Time { return later },
 	}
 	return store, randomID()
 }

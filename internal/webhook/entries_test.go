@@ -250,6 +250,50 @@ func TestTask_EndpointIsDeleted(t *testing.T) {
 	}
 }
 
+// What waits for an endpoint that is deleted goes with its circuit.
+func TestCircuit_EndpointIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20, true)
+	w.receiver.set(failing(503))
+	w.record(sent(20)...)
+	w.run(time.Minute, w.notifier())
+	w.must(w.removeEndpoint(w.endpoint))
+	w.run(time.Hour, w.notifier())
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
+		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
+	}
+}
+
+// Entries whose recipients cannot be read for so long that the queue would give their
+// task up are posted once they can.
+func TestTask_ComesTooOften(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5, true)
+	w.record(sent(5)...)
+	tasks := w.arrived()
+	broken := w.notifier()
+	broken.Blobs = brokenBlobs{}
+	for receives := 1; receives <= 3; receives++ {
+		tasks[0].Receives = receives
+		errs := broken.Handle(t.Context(), tasks)
+		if again := errs[0] != nil; again != (receives < 3) {
+			t.Errorf("receive %d: %v", receives, errs[0])
+		}
+	}
+	w.run(time.Minute/2, w.notifier())
+	if _, posts := w.receiver.taken(); posts > 0 {
+		t.Errorf("%d posts within half a minute, want none", posts)
+	}
+	w.run(10*time.Minute, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 5 {
+		t.Errorf("%d webhooks arrived, want 5", len(ids))
+	}
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
 // What is gone of a task for good is dead by itself, and the rest of it is posted.
 func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
 	t.Parallel()
