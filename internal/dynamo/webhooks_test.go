@@ -51,20 +51,20 @@ func TestNoticeWithID_Life(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
+			store, tenant := splitStore(t), "tenant#"+rand.Text()
 			n = identified(tenant, n)
 			n.Next = later
 			unwritten := n
 			unwritten.New = true
 			save := func(read, next campaign.Notice, want bool) {
 				t.Helper()
-				if saved, err := store.SaveNotice(ctx, read, next); saved != want || err != nil {
+				if saved, err := store.SaveNotice(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v; want %v", saved, err, want)
 				}
 			}
 			is := func(want campaign.Notice, due time.Time) {
 				t.Helper()
-				got, err := store.Notice(ctx, n.Task())
+				got, err := store.Notice(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
 				}
@@ -77,7 +77,7 @@ func TestNoticeWithID_Life(t *testing.T) {
 			other := unwritten
 			other.Attempt = 3
 			save(unwritten, other, false) // the row that is there stays
-			must(t, store.AddNotices(ctx, []campaign.Notice{other}))
+			must(t, store.AddNotices(t.Context(), []campaign.Notice{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
 				t.Errorf("due before its time: %v", early)
@@ -86,7 +86,7 @@ func TestNoticeWithID_Life(t *testing.T) {
 			tried.Attempt, tried.Left, tried.Next, tried.Ends = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
-			moved, err := store.MoveNotice(ctx, n.Task(), tried.Next, later.Add(2*time.Hour))
+			moved, err := store.MoveNotice(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
 			tried.Next = later.Add(2 * time.Hour)
 			if !moved || err != nil {
 				t.Errorf("moved %v, error %v", moved, err)
@@ -96,8 +96,8 @@ func TestNoticeWithID_Life(t *testing.T) {
 			dead.Dead = true
 			save(tried, dead, true)
 			is(dead, time.Time{})
-			must(t, store.DeleteNotice(ctx, n.Task()))
-			if _, err := store.Notice(ctx, n.Task()); !errors.Is(err, campaign.ErrNotFound) {
+			must(t, store.DeleteNotice(t.Context(), n.Task()))
+			if _, err := store.Notice(t.Context(), n.Task()); !errors.Is(err, campaign.ErrNotFound) {
 				t.Errorf("error %v, want not found", err)
 			}
 			save(dead, n, false)
