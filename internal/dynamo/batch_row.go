@@ -92,11 +92,11 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 }
 
 func (s *Store) dueShard(ref campaign.BatchRef) string {
-	return s.shardOf(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
+	return s.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
 }
 
-// shardOf returns the hash key of DueIndex under which a tenant's row is written.
-func (s *Store) shardOf(tenant, row string) string {
+// dueKey returns the hash key of DueIndex under which a tenant's row is written.
+func (s *Store) dueKey(tenant, row string) string {
 	if !s.Split {
 		return strconv.FormatUint(hashOf(row)%DueShards, 10)
 	}

@@ -64,7 +64,7 @@ func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, erro
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
 	row["drained"] = boolean(c.Drained)
 	row["version"] = number(c.Version + 1)
-	row["due"], row["nextCheck"] = text(s.shardOf(c.Tenant, getText(row, "pk")+getText(row, "sk"))), millis(c.Next)
+	row["due"], row["nextCheck"] = text(s.dueKey(c.Tenant, getText(row, "pk")+getText(row, "sk"))), millis(c.Next)
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
 	_, err := s.Client.PutItem(ctx, in)

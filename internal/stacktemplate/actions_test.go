@@ -54,6 +54,9 @@ func TestRolesAllowWhatIsCalled(t *testing.T) {
 			if name == "revoke" {
 				delete(want, "s3:PutObject") // of a campaign's end: one that was cancelled has none to tell
 			}
+			if name == "dispatch" {
+				delete(want, "dynamodb:GetItem") // of the last outcomes: campaign.CallLimit has a method of that name too
+			}
 			if name == "dashboard" {
 				delete(want, "dynamodb:DeleteItem") // tenants and pauses are an operator's to change
 				delete(want, "dynamodb:ConditionCheckItem")

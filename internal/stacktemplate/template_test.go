@@ -49,12 +49,12 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 // those that its role reaches. All functions get those of Outcomes and Webhooks.
 func tablesOf(t *testing.T, name string) (variables []string) {
 	t.Helper()
-	reached := ""
+	var reached []string
 	for _, g := range grants(t, roleOf(name)) {
-		reached += strings.Join(attributes(&g.Resource), " ") + " "
+		reached = append(reached, attributes(&g.Resource)...)
 	}
 	for table, variable := range map[string]string{"AuthTable": "AUTH_TABLE", "CampaignsTable": "CAMPAIGNS_TABLE"} {
-		if strings.Contains(reached, table) {
+		if slices.Contains(reached, table) {
 			variables = append(variables, variable)
 		}
 	}
