@@ -118,7 +118,12 @@ type NotifyTask struct {
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
+	// Receives is how often the task has arrived, this time included.
+	Receives int `json:"-"`
 }
+
+// Received tells the task how often it has arrived.
+func (t *NotifyTask) Received(times int) { t.Receives = times }
 
 // OfCircuit reports whether the task asks to look after the endpoint's circuit.
 func (t NotifyTask) OfCircuit() bool {

@@ -47,6 +47,17 @@ func (w *world) steps() func(step string) int {
 	}
 }
 
+// takeTasks takes all tasks off the queue, without a look at what sweep would find.
+func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.queue {
+		tasks = append(tasks, q.task)
+	}
+	w.queue = nil
+	return tasks
+}
+
 // Webhooks that are taken at the first attempt write the counts of the posts, and nothing
 // else: 200 events over a day, each alone, cost less than 0.25 units each.
 func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
@@ -66,7 +77,7 @@ func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
 			for i := range 200 {
 				w.now = start.Add(time.Duration(i) * 24 * time.Hour / 200)
 				w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: w.now})
-				for _, err := range process.Handle(t.Context(), w.arrived()) {
+				for _, err := range process.Handle(t.Context(), w.takeTasks()) {
 					w.must(err)
 				}
 			}
@@ -246,6 +257,50 @@ func TestTask_EndpointIsDeleted(t *testing.T) {
 		t.Errorf("%d webhooks arrived, want the 4 before", len(ids))
 	}
 	if due := w.due(start.Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
+// What waits for an endpoint that is deleted goes with its circuit.
+func TestCircuit_EndpointIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20, true)
+	w.receiver.set(failing(503))
+	w.record(sent(20)...)
+	w.run(time.Minute, w.notifier())
+	w.must(w.removeEndpoint(w.endpoint))
+	w.run(time.Hour, w.notifier())
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
+		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
+	}
+}
+
+// Entries whose recipients cannot be read for so long that the queue would give their
+// task up are posted once they can.
+func TestTask_ComesTooOften(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5, true)
+	w.record(sent(5)...)
+	tasks := w.arrived()
+	broken := w.notifier()
+	broken.Blobs = brokenBlobs{}
+	for receives := 1; receives <= 3; receives++ {
+		tasks[0].Receives = receives
+		errs := broken.Handle(t.Context(), tasks)
+		if again := errs[0] != nil; again != (receives < 3) {
+			t.Errorf("receive %d: %v", receives, errs[0])
+		}
+	}
+	w.run(time.Minute/2, w.notifier())
+	if _, posts := w.receiver.taken(); posts > 0 {
+		t.Errorf("%d posts within half a minute, want none", posts)
+	}
+	w.run(10*time.Minute, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 5 {
+		t.Errorf("%d webhooks arrived, want 5", len(ids))
+	}
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) > 0 {
 		t.Errorf("%d rows are left", len(due))
 	}
 }

@@ -103,13 +103,33 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	var all sync.WaitGroup
 	for i, t := range tasks {
 		all.Go(func() {
-			if err := n.handle(ctx, t); err != nil {
+			if err := n.handleOrKeep(ctx, t); err != nil {
 				errs[i] = fmt.Errorf("notify endpoint %s: %w", t.EndpointID, err)
 			}
 		})
 	}
 	all.Wait()
 	return errs
+}
+
+// late is how often a task with entries may arrive before a notice is written of it.
+const late = 3
+
+// handleOrKeep does what a task asks for. Entries that cannot be posted time and again,
+// because something of ours is down, are written as a notice: a queue repeats its
+// messages some times only, and sweep always.
+func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
+	err := n.handle(ctx, t)
+	if err == nil || t.Entries == "" || t.Receives < late {
+		return err
+	}
+	notice, unreadable := n.newNotice(t)
+	if unreadable != nil {
+		return err
+	}
+	slog.WarnContext(ctx, "webhooks could not be posted, sweep will ask for them again", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	_, err = n.schedule(ctx, notice, notice, soonest)
+	return err
 }
 
 func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
@@ -184,6 +204,9 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 	// The circuit may have closed, and the endpoint been switched on, before the
 	// notice was there to be found.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return n.Store.DeleteNotice(ctx, read.Task())
+	}
 	if err != nil {
 		return err
 	}
