@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +32,8 @@ type Endpoints interface {
 
 // Queue takes the tasks of webhooks.
 type Queue interface {
-	SendAll(ctx context.Context, group string, bodies [][]byte) error
+	// SendGroups queues bodies, each of the group at its position.
+	SendGroups(ctx context.Context, groups []string, bodies [][]byte) error
 }
 
 // Feeder makes tasks. Which endpoints an entry is for is decided when it is fed.
@@ -75,14 +75,25 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 			return fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
 		}
 	}
-	byTenant := map[string][]campaign.NotifyTask{}
+	return f.queue(ctx, owed)
+}
+
+// queue queues the tasks of what endpoints are owed. Tasks of all tenants share the calls
+// of the queue, each in the group of its tenant.
+func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) error {
+	var groups []string
+	var tasks []campaign.NotifyTask
 	for t, fresh := range owed {
-		byTenant[t.tenant] = append(byTenant[t.tenant], tasksOf(t, fresh)...)
-	}
-	for _, tenant := range slices.Sorted(maps.Keys(byTenant)) {
-		if err := f.queue(ctx, tenant, byTenant[tenant]); err != nil {
-			return err
+		for _, task := range tasksOf(t, fresh) {
+			groups, tasks = append(groups, t.tenant), append(tasks, task)
 		}
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil || len(bodies) == 0 {
+		return err
+	}
+	if err := f.Queue.SendGroups(ctx, groups, bodies); err != nil {
+		return fmt.Errorf("queue webhooks: %w", err)
 	}
 	return nil
 }
@@ -115,17 +126,6 @@ func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
 	}
 	end()
 	return tasks
-}
-
-func (f *Feeder) queue(ctx context.Context, tenant string, tasks []campaign.NotifyTask) error {
-	bodies, err := campaign.Bodies(tasks)
-	if err != nil {
-		return err
-	}
-	if err := f.Queue.SendAll(ctx, tenant, bodies); err != nil {
-		return fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
-	}
-	return nil
 }
 
 // distinct returns entries in the order of their sequences, each once.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,11 +44,14 @@ func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 	return r.endpoints, nil
 }
 
-func (r *rig) SendAll(_ context.Context, _ string, bodies [][]byte) error {
-	for _, b := range bodies {
+func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
+	for i, b := range bodies {
 		var t campaign.NotifyTask
 		if err := json.Unmarshal(b, &t); err != nil {
 			return err
+		}
+		if groups[i] != t.Tenant {
+			return fmt.Errorf("a task of %s is in the group of %s", t.Tenant, groups[i])
 		}
 		r.queued = append(r.queued, t)
 	}

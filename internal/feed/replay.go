@@ -38,13 +38,15 @@ type Replayed struct {
 const (
 	// perReplay is how many entries are fed at once.
 	perReplay = 5000
-	// late is how long after its time an outcome may be recorded and count as later
-	// than an instant: an entry has the time that the provider told.
-	late = time.Hour
+	// late is how long after its time an outcome may be recorded: an entry has the time
+	// of the provider's event, and events are dropped when they are older on arrival.
+	late = 8 * 24 * time.Hour
 )
 
-// Replay queues the webhooks of the entries since an instant, and calls progress after
-// each group of them. After an error it returns what was queued before.
+// Replay queues the webhooks of all entries that may have been recorded since an instant,
+// and calls progress after each group of them. A log does not say when an entry was
+// recorded, so entries of some days before are among them. After an error it returns what
+// was queued before.
 func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Replayed)) (done Replayed, err error) {
 	var group []ledger.Fresh
 	var next Replayed
@@ -93,8 +95,8 @@ func (r Replayer) Count(ctx context.Context, since time.Time) (batches int, err 
 	return batches, nil
 }
 
-// since returns the entries of a log from the first one of an instant or later. What
-// was recorded behind it is as new, whatever its own time is.
+// since returns the entries of a log from the first one of an instant or later. Those
+// behind it were recorded later, whatever their own times are.
 func (r Replayer) since(ctx context.Context, key campaign.BatchKey, at time.Time) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	for after := 0; ; {

@@ -57,9 +57,9 @@ func TestReplay(t *testing.T) {
 	l := logs{
 		keys: []campaign.BatchKey{first, ended, second},
 		entries: map[campaign.BatchKey][]ledger.Entry{
-			// The third was told late: it stands behind one that is new.
-			first:  logOf(-48*time.Hour, time.Minute, -30*time.Hour),
-			second: logOf(-48*time.Hour, -47*time.Hour),
+			// The second may have come when it was a week old. The third stands behind it.
+			first:  logOf(-240*time.Hour, -7*24*time.Hour, -230*time.Hour),
+			second: logOf(-240*time.Hour, -239*time.Hour),
 		},
 	}
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}

@@ -35,7 +35,7 @@ type metered struct {
 	batch   campaign.Batch
 }
 
-func (m *metered) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	m.tasks += len(bodies)
 	return nil
 }

@@ -687,3 +687,7 @@ func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error
 	}
 	return nil
 }
+
+func (q mortalQueue) SendGroups(ctx context.Context, _ []string, bodies [][]byte) error {
+	return q.SendAll(ctx, "", bodies)
+}

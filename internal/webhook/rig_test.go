@@ -318,8 +318,8 @@ func (w *world) advance(end time.Time) bool {
 
 type worldQueue struct{ *world }
 
-// SendAll queues what the feeder makes.
-func (q worldQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+// SendGroups queues what the feeder makes.
+func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
 		var t campaign.NotifyTask
 		if err := json.Unmarshal(body, &t); err != nil {
