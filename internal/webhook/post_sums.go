@@ -9,8 +9,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// perWrite is after how many posts of a tenant their counts are written.
-const perWrite = 100
+// PerWrite is after how many posts of a tenant their counts are written.
+const PerWrite = 100
 
 // PostStore adds posts to the counts of some of a tenant's endpoints, by their ids, and
 // the hour of at.
@@ -67,7 +67,7 @@ func (s *PostSums) add(key tenantHour, endpointID string, p campaign.Posts) map[
 	sum, begun := s.of(key)
 	sum.add(endpointID, p)
 	due := map[tenantHour]map[string]campaign.Posts{}
-	if !begun || sum.count >= perWrite {
+	if !begun || sum.count >= PerWrite {
 		due[key] = sum.posts
 		s.sums[key] = &postSum{posts: map[string]campaign.Posts{}}
 	}

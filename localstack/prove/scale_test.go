@@ -368,7 +368,7 @@ func (l *smallLoad) step(used map[string]use, n float64) scale.Step {
 }
 
 func (l *smallLoad) tableName(name string) string {
-	return map[string]string{l.env["AUTH_TABLE"]: "auth", l.env["CAMPAIGNS_TABLE"]: "campaigns"}[name]
+	return map[string]string{l.env["AUTH_TABLE"]: "auth", l.env["CAMPAIGNS_TABLE"]: "campaigns", l.env["OUTCOMES_TABLE"]: "outcomes", l.env["WEBHOOKS_TABLE"]: "webhooks"}[name]
 }
 
 // takes is the function that a queue calls.

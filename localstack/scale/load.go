@@ -26,6 +26,8 @@ const (
 	dailyMessages      = 100e6
 	campaignMessages   = 20e6
 	callsASecond       = 10e3
+	manyTenants        = 1000
+	tenantCalls        = 25.0 // a second, by default the most
 	smallBatches       = 10e3 // of a campaign of single messages
 	mixIsolated        = 0.25 // half of the reads
 	tokenRenewalWindow = 60 * second
@@ -48,8 +50,8 @@ func Loads() []Load {
 			Batches: campaignMessages / campaign.MaxMessages,
 		},
 		{
-			Name:  "10,000 dispatch calls a second of one message, 300 tenants",
-			Calls: callsASecond, PerCall: 1, Tenants: tenants, Hottest: zipf(tenants), Isolated: 1,
+			Name:  "10,000 dispatch calls a second of one message, 1,000 tenants, none above 25 calls a second",
+			Calls: callsASecond, PerCall: 1, Tenants: manyTenants, Hottest: tenantCalls / callsASecond, Isolated: 1,
 			Batches: smallBatches,
 		},
 	}
@@ -66,6 +68,9 @@ func zipf(n int) float64 {
 
 // Messages is how many are accepted, and sent, a second.
 func (l Load) Messages() float64 { return l.Calls * l.PerCall }
+
+// webhooks is how many of each endpoint are posted a second.
+func (l Load) webhooks() float64 { return l.Messages() + l.Events() }
 
 // Events is how many the provider sends a second.
 func (l Load) Events() float64 { return eventsPerMessage * l.Messages() }

@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/metering"
 )
 
@@ -96,42 +97,60 @@ func rowsOf(table string, kinds ...string) func(metering.Place) bool {
 	}
 }
 
-func entriesBy(attribute string) func(metering.Place) bool {
-	return func(p metering.Place) bool { return p.Index == attribute }
+func entriesOf(table, attribute string) func(metering.Place) bool {
+	return func(p metering.Place) bool { return p.Table == table && p.Index == attribute }
 }
 
 func hottest(l Load) float64 { return l.Hottest }
 
-// The keys of today's storage: what another storage changes is here, in batchRows and
-// tenantRows, and in what is metered.
+// hotKeys are the keys whose rows many messages share. What another storage changes is
+// here, in batchRows and tenantRows, and in what is metered.
 var (
 	hotKeys = []hotKey{
-		{fmt.Sprintf("index due, each of its %d keys, writes", dynamo.DueShards), entriesBy("nextCheck"), func(Load) float64 { return 1.0 / dynamo.DueShards }},
-		{"index campaigns, key of the hottest tenant, writes", entriesBy("listAs"), hottest},
+		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.SplitDueShards), entriesOf("campaigns", "nextCheck"), dueShare},
+		{"index campaigns, key of the hottest tenant, writes", entriesOf("campaigns", "listAs"), hottest},
 		{"campaign rows (META, BATCH, SET) of the hottest tenant, writes", rowsOf("campaigns", "META", "BATCH", "SET", "PROGRESS"), hottest},
-		{"post counter of an endpoint and hour (STATS), writes", rowsOf("campaigns", "STATS"), func(l Load) float64 { return l.Hottest / Endpoints }},
 		{"rate of an agent (PACE), writes", rowsOf("campaigns", "PACE"), hottest},
 		{"call counter of a tenant (CALLS), writes", rowsOf("auth", "CALLS"), hottest},
 	}
-	batchRows  = rowsOf("campaigns", "HEAD", "LOG", "NOTICE")
+	batchRows  = rowsOf("outcomes", "HEAD", "LOG")
 	tenantRows = rowsOf("campaigns", "TENANT", "ENDPOINT", "CIRCUIT")
 )
+
+// dueShare is the share of the hottest key: the rows of a tenant are in one part of the
+// keys.
+func dueShare(l Load) float64 {
+	const keys, ofPart = 1.0 / dynamo.SplitDueShards, dynamo.SplitDueShards / dynamo.DueParts
+	return math.Max(keys, l.Hottest/ofPart)
+}
 
 // rows are the needs of tables and keys.
 func (m Model) rows(l Load, used Step) (needs []Need) {
 	for _, k := range hotKeys {
 		needs = append(needs, m.need("partitionWrites", k.name, used.at(k.match).Writes*k.share(l)))
 	}
-	for _, table := range []string{"campaigns", "auth"} {
+	for _, table := range []string{"campaigns", "outcomes", "webhooks", "auth"} {
 		units := used.at(func(p metering.Place) bool { return p.Table == table && p.Index == "" })
 		needs = append(needs,
 			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
 			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
 	}
 	return append(needs,
-		m.need("partitionWrites", "rows of a batch (HEAD, LOG, NOTICE), writes", m.batchWrites(l)),
+		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
+		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, each of its %d keys of an endpoint that is down, writes", dynamo.NoticeShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
-		m.need("partitionReads", "SET rows of a campaign, reads of one cold dispatch a second", m.coldReads(l)))
+		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
+}
+
+// downWrites are those of the hottest tenant's endpoint that takes nothing: one entry of
+// the index for each task.
+func (m Model) downWrites(l Load) float64 {
+	tasks := 0.0
+	for name, n := range l.Steps() {
+		tasks += n * m.Metered[name].Queues["notify"]
+	}
+	return tasks / Endpoints * l.Hottest / dynamo.NoticeShards
 }
 
 // batchWrites are those of a batch that is sent within a second, while each outcomes
@@ -151,12 +170,14 @@ func (m Model) tenantReads(l Load, used Step) float64 {
 	return math.Min(used.at(tenantRows).Reads*l.Hottest, each*(busy["outcomes"]+busy["notify"]+busy["send"])/cached)
 }
 
-// coldReads are those of a dispatch function that knows nothing of a campaign of which
-// half is accepted: eventually consistent ones of rows written in transactions.
+// coldReads are those of dispatch environments that know nothing of a campaign of which
+// half is accepted: eventually consistent ones of rows written in transactions. As many
+// environments start as the load needs, one at least, while it rises.
 func (m Model) coldReads(l Load) float64 {
 	const transaction, readKilobytes = 2, 8
 	kilobytes := m.Metered[l.call()].at(rowsOf("campaigns", "SET")).Writes / transaction
-	return l.Batches / 2 * kilobytes / readKilobytes
+	started := math.Max(1, m.concurrency(l)["dispatch"]*l.Hottest) / rise
+	return l.Batches / 2 * kilobytes / readKilobytes * started
 }
 
 // functions are the needs of Lambda and of the queues that call functions.

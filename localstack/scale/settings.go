@@ -105,5 +105,6 @@ var functions = []struct{ name, resource string }{
 	{"send", "SendFunction"},
 	{"events", "EventsFunction"},
 	{"outcomes", "OutcomesFunction"},
+	{"feed", "FeedFunction"},
 	{"notify", "NotifyFunction"},
 }
