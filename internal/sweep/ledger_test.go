@@ -44,6 +44,9 @@ func (w *world) feed() bool {
 	w.t.Helper()
 	var fresh []ledger.Fresh
 	for _, key := range w.ledgers {
+		if !w.written[key] {
+			continue
+		}
 		entries, err := w.store.Entries(w.t.Context(), key, w.fed[key], campaign.MaxChanges)
 		if !errors.Is(err, campaign.ErrEnded) {
 			w.must(err)
@@ -61,6 +64,7 @@ func (w *world) feed() bool {
 		for _, f := range fresh {
 			w.fed[f.Key] += len(f.Entries)
 		}
+		clear(w.written)
 	})
 	return len(fresh) > 0
 }
@@ -79,6 +83,7 @@ func (m mortal) postEntries(t campaign.NotifyTask) error {
 		for _, f := range fresh {
 			for _, e := range f.Entries {
 				m.w.sink.post(t.EndpointID, fmt.Sprint(e.Index, " ", e.Outcome))
+				m.w.sink.post(t.EndpointID+" "+f.Key.String(), fmt.Sprint(e.Sequence))
 			}
 		}
 		return nil
@@ -95,6 +100,9 @@ func (m mortal) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.H
 
 // EnterLedger may die at each of its writes.
 func (m mortal) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+	m.w.mu.Lock()
+	m.w.written[b.Key] = true
+	m.w.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	store := *m.w.store

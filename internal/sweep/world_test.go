@@ -62,6 +62,7 @@ type world struct {
 	template campaign.Template
 	ledgers  []campaign.BatchKey       // of the batches that have one
 	fed      map[campaign.BatchKey]int // entries of them
+	written  map[campaign.BatchKey]bool
 
 	mu  sync.Mutex
 	now time.Time
@@ -70,7 +71,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}}
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
 	w.store = &dynamo.Store{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
@@ -508,8 +509,11 @@ type death struct {
 	mu     sync.Mutex
 	at     int // 0 for never
 	after  bool
+	turns  bool // each process is killed, one call later than the one before, in turn before and after the call
+	lived  int  // calls of this process
 	calls  []string
 	killed bool
+	deaths int
 }
 
 var errDead = errors.New("the process is dead")
@@ -533,10 +537,16 @@ func (d *death) begin(name string) (before, after bool) {
 		return true, true
 	}
 	d.calls = append(d.calls, name)
-	if d.killed = len(d.calls) == d.at; !d.killed {
+	d.lived++
+	after = d.after
+	if d.killed = len(d.calls) == d.at; d.turns {
+		d.killed, after = d.lived > d.deaths/2, d.deaths%2 > 0
+	}
+	if !d.killed {
 		return false, false
 	}
-	return !d.after, true
+	d.deaths++
+	return !after, true
 }
 
 func (d *death) dead() bool {
@@ -548,7 +558,7 @@ func (d *death) dead() bool {
 func (d *death) resurrect() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.killed = false
+	d.killed, d.lived = false, 0
 }
 
 // mortal makes the calls of a process that may die.

@@ -284,12 +284,28 @@ func (w *world) due(until time.Time) []campaign.Due {
 			}
 		}
 	}
-	for shard := range dynamo.DueShards {
-		add(w.store.Due(w.t.Context(), shard, until))
-	}
 	if w.split {
 		for shard := range dynamo.NoticeShards {
 			add(w.store.DueNotices(w.t.Context(), shard, until))
+		}
+		return append(found, w.dueCircuits(until)...)
+	}
+	for shard := range dynamo.DueShards {
+		add(w.store.Due(w.t.Context(), shard, until))
+	}
+	return found
+}
+
+// dueCircuits are those of the tenant's endpoints. To ask all shards of the index for
+// them would take long: the emulator goes through the whole table each time.
+func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
+	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
+	w.must(err)
+	for _, e := range endpoints {
+		c, err := w.store.Circuit(w.t.Context(), w.tenant, e.ID)
+		w.must(err)
+		if c.Version > 0 && !c.Next.After(until) {
+			found = append(found, campaign.Due{Notice: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
 		}
 	}
 	return found
