@@ -49,7 +49,7 @@ const TTL = "expiresAt"
 const (
 	DueIndex       = "due"
 	DueShards      = 4
-	SplitDueShards = 64
+	SplitDueShards = 128
 	AllDueShards   = DueShards + SplitDueShards
 	DueParts       = 4
 )

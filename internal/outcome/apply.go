@@ -54,7 +54,7 @@ const (
 	// can overtake the recording of its message.
 	patience = 5
 	// atOnce is how many batches, or answers of people, are worked on at once.
-	atOnce = 16
+	atOnce = 32
 	// maxBatches is the number of batches of which is kept what never changes, some
 	// 300 bytes each.
 	maxBatches = 10_000

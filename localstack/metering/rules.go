@@ -146,7 +146,9 @@ func (r Rules) deleteUnits(table *string, key Item) Units {
 func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
 	units := r.wrote(table, "", key, kilobytes(r.RowSize(table, key)))
 	for _, index := range r.IndexKeys {
-		if strings.Contains(aws.ToString(expression), index) {
+		// One that sets the key where there is none is of a row that has it, mostly.
+		set := strings.ReplaceAll(aws.ToString(expression), index+" = if_not_exists("+index, "")
+		if strings.Contains(set, index) {
 			units.Add(r.wrote(table, index, key, 2))
 		}
 	}

@@ -35,7 +35,7 @@ func TestNeeds_HotKeys(t *testing.T) {
 	t.Parallel()
 	m := model(t)
 	m.Metered = Metered{Isolated: {Places: []Spent{
-		{Place: metering.Place{Table: "campaigns", Index: "nextCheck", Kind: "BATCH"}, Writes: 32},
+		{Place: metering.Place{Table: "campaigns", Index: "nextCheck", Kind: "BATCH"}, Writes: 64},
 		{Place: metering.Place{Table: "campaigns", Kind: "META"}, Writes: 2},
 	}}}
 	l := Load{Calls: 1, PerCall: 2000, Tenants: 10, Hottest: 0.5, Isolated: 0.25} // 1,000 isolated events a second
@@ -70,7 +70,7 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 	m := model(t)
 	for name, want := range map[string]Setting{
 		"send":     {Memory: 0.5, BatchSize: 5, Concurrency: 50},
-		"outcomes": {Memory: 0.5, BatchSize: 500, Window: 1, Concurrency: 10},
+		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 10},
 		"events":   {Memory: 0.25, Concurrency: 100},
 	} {
 		if got := m.Settings.Functions[name]; got != want {
