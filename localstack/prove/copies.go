@@ -85,6 +85,10 @@ func (b identity) as(other identity, row metering.Item) metering.Item {
 			text := strings.ReplaceAll(v.Value, b.key.String(), other.key.String())
 			next[name] = &types.AttributeValueMemberS{Value: strings.ReplaceAll(text, b.id, other.id)}
 		case *types.AttributeValueMemberB:
+			if len(v.Value) == 0 { // ReplaceAll would return nil, which is no value
+				next[name] = value
+				continue
+			}
 			next[name] = &types.AttributeValueMemberB{Value: bytes.ReplaceAll(v.Value, b.key[:], other.key[:])}
 		default:
 			next[name] = value
