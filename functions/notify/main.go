@@ -48,5 +48,5 @@ func main() {
 		Now:    time.Now,
 		Jitter: rand.Float64,
 	}
-	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.Handle)), os.Stdout, time.Now))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.HandleMessages)), os.Stdout, time.Now))
 }

@@ -130,6 +130,22 @@ func (t NotifyTask) OfCircuit() bool {
 	return t.BatchKey == "" && t.Blob == "" && t.NoticeID == "" && t.Entries == ""
 }
 
+// NotifyMessage is a message of the notify queue: a task, and tasks of other endpoints of
+// the tenant about the same batches, for which one process reads the recipients once.
+type NotifyMessage struct {
+	NotifyTask
+	Also []NotifyTask `json:"also,omitempty"`
+}
+
+// Tasks returns the tasks of the message, each with how often the message has arrived.
+func (m NotifyMessage) Tasks() []NotifyTask {
+	tasks := append([]NotifyTask{m.NotifyTask}, m.Also...)
+	for i := range tasks {
+		tasks[i].Receives = m.Receives
+	}
+	return tasks
+}
+
 // RevokeTask asks for the messages of one frame that are not delivered to be
 // revoked at the provider. One without a BatchID asks for the campaign to be
 // cancelled: its batches, and with them their messages.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,8 +49,9 @@ type Feeder struct {
 }
 
 const (
-	// maxEntries is the number of entries of a task.
-	maxEntries = campaign.PageSize
+	// maxEntries is the number of entries of a task, and maxEndpoints that of tasks of a
+	// message: ten messages of one call are below 256 KB.
+	maxEntries, maxEndpoints = campaign.PageSize, 3
 	// endpointsFor is how long a tenant's endpoints are taken for what they were.
 	endpointsFor = 10 * time.Second
 	// maxKnown is the number of tenants whose endpoints are kept, and maxBatches that
@@ -78,17 +80,17 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	return f.queue(ctx, owed)
 }
 
-// queue queues the tasks of what endpoints are owed. Tasks of all tenants share the calls
-// of the queue, each in the group of its tenant.
+// queue queues the tasks of what endpoints are owed. Messages of all tenants share the
+// calls of the queue, each in the group of its tenant.
 func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) error {
 	var groups []string
-	var tasks []campaign.NotifyTask
-	for t, fresh := range owed {
-		for _, task := range tasksOf(t, fresh) {
-			groups, tasks = append(groups, t.tenant), append(tasks, task)
+	var messages []campaign.NotifyMessage
+	for tenant, endpoints := range byTenant(owed) {
+		for _, m := range messagesOf(tenant, endpoints) {
+			groups, messages = append(groups, tenant), append(messages, m)
 		}
 	}
-	bodies, err := campaign.Bodies(tasks)
+	bodies, err := campaign.Bodies(messages)
 	if err != nil || len(bodies) == 0 {
 		return err
 	}
@@ -96,6 +98,38 @@ func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) erro
 		return fmt.Errorf("queue webhooks: %w", err)
 	}
 	return nil
+}
+
+// byTenant returns what is owed by tenant and endpoint.
+func byTenant(owed map[target][]ledger.Fresh) map[string]map[string][]ledger.Fresh {
+	tenants := map[string]map[string][]ledger.Fresh{}
+	for t, fresh := range owed {
+		if tenants[t.tenant] == nil {
+			tenants[t.tenant] = map[string][]ledger.Fresh{}
+		}
+		tenants[t.tenant][t.endpointID] = fresh
+	}
+	return tenants
+}
+
+// messagesOf returns messages that have a task of some endpoints each. The first tasks of
+// endpoints are about the same batches, and so are the second ones.
+func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []campaign.NotifyMessage) {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
+		var parts [][]campaign.NotifyTask
+		for _, id := range some {
+			for i, task := range tasksOf(target{tenant, id}, endpoints[id]) {
+				if i == len(parts) {
+					parts = append(parts, nil)
+				}
+				parts[i] = append(parts[i], task)
+			}
+		}
+		for _, tasks := range parts {
+			messages = append(messages, campaign.NotifyMessage{NotifyTask: tasks[0], Also: tasks[1:]})
+		}
+	}
+	return messages
 }
 
 // target is an endpoint of a tenant.

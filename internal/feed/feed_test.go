@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ var (
 type rig struct {
 	endpoints []campaign.Endpoint
 	queued    []campaign.NotifyTask
+	messages  int
 	asked     int // for batches and endpoints
 	queueErr  error
 }
@@ -46,14 +48,17 @@ func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 
 func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
 	for i, b := range bodies {
-		var t campaign.NotifyTask
-		if err := json.Unmarshal(b, &t); err != nil {
+		var m campaign.NotifyMessage
+		if err := json.Unmarshal(b, &m); err != nil {
 			return err
 		}
-		if groups[i] != t.Tenant {
-			return fmt.Errorf("a task of %s is in the group of %s", t.Tenant, groups[i])
+		r.messages++
+		for _, t := range m.Tasks() {
+			if groups[i] != t.Tenant {
+				return fmt.Errorf("a task of %s is in the group of %s", t.Tenant, groups[i])
+			}
+			r.queued = append(r.queued, t)
 		}
-		r.queued = append(r.queued, t)
 	}
 	return r.queueErr
 }
@@ -179,5 +184,38 @@ func TestHandle_QueueFails(t *testing.T) {
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
 	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
+	}
+}
+
+// The endpoints of a tenant share messages, three each. Those of 300 entries of one batch
+// need two.
+func TestHandle_EndpointsShareMessages(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ endpoints, entries, want int }{
+		"one": {1, 1, 1}, "three": {3, 1, 1}, "five": {5, 1, 2}, "three, many entries": {3, 300, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &rig{}
+			for i := range tt.endpoints {
+				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: fmt.Sprint(i)})
+			}
+			outcomes := slices.Repeat([]campaign.Outcome{campaign.OutcomeRead}, tt.entries)
+			if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {
+				t.Fatal(err)
+			}
+			if r.messages != tt.want {
+				t.Errorf("%d messages, want %d", r.messages, tt.want)
+			}
+			posted := 0
+			for _, parts := range r.sequences(t) {
+				for _, part := range parts {
+					posted += len(part)
+				}
+			}
+			if want := tt.endpoints * tt.entries; posted != want {
+				t.Errorf("%d entries for all endpoints, want %d", posted, want)
+			}
+		})
 	}
 }

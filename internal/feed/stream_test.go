@@ -266,13 +266,15 @@ func (w *world) await(t *testing.T, entries map[string]int) {
 
 func (w *world) note(t *testing.T, body string) {
 	t.Helper()
-	var task campaign.NotifyTask
-	if err := json.Unmarshal([]byte(body), &task); err != nil {
+	var message campaign.NotifyMessage
+	if err := json.Unmarshal([]byte(body), &message); err != nil {
 		t.Fatal(err)
 	}
-	for _, batch := range unpack(t, task) {
-		for _, e := range batch.Entries {
-			w.seen[fmt.Sprintf("%s %s %d", task.EndpointID, batch.Key, e.Sequence)]++
+	for _, task := range message.Tasks() {
+		for _, batch := range unpack(t, task) {
+			for _, e := range batch.Entries {
+				w.seen[fmt.Sprintf("%s %s %d", task.EndpointID, batch.Key, e.Sequence)]++
+			}
 		}
 	}
 }

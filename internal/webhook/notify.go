@@ -95,6 +95,23 @@ const (
 
 func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
 
+// HandleMessages does what the tasks of the messages ask for, and returns an error by its
+// position for each message that has to come again. Then all of its tasks come again.
+func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
+	var tasks []campaign.NotifyTask
+	var of []int // the message of each task
+	for i, m := range messages {
+		for _, t := range m.Tasks() {
+			tasks, of = append(tasks, t), append(of, i)
+		}
+	}
+	errs := make([]error, len(messages))
+	for i, err := range n.Handle(ctx, tasks) {
+		errs[of[i]] = errors.Join(errs[of[i]], err)
+	}
+	return errs
+}
+
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no
 // error: its notices wait.

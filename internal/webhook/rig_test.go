@@ -337,12 +337,14 @@ type worldQueue struct{ *world }
 // SendGroups queues what the feeder makes.
 func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
-		var t campaign.NotifyTask
-		if err := json.Unmarshal(body, &t); err != nil {
+		var m campaign.NotifyMessage
+		if err := json.Unmarshal(body, &m); err != nil {
 			return err
 		}
 		q.mu.Lock()
-		q.queue = append(q.queue, queued{t, q.now})
+		for _, t := range m.Tasks() {
+			q.queue = append(q.queue, queued{t, q.now})
+		}
 		q.mu.Unlock()
 	}
 	return nil

@@ -28,8 +28,10 @@ const (
 	costEvents = 1000
 	// eventsOfMessage are told of each message: it is delivered and read.
 	eventsOfMessage = 2
-	// isolatedBatches have one event each in a call of isolated events.
-	isolatedBatches = 500
+	// isolatedBatches have one event each in calls of isolated events, and isolatedRounds
+	// such events of each kind, one after the other. What a process keeps of a batch is
+	// read once for all of them.
+	isolatedBatches, isolatedRounds = 500, 20
 	// naiveMessages are sent by the naive design.
 	naiveMessages = 500
 )

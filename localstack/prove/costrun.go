@@ -188,7 +188,7 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 	if r.stream, err = newStreamed(ctx, r.env); err != nil {
 		return err
 	}
-	size := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: 1}
+	size := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: isolatedRounds}
 	for i, s := range arrival.Shapes(size) {
 		fmt.Fprintf(os.Stderr, "  events of %d messages, %s\n", s.Messages, s.Name)
 		original, err := r.batch(ctx, i+1)

@@ -93,11 +93,11 @@ func received(t *testing.T, queues *sqs.Client, url string) (tasks []campaign.No
 		t.Fatal(err)
 	}
 	for _, m := range out.Messages {
-		var task campaign.NotifyTask
-		if err := json.Unmarshal([]byte(*m.Body), &task); err != nil {
+		var message campaign.NotifyMessage
+		if err := json.Unmarshal([]byte(*m.Body), &message); err != nil {
 			t.Fatal(err)
 		}
-		tasks = append(tasks, task)
+		tasks = append(tasks, message.Tasks()...)
 	}
 	return tasks
 }
