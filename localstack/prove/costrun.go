@@ -60,7 +60,7 @@ func costCount() int {
 	if err != nil || n <= 0 {
 		n = costMessages
 	}
-	fewest := len(arrival.Shapes(arrival.Size{PerCall: 1}))
+	fewest := len(arrival.Shapes(arrival.Size{PerCall: 1}, arrival.Size{PerCall: 1}))
 	return max(fewest, n/campaign.MaxMessages) * campaign.MaxMessages
 }
 
@@ -188,8 +188,9 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 	if r.stream, err = newStreamed(ctx, r.env); err != nil {
 		return err
 	}
-	size := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: isolatedRounds}
-	for i, s := range arrival.Shapes(size) {
+	interleaved := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: isolatedRounds}
+	mix := arrival.Size{PerCall: r.events.size, Batches: mixedBatches, Rounds: isolatedRounds}
+	for i, s := range arrival.Shapes(interleaved, mix) {
 		fmt.Fprintf(os.Stderr, "  events of %d messages, %s\n", s.Messages, s.Name)
 		original, err := r.batch(ctx, i+1)
 		if err != nil {
@@ -203,8 +204,8 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 		mixed := len(s.Then) - alike(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
 			Name: s.Name, Lines: bill.Merge(r.common, lines),
-			Conditions: fmt.Sprintf("%d events of %d messages in calls of %d: %d calls with one batch, %d with %d batches; the emulator gave notify %.1f tasks a call",
-				s.Events(), s.Messages, size.PerCall, s.Calls()-mixed, mixed, size.Batches, float64(r.tasks)/float64(max(r.taken, 1))),
+			Conditions: fmt.Sprintf("%d events of %d messages: %d calls with one batch, %d with some of %d batches, whose %d isolated events of a kind come one after the other; the emulator gave notify %.1f messages a call",
+				s.Events(), s.Messages, s.Calls()-mixed, mixed, s.Copies, isolatedRounds, float64(r.tasks)/float64(max(r.taken, 1))),
 		})
 	}
 	return nil
