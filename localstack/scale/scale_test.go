@@ -125,8 +125,8 @@ func TestREADME_Figures(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range []Load{loads[0], loads[2]} {
-		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), "index due").Share())
+	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[0], "index due of campaigns": loads[2]} {
+		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
 		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
 			t.Errorf("%s: the README's verdict lacks %q: %s", l.Name, from, verdict)
 		}
