@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -198,7 +199,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 			t.Parallel()
 			r := &rig{}
 			for i := range tt.endpoints {
-				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: fmt.Sprint(i)})
+				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: strconv.Itoa(i)})
 			}
 			outcomes := slices.Repeat([]campaign.Outcome{campaign.OutcomeRead}, tt.entries)
 			if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func (m mortal) postEntries(t campaign.NotifyTask) error {
 		for _, f := range fresh {
 			for _, e := range f.Entries {
 				m.w.sink.post(t.EndpointID, fmt.Sprint(e.Index, " ", e.Outcome))
-				m.w.sink.post(t.EndpointID+" "+f.Key.String(), fmt.Sprint(e.Sequence))
+				m.w.sink.post(t.EndpointID+" "+f.Key.String(), strconv.Itoa(e.Sequence))
 			}
 		}
 		return nil

@@ -2,7 +2,6 @@ package sweep_test
 
 import (
 	"encoding/json"
-	"fmt"
 	mathrand "math/rand/v2"
 	"os"
 	"strconv"
@@ -99,7 +98,7 @@ func (w *world) checkRead(b campaign.Batch) {
 	w.must(err)
 	posts := w.sink.posts["all "+b.Key.String()]
 	for i := range log {
-		if posts[fmt.Sprint(i+1)] == 0 {
+		if posts[strconv.Itoa(i+1)] == 0 {
 			w.t.Errorf("entry %d of %d was not posted", i+1, len(log))
 		}
 	}

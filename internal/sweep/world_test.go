@@ -638,7 +638,7 @@ func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign
 // Due leaves out the batches of other tests, which share the table.
 func (m mortal) DueNotices(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
-		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) {
+		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.DueNotices(ctx, shard, now) {
 				if !yield(due, err) {
 					return
@@ -667,7 +667,7 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaig
 			yield(campaign.Due{}, err)
 			return
 		}
-		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) {
+		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
 			for due, err := range m.w.store.Due(ctx, shard, now) {
 				if (err != nil || m.w.owns(due)) && !yield(due, err) {
 					return

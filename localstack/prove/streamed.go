@@ -43,7 +43,8 @@ func newStreamed(ctx context.Context, env stackenv.Env) (*streamed, error) {
 	if _, err := s.functions.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: mapping.UUID, Enabled: aws.Bool(false)}); err != nil {
 		return nil, fmt.Errorf("stop the mapping of feed: %w", err)
 	}
-	return s, s.open(ctx, dynamodb.NewFromConfig(env.AWS()), env["OUTCOMES_TABLE"])
+	err = s.open(ctx, dynamodb.NewFromConfig(env.AWS()), env["OUTCOMES_TABLE"])
+	return s, err
 }
 
 // open finds the shards of the table's stream.
