@@ -2,6 +2,7 @@ package outcome_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -36,7 +37,13 @@ type metered struct {
 }
 
 func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
-	m.tasks += len(bodies)
+	for _, body := range bodies {
+		var message campaign.NotifyMessage
+		if err := json.Unmarshal(body, &message); err != nil {
+			return err
+		}
+		m.tasks += len(message.Tasks())
+	}
 	return nil
 }
 
