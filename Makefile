@@ -119,7 +119,7 @@ ifneq ($(origin NAME),command line)
 NAME :=
 endif
 
-.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive drift restore hold reopen rotate-signing-keys list export-number erase-number
+.PHONY: tenant agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=n
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
@@ -152,6 +152,8 @@ resume: bin/admin ## go on sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) resume $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
 redrive: bin/admin ## put dead letters back on their queues: QUEUE=release, send, events, notify or revoke
 	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
+replay-webhooks: bin/admin ## queue webhooks again from the recorded outcomes, when the stream was not read: SINCE=2026-11-20T12:00:00-03:00, then CONFIRM=1
+	@$(call need,SINCE)$(ADMIN) replay-webhooks $(ON_STACK) $(call flag,--since,SINCE) $(if $(CONFIRM),--confirm)
 drift: bin/admin ## tell what is not as the template says any more; fails where something is not
 	@$(ADMIN) drift $(ON_STACK)
 restore: bin/admin ## hold the service, and make tables as they were: AT=2026-11-20T12:00:00-03:00
@@ -190,5 +192,9 @@ prove: bin/localstack ## all that is promised, shown on this machine, as a table
 .PHONY: cost
 cost: ## what a million messages cost on AWS in three orders of their events, by function and service, as a table and in .local/cost.json (COST_MESSAGES=10000)
 	@go run ./localstack/prove --only cost
+
+.PHONY: scale
+scale: ## which limit of AWS binds first for three large loads, as a table (METER=1 meters the steps again, on a stack of its own)
+	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

@@ -36,10 +36,7 @@ import (
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg, base := awsconf.FromEnv(), os.Getenv("BASE_URL")
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
-		Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 		Bucket: os.Getenv("BUCKET"),

@@ -51,10 +51,7 @@ func main() {
 			Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SIGNING_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
 			SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,
 		}, Now: time.Now},
-		Store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"),
-			Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-		},
+		Store: dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now),
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 			Bucket: os.Getenv("BUCKET"),

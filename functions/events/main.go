@@ -26,7 +26,7 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	hook := &rbmhook.Hook{
-		Agents: &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now},
+		Agents: dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now),
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 			Bucket: os.Getenv("BUCKET"),

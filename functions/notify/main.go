@@ -30,13 +30,15 @@ const connections = 32
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	// LOCAL_WEBHOOKS is set by the local stack alone, whose sink is on this machine.
 	guard := netguard.Guard{Local: awsconf.LocalSwitch("LOCAL_WEBHOOKS")}
+	var posts webhook.Posts = store
+	if store.Split {
+		posts = &webhook.PostSums{Store: store}
+	}
 	notifier := &webhook.Notifier{
-		Store: store, Endpoints: store,
+		Store: store, Endpoints: store, Posts: posts,
 		Blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 			Bucket: os.Getenv("BUCKET"),
@@ -46,5 +48,5 @@ func main() {
 		Now:    time.Now,
 		Jitter: rand.Float64,
 	}
-	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.Handle)), os.Stdout, time.Now))
+	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(notifier.HandleMessages)), os.Stdout, time.Now))
 }

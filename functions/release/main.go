@@ -23,9 +23,7 @@ func main() {
 	cfg := awsconf.FromEnv()
 	client := sqs.NewFromConfig(cfg)
 	releaser := release.Releaser{
-		Store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-		},
+		Store:      dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now),
 		Frames:     &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Releases:   &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
 		SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),

@@ -31,9 +31,7 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	queues := sqs.NewFromConfig(cfg)
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 		Bucket: os.Getenv("BUCKET"),
@@ -43,7 +41,7 @@ func main() {
 		Books: store, Blobs: blobs, SweepAfter: sweepAfter,
 		Tasks: &queue.Queue{Client: queues, URL: os.Getenv("REVOKE_QUEUE_URL")},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews, Split: store.Split,
 			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 			SweepAfter: sweepAfter,
 			Now:        time.Now,

@@ -31,9 +31,7 @@ const concurrency = 64
 func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	blobs := &blob.Store{
 		Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 		Bucket: os.Getenv("BUCKET"),
@@ -47,7 +45,7 @@ func main() {
 			HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews,
+			Store: store, Webhooks: store, Blobs: blobs, MaxNews: dynamo.MaxNews, Split: store.Split,
 			Notify:     &queue.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
 			SweepAfter: sweepAfter, Now: time.Now,
 		},

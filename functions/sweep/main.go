@@ -1,5 +1,5 @@
-// Command sweep is the Lambda function that runs every minute and brings back
-// what was left behind.
+// Command sweep is the Lambda function that runs every minute, once for each part of
+// what is due, and brings back what was left behind.
 package main
 
 import (
@@ -26,16 +26,14 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	client := sqs.NewFromConfig(cfg)
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(cfg), Campaigns: os.Getenv("CAMPAIGNS_TABLE"), Now: time.Now,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now)
 	notify := &queue.Queue{Client: client, URL: os.Getenv("NOTIFY_QUEUE_URL")}
 	sweepAfter := awsconf.Seconds("SWEEP_AFTER_SECONDS", 600)
 	sweeper := &sweep.Sweeper{
 		Store: store,
 		Moves: store,
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Notify: notify, SweepAfter: sweepAfter, Now: time.Now,
+			Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Split: store.Split, Notify: notify, SweepAfter: sweepAfter, Now: time.Now,
 			Blobs: &blob.Store{
 				Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = awsconf.Local() }),
 				Bucket: os.Getenv("BUCKET"),
@@ -46,9 +44,9 @@ func main() {
 		Frames:   &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
 		Notify:   notify,
 		Revokes:  &queue.Queue{Client: client, URL: os.Getenv("REVOKE_QUEUE_URL")},
-		Shards:   dynamo.DueShards,
-		After:    sweepAfter,
-		Now:      time.Now,
+		Shards:   dynamo.AllDueShards, NoticeShards: dynamo.NoticeShards,
+		After: sweepAfter,
+		Now:   time.Now,
 	}
-	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.Sweep), os.Stdout, time.Now))
+	lambda.Start(metrics.Of(lambda.NewHandler(sweeper.SweepPart), os.Stdout, time.Now))
 }

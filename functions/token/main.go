@@ -24,7 +24,7 @@ func main() {
 	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
 	cfg := awsconf.FromEnv()
 	server := &oauth.Server{
-		Store: &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: os.Getenv("AUTH_TABLE"), Now: time.Now},
+		Store: dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now),
 		Signer: &signer.Signer{
 			Client: kms.NewFromConfig(cfg), KeyID: os.Getenv("SIGNING_KEY_ID"), PreviousID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
 			SwitchAt: awsconf.Instant("SIGNING_KEYS_SWITCH_AT"), Now: time.Now,

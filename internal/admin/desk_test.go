@@ -44,7 +44,7 @@ func newBench(t *testing.T) bench {
 	env := stackenv.Load(t)
 	clock := func() time.Time { return now }
 	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
 	client := ssm.NewFromConfig(env.AWS())
 	b := bench{

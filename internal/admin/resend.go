@@ -136,23 +136,38 @@ func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at t
 	if err != nil {
 		return err
 	}
-	if _, err := d.Store.Notice(ctx, f.Task); !errors.Is(err, campaign.ErrNotFound) {
-		if err == nil {
-			_, err = d.again(ctx, f.Task)
-		}
+	alone, err := d.noticeOf(f)
+	if err != nil {
 		return err
 	}
-	n := campaign.Notice{
-		Tenant: tenant, EndpointID: id, Ordinal: f.Task.Ordinal, Kind: f.Task.Kind, Blob: f.Task.Blob, Next: d.Now(),
-		Ends: d.Now().Add(campaign.FailureLife),
-	}
-	if f.Task.Blob == "" {
-		n.Left = []int{f.Position}
-		if n.Key, err = campaign.ParseBatchKey(f.Task.BatchKey); err != nil {
+	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
+		if _, err := d.Store.Notice(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
+			if err == nil {
+				_, err = d.again(ctx, t)
+			}
 			return err
 		}
 	}
-	return d.Store.AddNotices(ctx, []campaign.Notice{n})
+	return d.Store.AddNotices(ctx, []campaign.Notice{alone})
+}
+
+// noticeOf returns a notice of the one webhook that failed.
+func (d *Desk) noticeOf(f campaign.WebhookFailure) (n campaign.Notice, err error) {
+	n = campaign.Notice{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), Ends: d.Now().Add(campaign.FailureLife)}
+	switch {
+	case f.Blob != "":
+		n.Kind, n.Blob = f.Kind, f.Blob
+		return n.Identified(), nil
+	case f.Task.NoticeID != "":
+		n.Entries = f.Entry
+		return n.Identified(), nil
+	case f.Task.Blob != "":
+		n.Ordinal, n.Kind, n.Blob = f.Task.Ordinal, f.Task.Kind, f.Task.Blob
+		return n, nil
+	}
+	n.Ordinal, n.Left = f.Task.Ordinal, []int{f.Position}
+	n.Key, err = campaign.ParseBatchKey(f.Task.BatchKey)
+	return n, err
 }
 
 // requireOn returns an error where the tenant has no such endpoint, or it is

@@ -143,6 +143,9 @@ type Batch struct {
 	// never changes. It is "" before, for a tenant without an agent, and in rows that
 	// were released before the field existed, see NeedsAgent.
 	AgentID string
+	// Ledger says that the batch's outcomes are kept in the Outcomes table. It is set
+	// when the batch is accepted and never changes.
+	Ledger bool
 	// ClosedAt is when the batch was completed, zero for one that is not or that was
 	// completed before the field existed.
 	ClosedAt time.Time

@@ -35,8 +35,16 @@ type WebhookFailure struct {
 	Attempt    int    // failed attempts before this one
 	At         time.Time
 	Task       NotifyTask // of the notice that it belongs to
-	Position   int        // within the notice's page
+	Position   int        // within the notice's page or entries
+	// Entry is the entry of the log that the webhook is about, see ledger.PackFresh, and
+	// Blob the key of its Happening, where the notice has an ID: either is enough to post
+	// the webhook again when the notice is gone.
+	Entry []byte
+	Blob  string
 }
+
+// Posts counts webhooks that were posted, those that were posted again too.
+type Posts struct{ Taken, Failed int }
 
 // HourlyPosts counts the webhooks that were posted to an endpoint within an hour,
 // those that were posted again too.

@@ -1,6 +1,9 @@
 package campaign
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Kind is the kind of a webhook.
 type Kind string
@@ -18,17 +21,24 @@ const (
 	KindTest      Kind = "endpoint.test"      // only when a person asks for one
 )
 
-// Notice is what an endpoint is owed of one page of a batch's log: a row that
-// is written in the transaction which writes the page, and deleted once the
-// endpoint has had it all.
+// Notice is what an endpoint is owed: a row that is deleted once the endpoint has had
+// it all. One with an ID stands in the Webhooks table. It holds entries of batches' logs
+// that were posted and not taken, or that the endpoint's circuit kept from being posted,
+// or else a happening. One without an ID is of the layout before: it is written in the
+// transaction that writes a page of a batch's log.
 type Notice struct {
+	ID      string // see Identified; "" in the layout before
+	Entries []byte // of batches' logs, see ledger.PackFresh
+	// New says that the notice has no row: it was made of the entries of a task, which
+	// nobody has posted before.
+	New        bool
 	Tenant     string
 	EndpointID string
 	Key        BatchKey // zero for a notice that belongs to no batch
 	Ordinal    int      // of the log's page
 	Kind       Kind     // of a notice that belongs to no batch: a text may be a reply and an opt-out
 	Blob       string   // key of the Happening of a notice that belongs to no batch
-	Left       []int    // positions within the page that are owed still, empty for all
+	Left       []int    // positions within the page or the entries that are owed still, empty for all
 	Attempt    int      // posts of what is left that have failed
 	Next       time.Time
 	Dead       bool // the last attempt has failed: it can be resent
@@ -38,8 +48,18 @@ type Notice struct {
 	Ends   time.Time // when it is deleted, whatever has become of it
 }
 
+// Identified returns the notice with the ID that follows from its endpoint and from what
+// it is about. Whoever makes the same notice again gives it the same ID.
+func (n Notice) Identified() Notice {
+	n.ID = Digest(strings.Join([]string{n.Tenant, n.EndpointID, string(n.Kind), n.Blob, string(n.Entries)}, "#"))
+	return n
+}
+
 // Task is the task that asks for the notice to be posted.
 func (n Notice) Task() NotifyTask {
+	if n.ID != "" {
+		return NotifyTask{NoticeID: n.ID, Tenant: n.Tenant, EndpointID: n.EndpointID}
+	}
 	t := NotifyTask{Ordinal: n.Ordinal, Kind: n.Kind, Blob: n.Blob, Tenant: n.Tenant, EndpointID: n.EndpointID}
 	if n.Blob == "" {
 		t.BatchKey = n.Key.String()

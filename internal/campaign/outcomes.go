@@ -138,6 +138,10 @@ func (h *Head) move(old Outcome, c Change) {
 // PageSize is the number of changes that a page of a log holds at most.
 const PageSize = 250
 
+// MaxChanges is the number of changes that the log of a batch has at most: each moves a
+// message to an outcome of one of four ranks, and upwards.
+const MaxChanges = 4 * MaxMessages
+
 // LogPage is one page of a batch's log of changes.
 type LogPage struct {
 	Ordinal int

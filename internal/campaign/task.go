@@ -101,16 +101,49 @@ const (
 	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
 )
 
-// NotifyTask asks for what an endpoint has not had of one page of a batch's log.
-// One that names neither a batch nor a blob asks to look after the endpoint's
-// circuit.
+// NotifyTask asks for webhooks to be posted to an endpoint: some entries of batches'
+// logs, what a notice of the Webhooks table holds, or, of the layout before, what the
+// endpoint has not had of one page of a batch's log. One that has none of these asks to
+// look after the endpoint's circuit.
 type NotifyTask struct {
-	BatchKey   string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
-	Ordinal    int    `json:"ordinal,omitempty"`
-	Kind       Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
-	Blob       string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
+	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
+	Ordinal  int    `json:"ordinal,omitempty"`
+	Kind     Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
+	Blob     string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
+	// NoticeID names a notice of the Webhooks table. The fields above are empty then.
+	NoticeID string `json:"noticeId,omitempty"`
+	// Entries are entries of batches' logs that the endpoint has not been posted yet, in
+	// base64, see ledger.PackFresh. No notice is written of them, and the fields above
+	// are empty then.
+	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
+	// Receives is how often the task has arrived, this time included.
+	Receives int `json:"-"`
+}
+
+// Received tells the task how often it has arrived.
+func (t *NotifyTask) Received(times int) { t.Receives = times }
+
+// OfCircuit reports whether the task asks to look after the endpoint's circuit.
+func (t NotifyTask) OfCircuit() bool {
+	return t.BatchKey == "" && t.Blob == "" && t.NoticeID == "" && t.Entries == ""
+}
+
+// NotifyMessage is a message of the notify queue: a task, and tasks of other endpoints of
+// the tenant about the same batches, for which one process reads the recipients once.
+type NotifyMessage struct {
+	NotifyTask
+	Also []NotifyTask `json:"also,omitempty"`
+}
+
+// Tasks returns the tasks of the message, each with how often the message has arrived.
+func (m NotifyMessage) Tasks() []NotifyTask {
+	tasks := append([]NotifyTask{m.NotifyTask}, m.Also...)
+	for i := range tasks {
+		tasks[i].Receives = m.Receives
+	}
+	return tasks
 }
 
 // RevokeTask asks for the messages of one frame that are not delivered to be

@@ -50,7 +50,7 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 type Books interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)

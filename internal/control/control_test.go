@@ -104,7 +104,7 @@ func (d *desk) Record(ctx context.Context, b campaign.Batch, changes []campaign.
 	for f := range frames {
 		list = append(list, f)
 	}
-	books, err := d.store.Books(ctx, b.Key, list)
+	books, err := d.store.Books(ctx, b, list)
 	if err != nil {
 		return err
 	}

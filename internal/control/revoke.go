@@ -41,7 +41,7 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 	if !b.Cancelled() || b.State == campaign.BatchCancelled || t.Frame < 0 || t.Frame >= b.Frames() {
 		return nil
 	}
-	books, err := c.Books.Books(ctx, b.Key, []int{t.Frame})
+	books, err := c.Books.Books(ctx, b, []int{t.Frame})
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}

@@ -31,7 +31,8 @@ type Store interface {
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
+	// Changes returns up to limit changes of a batch's log after a sequence.
+	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error]
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error

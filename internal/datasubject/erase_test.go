@@ -13,8 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/datasubject"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/localstack/stackenv"
 )
 
 const day = 24 * time.Hour
@@ -41,6 +44,45 @@ func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
 	}
 	if x := w.export(ana); !x.Nothing() {
 		t.Errorf("afterwards: %+v", x.Messages)
+	}
+}
+
+// A number's export has the changes of its message, and its erasure leaves the outcomes
+// of the batch as they are.
+func TestOutcomesInALedger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.store.Split = true
+	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	b := w.accept(1, ana, bruno)
+	b.Ledger = true
+	at := w.now.UTC()
+	changes := []campaign.Change{
+		{Index: 0, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 1, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 1, Outcome: campaign.OutcomeExpired, Code: "ttl_passed", At: at.Add(time.Second)},
+	}
+	_, err := w.store.EnterLedger(t.Context(), b, ledger.Head{}, changes)
+	w.must(err)
+	x := w.export(bruno)
+	_, reason := changes[2].Why()
+	want := []datasubject.Change{
+		{Status: "sent", At: at}, {Status: "expired", At: at.Add(time.Second), Code: "ttl_passed", Reason: reason},
+	}
+	if len(x.Messages) != 1 || x.Messages[0].Status != "expired" {
+		t.Fatalf("exported: %+v", x.Messages)
+	}
+	if diff := cmp.Diff(want, x.Messages[0].Changes); diff != "" {
+		t.Errorf("exported changes (-want +got):\n%s", diff)
+	}
+	w.erase(bruno)
+	if x := w.export(bruno); !x.Nothing() {
+		t.Errorf("after the erasure: %+v", x.Messages)
+	}
+	after, err := w.store.Changes(t.Context(), b, 0, campaign.MaxChanges)
+	w.must(err)
+	if diff := cmp.Diff(changes, after); diff != "" {
+		t.Errorf("outcomes after the erasure (-want +got):\n%s", diff)
 	}
 }
 

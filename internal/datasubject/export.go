@@ -226,16 +226,14 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 
 // changesOf returns the changes of a batch's messages by their indexes.
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
-	pages, err := p.Store.Log(ctx, b.Key, 0)
+	log, err := p.Store.Changes(ctx, b, 0, campaign.MaxChanges)
 	if err != nil {
 		return nil, err
 	}
 	changes := map[int][]Change{}
-	for _, page := range pages {
-		for _, c := range page.Changes {
-			code, reason := c.Why()
-			changes[c.Index] = append(changes[c.Index], Change{Status: string(c.Outcome), At: c.At, Code: code, Reason: reason})
-		}
+	for _, c := range log {
+		code, reason := c.Why()
+		changes[c.Index] = append(changes[c.Index], Change{Status: string(c.Outcome), At: c.At, Code: code, Reason: reason})
 	}
 	return changes, nil
 }

@@ -201,10 +201,10 @@ func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign
 // error that wraps campaign.ErrLostRace where a row is no longer as it was read.
 // Any other error leaves open whether it was written.
 func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
-	a.Batch.Ordinal = a.Ordinal
+	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
-		s.putOver(batchRow(a.Batch)),
+		s.putOver(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events may come before the first message is recorded
@@ -237,7 +237,7 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 		row["accepted"] = number(a.Batch.Accepted)
 		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
 		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
-		row["due"], row["nextCheck"] = text(dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.Ends())
+		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.Ends())
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
 		}

@@ -25,7 +25,7 @@ func adminStore(t *testing.T) *dynamo.Store {
 	t.Helper()
 	env := stackenv.Load(t)
 	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return adminNow },
 	}
 }

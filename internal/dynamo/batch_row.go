@@ -11,7 +11,7 @@ import (
 )
 
 // batchRow is the BATCH row: one accepted dispatch call.
-func batchRow(b campaign.Batch) Item {
+func (s *Store) batchRow(b campaign.Batch) Item {
 	row := batchKey(b.BatchRef)
 	row["name"] = text(b.Name)
 	row["ordinal"] = number(b.Ordinal)
@@ -43,9 +43,12 @@ func batchRow(b campaign.Batch) Item {
 	if b.AgentID != "" {
 		row["agentId"] = text(b.AgentID)
 	}
+	if b.Ledger {
+		row["ledger"] = boolean(true)
+	}
 	setEnd(row, b.Ends())
 	if !b.NextCheck.IsZero() {
-		row["due"] = text(dueShard(b.BatchRef))
+		row["due"] = text(s.dueShard(b.BatchRef))
 		row["nextCheck"] = millis(b.NextCheck)
 	}
 	return row
@@ -83,14 +86,27 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 			At:  getMillis(row, "failedAt"),
 		},
 		AgentID:  getText(row, "agentId"),
+		Ledger:   getBool(row, "ledger"),
 		ClosedAt: getMillis(row, "closedAt"),
 	}, nil
 }
 
-func dueShard(ref campaign.BatchRef) string {
+func (s *Store) dueShard(ref campaign.BatchRef) string {
+	return s.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
+}
+
+// dueKey returns the hash key of DueIndex under which a tenant's row is written.
+func (s *Store) dueKey(tenant, row string) string {
+	if !s.Split {
+		return strconv.FormatUint(hashOf(row)%DueShards, 10)
+	}
+	return strconv.FormatUint(DueShards+hashOf(row)%(SplitDueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
+}
+
+func hashOf(name string) uint64 {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(ref.Tenant + ref.CampaignID + ref.BatchID))
-	return strconv.FormatUint(uint64(h.Sum32()%DueShards), 10)
+	_, _ = h.Write([]byte(name))
+	return uint64(h.Sum32())
 }
 
 func packOffsets(offsets []int) attribute {

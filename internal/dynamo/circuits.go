@@ -34,6 +34,8 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 // sweep sees, or one of its endpoint.
 func noticeDue(n campaign.Notice, key Item) string {
 	switch {
+	case n.ID != "":
+		return noticeIDDue(n)
 	case n.Dead:
 		return deadPrefix + n.Tenant + "#" + n.EndpointID
 	case n.Parked:
@@ -62,7 +64,7 @@ func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, erro
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
 	row["drained"] = boolean(c.Drained)
 	row["version"] = number(c.Version + 1)
-	row["due"], row["nextCheck"] = text(noticeShard(row)), millis(c.Next)
+	row["due"], row["nextCheck"] = text(s.dueKey(c.Tenant, getText(row, "pk")+getText(row, "sk"))), millis(c.Next)
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
 	_, err := s.Client.PutItem(ctx, in)
@@ -95,23 +97,4 @@ func (s *Store) ParkedNotices(ctx context.Context, tenant, endpointID string, li
 // later, those that died first before the others.
 func (s *Store) DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	return s.noticesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
-}
-
-func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
-		KeyConditionExpression:    aws.String("#due = :due AND nextCheck >= :since"),
-		ExpressionAttributeNames:  map[string]string{"#due": "due"},
-		ExpressionAttributeValues: Item{":due": text(prefix + tenant + "#" + endpointID), ":since": millis(since)},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the notices of endpoint %s: %w", endpointID, err)
-	}
-	tasks := make([]campaign.NotifyTask, 0, len(out.Items))
-	for _, row := range out.Items {
-		if task, ok := readNoticeKey(row); ok {
-			tasks = append(tasks, task)
-		}
-	}
-	return tasks, nil
 }

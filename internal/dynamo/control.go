@@ -51,7 +51,7 @@ func (s *Store) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.
 	cancelled, err := s.updateBatch(ctx, ref, update+", #state = :cancelled, #due = :shard, nextCheck = :next", "#state = :pending",
 		withValues(values, Item{
 			":pending": text(string(campaign.BatchPending)), ":cancelled": text(string(campaign.BatchCancelled)),
-			":shard": text(dueShard(ref)), ":next": millis(nextCheck),
+			":shard": text(s.dueShard(ref)), ":next": millis(nextCheck),
 		}))
 	if cancelled || err != nil {
 		return err
@@ -76,6 +76,6 @@ func (s *Store) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck
 	return s.updateBatch(ctx, b.BatchRef, "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next",
 		"#state = :pending AND dueAt = :read", Item{
 			":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),
-			":true": boolean(true), ":shard": text(dueShard(b.BatchRef)), ":next": millis(nextCheck),
+			":true": boolean(true), ":shard": text(s.dueShard(b.BatchRef)), ":next": millis(nextCheck),
 		})
 }

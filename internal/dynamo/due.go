@@ -17,14 +17,17 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
+// duePage is how many rows are read at once: many shards are read side by side.
+const duePage = 250
+
 var errBadKey = errors.New("not the key of a batch")
 
-// Due returns the batches, notices and campaigns of one of the DueShards whose next check
+// Due returns the batches, notices and campaigns of one of AllDueShards whose next check
 // is not after now, the longest overdue first. The index lags behind the rows:
 // what it names may have moved on. The sequence ends at the first error.
 func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, IndexName: aws.String(DueIndex),
+		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
 		KeyConditionExpression:    aws.String("#due = :shard AND nextCheck <= :now"),
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
 		ExpressionAttributeValues: Item{":shard": text(strconv.Itoa(shard)), ":now": millis(now)},
@@ -87,7 +90,7 @@ func readMetaKey(row Item) (campaign.ID, bool) {
 func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
 	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
-		":now": millis(now), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
+		":now": millis(now), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 	}
 	if agentID != "" {
 		update, values[":agent"] = update+", agentId = :agent", text(agentID)
@@ -137,7 +140,7 @@ func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) 
 func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
-		":next": millis(nextCheck), ":shard": text(dueShard(ref)),
+		":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 	})
 }
 
@@ -146,7 +149,7 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 // when every message should have had an answer.
 func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
-		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
+		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
 	})
 }
@@ -163,7 +166,7 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 			ConditionExpression:      aws.String("#state IN (:releasing, :sending, :sent)"),
 			ExpressionAttributeNames: map[string]string{"#state": "state", "#due": "due"},
 			ExpressionAttributeValues: Item{
-				":to": text(string(campaign.BatchCompleted)), ":next": millis(nextCheck), ":shard": text(dueShard(ref)),
+				":to": text(string(campaign.BatchCompleted)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 				":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
 				":sent": text(string(campaign.BatchSent)), ":now": millis(s.Now()),
 			},

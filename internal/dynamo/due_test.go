@@ -223,3 +223,48 @@ func read(t *testing.T, store *dynamo.Store, b campaign.Batch) campaign.Batch {
 	}
 	return now
 }
+
+// New rows of Split stand in shards that the version before does not read, all of a
+// tenant in one part of sweep, and are found with the others.
+func TestDue_Split(t *testing.T) {
+	t.Parallel()
+	store, split := newStore(t), newStore(t)
+	split.Campaigns, split.Split = store.Campaigns, true
+	tenant := "tenant-" + rand.Text()
+	shards := map[int]int{}
+	for range 40 {
+		b := newBatch(tenant, campaign.BatchPending, later, later)
+		accept(t, split, b)
+		if started, err := split.StartRelease(t.Context(), b.BatchRef, "", later, later); !started || err != nil {
+			t.Fatalf("started %v: %v", started, err)
+		}
+	}
+	accept(t, store, newBatch(tenant, campaign.BatchSending, later, later))
+	circuit := campaign.Circuit{Tenant: tenant, EndpointID: "e", Since: later, Next: later}
+	if saved, err := split.SaveCircuit(t.Context(), circuit); !saved || err != nil {
+		t.Fatalf("saved %v: %v", saved, err)
+	}
+	parts, old, found := map[int]bool{}, 0, 0
+	for shard := range dynamo.AllDueShards {
+		for due, err := range store.Due(t.Context(), shard, later) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due.Batch.Tenant != tenant && (due.Notice == nil || due.Notice.Tenant != tenant) {
+				continue
+			}
+			if found++; shard < dynamo.DueShards {
+				old++
+				continue
+			}
+			shards[shard]++
+			parts[shard%dynamo.DueParts] = true
+		}
+	}
+	if found != 42 || old != 1 {
+		t.Errorf("%d rows are due, %d of them in shards of the version before; want 42 and 1", found, old)
+	}
+	if len(parts) != 1 || len(shards) < 8 {
+		t.Errorf("the rows stand in %d parts and %d shards, want one part and about 16 shards", len(parts), len(shards))
+	}
+}

@@ -1,5 +1,6 @@
-// Package dynamo keeps the service's state in two DynamoDB tables: Auth
-// (credentials, refresh tokens, rate limits) and Campaigns (all else). The
+// Package dynamo keeps the service's state in four DynamoDB tables: Auth
+// (credentials, refresh tokens, rate limits), Outcomes (what became of messages, by
+// batch), Webhooks (what endpoints are still owed) and Campaigns (all else). The
 // failures of the SDK become the service's own errors here and nowhere else.
 package dynamo
 
@@ -14,12 +15,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the rows of both tables.
+// Store reads and writes the rows of all tables.
 type Store struct {
 	Client    *dynamodb.Client
 	Auth      string // name of the Auth table: hash key pk
 	Campaigns string // name of the Campaigns table: hash key pk, range key sk
-	Now       func() time.Time
+	Outcomes  string // name of the Outcomes table: hash key pk, range key sk, a stream of new images
+	Webhooks  string // name of the Webhooks table: hash key pk, range key sk
+	// Split says that new batches keep their outcomes in Outcomes and that new notices
+	// stand in Webhooks. Otherwise both are written to Campaigns, as before there were
+	// these tables. All of it is read either way.
+	Split bool
+	Now   func() time.Time
 }
 
 type attribute = types.AttributeValue
@@ -34,12 +41,17 @@ const TTL = "expiresAt"
 
 // DueIndex is the sparse index of the Campaigns table that holds a batch from
 // its acceptance until every message was given to the provider or failed: hash
-// key "due" (one of DueShards values), range key "nextCheck" (milliseconds
-// since 1970). It holds the notices too that endpoints are owed, and the META row
+// key "due" (the number of a shard), range key "nextCheck" (milliseconds since 1970).
+// Rows of Split stand in SplitDueShards behind the first DueShards, which are those of
+// the other rows; all are read. The remainder of a shard's number by DueParts is the
+// part of sweep that reads it. A tenant's rows of Split are all in one part. It holds the notices too that endpoints are owed, and the META row
 // of each campaign, whose check is the time at which it may be forgotten.
 const (
-	DueIndex  = "due"
-	DueShards = 4
+	DueIndex       = "due"
+	DueShards      = 4
+	SplitDueShards = 128
+	AllDueShards   = DueShards + SplitDueShards
+	DueParts       = 4
 )
 
 // CampaignsIndex is the sparse index of the Campaigns table that lists tenants'

@@ -24,6 +24,9 @@ var errDamagedNotice = fmt.Errorf("notice: %w", campaign.ErrDamaged)
 const noticePrefix = "NOTICE#"
 
 func noticeKey(t campaign.NotifyTask) Item {
+	if t.NoticeID != "" {
+		return noticeIDKey(t)
+	}
 	if t.BatchKey == "" {
 		return Item{"pk": text("X#" + t.Tenant), "sk": text(noticePrefix + string(t.Kind) + "#" + t.Blob + "#" + t.EndpointID)}
 	}
@@ -35,6 +38,9 @@ func noticeKey(t campaign.NotifyTask) Item {
 // false for another row.
 func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
 	if t, ok := readCircuitKey(row); ok {
+		return t, true
+	}
+	if t, ok := readNoticeIDKey(row); ok {
 		return t, true
 	}
 	rest, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
@@ -56,6 +62,9 @@ func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 func noticeRow(n campaign.Notice) Item {
 	row := noticeKey(n.Task())
+	if n.ID != "" {
+		setSubject(row, n)
+	}
 	if n.Attempt > 0 {
 		row["attempt"] = number(n.Attempt)
 	}
@@ -73,6 +82,16 @@ func noticeRow(n campaign.Notice) Item {
 	return row
 }
 
+// setSubject writes what a notice is about, which the key of one that has an ID does not
+// tell.
+func setSubject(row Item, n campaign.Notice) {
+	if n.Blob != "" {
+		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
+		return
+	}
+	row["entries"] = bytesOf(n.Entries)
+}
+
 func noticeShard(key Item) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(getText(key, "pk") + getText(key, "sk")))
@@ -84,6 +103,9 @@ func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) 
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		Ends: getEnd(row),
+	}
+	if t.NoticeID != "" {
+		n.ID, n.Kind, n.Blob, n.Entries = t.NoticeID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")
 	}
 	if t.BatchKey != "" {
 		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
@@ -121,7 +143,7 @@ func unpackLeft(b []byte) ([]int, error) {
 // Notice reads what an endpoint is owed consistently; the error wraps
 // campaign.ErrNotFound where it is owed nothing any more.
 func (s *Store) Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
-	row, err := s.get(ctx, noticeKey(t))
+	row, err := s.inTableOf(t).get(ctx, noticeKey(t))
 	if err != nil {
 		return campaign.Notice{}, fmt.Errorf("read a notice to endpoint %s: %w", t.EndpointID, err)
 	}
@@ -129,13 +151,17 @@ func (s *Store) Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Not
 }
 
 // SaveNotice replaces the notice read, where it is still owed what was owed then
-// and was tried as often, by n, and tells whether it was so. A save whose answer
-// was lost may report false although it took place. When the notice is looked at
-// next may have been changed meanwhile. Left must ascend.
+// and was tried as often, by n, and tells whether it was so. Of a notice that is New it
+// writes the row, unless there is one. A save whose answer was lost may report false
+// although it took place. When the notice is looked at next may have been changed
+// meanwhile. Left must ascend.
 func (s *Store) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+	if read.New {
+		return s.addNotice(ctx, n)
+	}
 	condition, values := sameNotice(read)
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Campaigns, Item: noticeRow(n),
+		TableName: &s.inTableOf(n.Task()).Campaigns, Item: noticeRow(n),
 		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
 	})
 	return held(err, "save a notice to endpoint "+n.EndpointID)
@@ -143,7 +169,7 @@ func (s *Store) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, 
 
 // DeleteNotice deletes a notice of which nothing is owed any more.
 func (s *Store) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
-	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: noticeKey(t)}); err != nil {
+	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: noticeKey(t)}); err != nil {
 		return fmt.Errorf("delete a notice to endpoint %s: %w", t.EndpointID, err)
 	}
 	return nil
@@ -153,7 +179,7 @@ func (s *Store) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
 // was read, and tells whether it was.
 func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.Campaigns, Key: noticeKey(t),
+		TableName: &s.inTableOf(t).Campaigns, Key: noticeKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
 		ConditionExpression:       aws.String("nextCheck = :read"),
 		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
@@ -161,20 +187,25 @@ func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, nex
 	return held(err, "move a notice to endpoint "+t.EndpointID)
 }
 
-// AddNotices writes notices that belong to no batch. One that is there already
-// stays as it is.
+// AddNotices writes notices that no batch's transaction writes. One that is there
+// already stays as it is.
 func (s *Store) AddNotices(ctx context.Context, notices []campaign.Notice) error {
 	for _, n := range notices {
-		put := s.putOver(noticeRow(n)).Put
-		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: put.TableName, Item: put.Item,
-			ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		})
-		if _, err := held(err, "add a notice to endpoint "+n.EndpointID); err != nil {
+		if _, err := s.addNotice(ctx, n); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addNotice writes a notice unless there is one, and reports whether it did.
+func (s *Store) addNotice(ctx context.Context, n campaign.Notice) (bool, error) {
+	put := s.inTableOf(n.Task()).putOver(noticeRow(n)).Put
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: put.TableName, Item: put.Item,
+		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
+	})
+	return held(err, "add a notice to endpoint "+n.EndpointID)
 }
 
 func sameNotice(n campaign.Notice) (string, Item) {
@@ -211,15 +242,25 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
 }
 
+// Identity returns which batch the ids of messages were made for with the key; the
+// error wraps campaign.ErrNotFound where there is none.
+func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	row, err := s.get(ctx, outcomeKey(key, headSK))
+	if err != nil {
+		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
+	}
+	return campaign.BatchRef{
+		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
+		BatchID: getText(row, "batchId"),
+	}, nil
+}
+
 // FindBatch reads the batch whose messages' ids were made of the key; the error
 // wraps campaign.ErrNotFound where there is none.
 func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	head, err := s.get(ctx, outcomeKey(key, headSK))
+	ref, err := s.Identity(ctx, key)
 	if err != nil {
-		return campaign.Batch{}, fmt.Errorf("find batch %s: %w", key, err)
+		return campaign.Batch{}, err
 	}
-	return s.Batch(ctx, campaign.BatchRef{
-		ID:      campaign.ID{Tenant: getText(head, "tenant"), CampaignID: getText(head, "campaignId")},
-		BatchID: getText(head, "batchId"),
-	})
+	return s.Batch(ctx, ref)
 }

@@ -35,7 +35,7 @@ func TestNoticesComeWithTheLog(t *testing.T) {
 	store := newStore(t)
 	tenant := "tenant#" + rand.Text()
 	b := campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: tenant}}, Key: newKey(), Accepted: 300}
-	books, err := store.Books(t.Context(), b.Key, []int{0, 1, 2})
+	books, err := store.Books(t.Context(), b, []int{0, 1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,13 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +25,9 @@ const (
 
 // CountPosts adds posts to the counts of an endpoint and the hour of at.
 func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
+	if s.Split {
+		return s.AddPosts(ctx, tenant, at, map[string]campaign.Posts{endpointID: {Taken: taken, Failed: failed}})
+	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: postsKey(tenant, endpointID, at),
 		UpdateExpression:         aws.String("ADD taken :taken, failed :failed SET #ttl = :ttl"),
@@ -34,27 +42,87 @@ func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at ti
 	return nil
 }
 
+// Numbers of a row of the Webhooks table that counts the posts of a tenant in an hour are
+// named by these and the id of an endpoint.
+const (
+	takenPrefix  = "taken#"
+	failedPrefix = "failed#"
+)
+
+// AddPosts adds posts to the counts of some of a tenant's endpoints, by their ids, and
+// the hour of at. It makes one write.
+func (s *Store) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
+	count := func(name string, n int) {
+		if n > 0 {
+			i := strconv.Itoa(len(add))
+			names["#n"+i], values[":n"+i] = name, number(n)
+			add = append(add, "#n"+i+" :n"+i)
+		}
+	}
+	for id, p := range posts {
+		count(takenPrefix+id, p.Taken)
+		count(failedPrefix+id, p.Failed)
+	}
+	if len(add) == 0 {
+		return nil
+	}
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Webhooks, Key: Item{"pk": text(tenantPostsPK(tenant)), "sk": text(at.UTC().Format(hourForm))},
+		UpdateExpression:         aws.String("ADD " + strings.Join(add, ", ") + " SET #ttl = :ttl"),
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
+	if err != nil {
+		return fmt.Errorf("count the posts of tenant %s: %w", tenant, err)
+	}
+	return nil
+}
+
+func tenantPostsPK(tenant string) string { return "STATS#" + tenant }
+
 func postsKey(tenant, endpointID string, at time.Time) Item {
 	return Item{"pk": text(postsPK(tenant, endpointID)), "sk": text(at.UTC().Format(hourForm))}
 }
 
 func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" + endpointID }
 
-// HourlyPosts returns the posts to an endpoint in the hours from since on. Hours
-// without any are left out.
+// HourlyPosts returns the posts to an endpoint in the hours from since on, of both
+// tables. Hours without any are left out.
 func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
-	rows, err := s.query(ctx, "pk = :pk AND sk >= :since", Item{
-		":pk": text(postsPK(tenant, endpointID)), ":since": text(since.UTC().Format(hourForm)),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the posts to endpoint %s: %w", endpointID, err)
+	hours := map[string]campaign.Posts{}
+	for _, from := range []struct {
+		store             *Store
+		pk, taken, failed string
+	}{
+		{s, postsPK(tenant, endpointID), "taken", "failed"},
+		{s.inWebhooks(), tenantPostsPK(tenant), takenPrefix + endpointID, failedPrefix + endpointID},
+	} {
+		rows, err := from.store.query(ctx, "pk = :pk AND sk >= :since", Item{":pk": text(from.pk), ":since": text(since.UTC().Format(hourForm))})
+		if err != nil {
+			return nil, fmt.Errorf("read the posts to endpoint %s: %w", endpointID, err)
+		}
+		for _, row := range rows {
+			hour := getText(row, "sk")
+			hours[hour] = campaign.Posts{
+				Taken:  hours[hour].Taken + int(getNumber(row, from.taken)),
+				Failed: hours[hour].Failed + int(getNumber(row, from.failed)),
+			}
+		}
 	}
-	hours := make([]campaign.HourlyPosts, 0, len(rows))
-	for _, row := range rows {
-		hour, _ := time.Parse(hourForm, getText(row, "sk")) // as postsKey wrote it
-		hours = append(hours, campaign.HourlyPosts{Hour: hour, Taken: int(getNumber(row, "taken")), Failed: int(getNumber(row, "failed"))})
+	return hourly(hours), nil
+}
+
+// hourly returns counts by the hour, in the order of the hours. A row may count the posts
+// to other endpoints alone.
+func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
+	posts := make([]campaign.HourlyPosts, 0, len(hours))
+	for _, sk := range slices.Sorted(maps.Keys(hours)) {
+		hour, _ := time.Parse(hourForm, sk) // as the key was written
+		if p := hours[sk]; p != (campaign.Posts{}) {
+			posts = append(posts, campaign.HourlyPosts{Hour: hour, Taken: p.Taken, Failed: p.Failed})
+		}
 	}
-	return hours, nil
+	return posts
 }
 
 // RecordFailure writes down a webhook that was not taken.
@@ -63,12 +131,27 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"], row["position"] = text(f.Code), number(f.Attempt), number(f.Position)
 	row["batchKey"], row["ordinal"], row["blob"] = text(f.Task.BatchKey), number(f.Task.Ordinal), text(f.Task.Blob)
+	if f.Task.NoticeID != "" {
+		row["noticeId"], row["blob"] = text(f.Task.NoticeID), text(f.Blob)
+	}
+	if len(f.Entry) > 0 {
+		row["entry"] = bytesOf(f.Entry)
+	}
 	row[TTL] = number(f.At.Add(campaign.FailureLife).Unix())
-	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row})
+	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: s.failuresTable(f), Item: row})
 	if err != nil {
 		return fmt.Errorf("record a failure of endpoint %s: %w", f.EndpointID, err)
 	}
 	return nil
+}
+
+// failuresTable is the table in which a failure is recorded. The version before cannot
+// read one of a notice that has an ID.
+func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
+	if s.Split || f.Task.NoticeID != "" {
+		return &s.Webhooks
+	}
+	return &s.Campaigns
 }
 
 func failureKey(f campaign.WebhookFailure) Item {
@@ -81,28 +164,37 @@ func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant 
 // campaign.ErrNotFound where there is none.
 func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
 	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
-	row, err := s.get(ctx, key)
+	row, err := s.inWebhooks().get(ctx, key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		row, err = s.get(ctx, key)
+	}
 	if err != nil {
 		return campaign.WebhookFailure{}, fmt.Errorf("read a failure of endpoint %s: %w", endpointID, err)
 	}
 	return readFailure(tenant, endpointID, row), nil
 }
 
-// Failures returns up to limit of an endpoint's failures, the last one first.
+// Failures returns up to limit of an endpoint's failures, of both tables, the last one
+// first.
 func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
-	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": text(failuresPK(tenant, endpointID))},
+	var failures []campaign.WebhookFailure
+	for _, table := range []string{s.Campaigns, s.Webhooks} {
+		out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
+			TableName: &table, ScanIndexForward: aws.Bool(false), Limit: aws.Int32(int32(limit)), //nolint:gosec // some hundreds
+			KeyConditionExpression:    aws.String("pk = :pk"),
+			ExpressionAttributeValues: Item{":pk": text(failuresPK(tenant, endpointID))},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
+		}
+		for _, row := range s.live(out.Items) {
+			failures = append(failures, readFailure(tenant, endpointID, row))
+		}
+	}
+	slices.SortFunc(failures, func(a, b campaign.WebhookFailure) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.WebhookID, a.WebhookID))
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
-	}
-	failures := make([]campaign.WebhookFailure, 0, len(out.Items))
-	for _, row := range s.live(out.Items) {
-		failures = append(failures, readFailure(tenant, endpointID, row))
-	}
-	return failures, nil
+	return failures[:min(limit, len(failures))], nil
 }
 
 func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
@@ -117,7 +209,11 @@ func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 			Ordinal: int(getNumber(row, "ordinal")), Blob: getText(row, "blob"),
 		},
 	}
-	if f.Task.Blob != "" {
+	switch {
+	case row["noticeId"] != nil:
+		f.Task = campaign.NotifyTask{NoticeID: getText(row, "noticeId"), Tenant: tenant, EndpointID: endpointID}
+		f.Entry, f.Blob = getBinary(row, "entry"), getText(row, "blob")
+	case f.Task.Blob != "":
 		f.Task.Kind = f.Kind
 	}
 	return f

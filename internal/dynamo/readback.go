@@ -29,11 +29,11 @@ func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 // overview is what Overview reads of META and BATCH rows.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
 }
 
 // Overview is Campaign for who does not touch messages: its batches lack Payload,
-// Offsets and NextCheck, and their heads Ordinal and Sequence.
+// Offsets and NextCheck, and the heads of those without a ledger Ordinal and Sequence.
 func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, overview, []string{"tally"})
 }
@@ -104,29 +104,58 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 	return p, false, nil
 }
 
-// readHeads reads these attributes of the heads of the batches' books.
+// readHeads reads the heads of the batches' books: of a ledger all but the tail, of
+// others these attributes.
 func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
+	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
+	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
+	byReader := map[*headReader][]*campaign.Progress{}
+	for i := range batches {
+		reader := &plain
+		if batches[i].Ledger {
+			reader = &inLedger
+		}
+		byReader[reader] = append(byReader[reader], &batches[i])
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
-	for some := range slices.Chunk(batches, headsAtOnce) {
-		group.Go(func() error {
-			keys := make(map[string]Item, len(some))
-			for _, b := range some {
-				keys[b.BatchID] = outcomeKey(b.Key, headSK)
-			}
-			rows, err := s.campaignRows(ctx, keys, attributes...)
-			if err != nil {
-				return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
-			}
-			for i := range some {
-				if some[i].Head, err = readHead(rows[some[i].BatchID]); err != nil {
-					return fmt.Errorf("read the head of batch %s: %w", some[i].BatchID, err)
-				}
-			}
-			return nil
-		})
+	for reader, all := range byReader {
+		for some := range slices.Chunk(all, headsAtOnce) {
+			group.Go(func() error { return s.readSomeHeads(ctx, reader, some) })
+		}
 	}
 	return group.Wait()
+}
+
+// headReader is where the heads of batches are, and how they are read.
+type headReader struct {
+	table      string
+	key        func(key campaign.BatchKey, sk string) Item
+	attributes []string
+	read       func(row Item) (campaign.Head, error)
+}
+
+func (s *Store) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
+	keys := make(map[string]Item, len(some))
+	for _, b := range some {
+		keys[b.BatchID] = r.key(b.Key, headSK)
+	}
+	rows, err := s.rowsFrom(ctx, r.table, keys, r.attributes...)
+	if err != nil {
+		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
+	}
+	for _, b := range some {
+		if b.Head, err = r.read(rows[b.BatchID]); err != nil {
+			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
+		}
+	}
+	return nil
+}
+
+// readSummary reads a HEAD row of the Outcomes table.
+func readSummary(row Item) (campaign.Head, error) {
+	head, err := readLedgerHead(row)
+	return head.Summary(), err
 }
 
 // PackedSets reads the numbers of all batches of a campaign.

@@ -20,14 +20,18 @@ const headSK = "HEAD"
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
 // Books reads the head and the given frames of a batch's books consistently.
-func (s *Store) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
-	row, err := s.get(ctx, outcomeKey(key, headSK))
+func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+	if b.Ledger {
+		head, err := s.LedgerHead(ctx, b.Key)
+		return head.Books(frames), err
+	}
+	row, err := s.get(ctx, outcomeKey(b.Key, headSK))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", key, err)
+		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
 	}
 	head, err := readHead(row)
 	if err != nil {
-		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", key, err)
+		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
 	}
 	books := campaign.Books{
 		Head: head, Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
@@ -45,9 +49,9 @@ func readHead(row Item) (campaign.Head, error) {
 	return head, err
 }
 
-// Enter writes the news, which books.News returned, into a batch's books: the
-// log and the head with the states change together or not at all, and with them come
-// the notices of what each of the endpoints is owed of it, to be looked at by
+// Enter writes the news, which books.News returned, into the books of a batch without a
+// ledger: the log and the head with the states change together or not at all, and with
+// them come the notices of what each of the endpoints is owed of it, to be looked at by
 // sweep at the time check, which are returned. All has to fit one transaction:
 // see MaxNews. The error wraps campaign.ErrLostRace where the books are no longer
 // as they were read; after any other error they may have been written, which
@@ -114,14 +118,20 @@ func (s *Store) headWrite(b campaign.Batch, old campaign.Books, head campaign.He
 }
 
 // headRow is the HEAD row of a batch of which nothing is known. It names its
-// batch, so that what finds it by a message's id finds the batch.
+// batch, so that what finds it by a message's id finds the batch. That of a batch with a
+// ledger holds nothing else, and never changes: without an ordinal it fails the
+// condition of headWrite, also in a version that does not know ledgers.
 func headRow(b campaign.Batch) Item {
 	row := outcomeKey(b.Key, headSK)
 	row["tenant"] = text(b.Tenant)
 	row["campaignId"] = text(b.CampaignID)
 	row["batchId"] = text(b.BatchID)
 	row["accepted"] = number(b.Accepted)
-	row["ordinal"] = number(0)
+	if b.Ledger {
+		row["ledger"] = boolean(true)
+	} else {
+		row["ordinal"] = number(0)
+	}
 	setEnd(row, b.Ends())
 	return row
 }
@@ -136,7 +146,28 @@ func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	return row
 }
 
-// Log returns the pages of a batch's log after the given ordinal, in order.
+// Changes returns up to limit changes of a batch's log after a sequence, in their order:
+// the first of them has the sequence after that one.
+func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
+	if b.Ledger {
+		entries, err := s.Entries(ctx, b.Key, after, limit)
+		return changesIn(entries), err
+	}
+	pages, err := s.Log(ctx, b.Key, 0)
+	if err != nil {
+		return nil, err
+	}
+	var changes []campaign.Change
+	for _, p := range pages {
+		from := min(max(after+1-p.First, 0), len(p.Changes))
+		to := min(max(after+1+limit-p.First, from), len(p.Changes))
+		changes = append(changes, p.Changes[from:to]...)
+	}
+	return changes, nil
+}
+
+// Log returns the pages of the log of a batch without a ledger after the given ordinal,
+// in order.
 func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
 	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
@@ -157,23 +188,30 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 	return pages, nil
 }
 
-// Latest returns the last change of each of a batch's n messages by its index, the
-// zero Change of those of which nothing is known. A log holds only what superseded
-// the outcome before.
-func (s *Store) Latest(ctx context.Context, key campaign.BatchKey, n int) ([]campaign.Change, error) {
-	rows, err := s.queryFor(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, 0), "changes")
-	if err != nil {
-		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+// Latest returns the last change of each of a batch's messages by its index, the zero
+// Change of those of which nothing is known. A log holds only what superseded the
+// outcome before.
+func (s *Store) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+	latest := make([]campaign.Change, b.Accepted)
+	keep := func(c campaign.Change) {
+		if c.Index < len(latest) {
+			latest[c.Index] = c
+		}
 	}
-	latest := make([]campaign.Change, n)
+	if b.Ledger {
+		entries, err := s.Entries(ctx, b.Key, 0, campaign.MaxChanges)
+		for _, e := range entries {
+			keep(e.Change)
+		}
+		return latest, err
+	}
+	rows, err := s.queryFor(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(b.Key, 0), "changes")
+	if err != nil {
+		return nil, fmt.Errorf("read the log of batch %s: %w", b.Key, err)
+	}
 	for _, row := range rows {
-		err := eachChange(getBinary(row, "changes"), func(c campaign.Change) {
-			if c.Index < n {
-				latest[c.Index] = c
-			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+		if err := eachChange(getBinary(row, "changes"), keep); err != nil {
+			return nil, fmt.Errorf("read the log of batch %s: %w", b.Key, err)
 		}
 	}
 	return latest, nil

@@ -23,7 +23,7 @@ func newStore(t *testing.T) *dynamo.Store {
 	t.Helper()
 	env := stackenv.Load(t)
 	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return later },
 	}
 }
@@ -55,7 +55,7 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 	b := campaign.Batch{Key: newKey(), Accepted: campaign.MaxMessages}
 	sent, failed := changesOf(0, 620, campaign.OutcomeSent), changesOf(620, 630, campaign.OutcomeFailed)
 	for _, changes := range [][]campaign.Change{sent, failed} {
-		books, err := store.Books(t.Context(), b.Key, []int{0, 1, 2, 3, 4, 5, 6})
+		books, err := store.Books(t.Context(), b, []int{0, 1, 2, 3, 4, 5, 6})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	books, err := store.Books(t.Context(), b.Key, []int{5, 6, 7})
+	books, err := store.Books(t.Context(), b, []int{5, 6, 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 	b := campaign.Batch{Key: newKey(), Accepted: 200}
 	books := func() campaign.Books {
 		t.Helper()
-		books, err := store.Books(t.Context(), b.Key, []int{0, 1})
+		books, err := store.Books(t.Context(), b, []int{0, 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestRacingEntersAreTakenOneByOne(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 100}
-	books, err := store.Books(t.Context(), b.Key, []int{0})
+	books, err := store.Books(t.Context(), b, []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,13 @@ func readPace(row Item) campaign.Pace {
 // campaign.ErrNotFound where there is none, and campaign.ErrEnded where its time is
 // over.
 func (s *Store) get(ctx context.Context, key Item) (Item, error) {
+	return s.getFrom(ctx, s.Campaigns, key)
+}
+
+// getFrom is get for a row of another table.
+func (s *Store) getFrom(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &s.Campaigns, Key: key, ConsistentRead: aws.Bool(true),
+		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
 		return nil, err
@@ -126,10 +131,15 @@ func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 
 // campaignRows reads rows of the Campaigns table consistently, under the names
 // of their keys, see batchGet.
-func (s *Store) campaignRows(ctx context.Context, keys map[string]Item, attributes ...string) (map[string]Item, error) {
+func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+	return s.rowsFrom(ctx, s.Campaigns, keys)
+}
+
+// rowsFrom is campaignRows for attributes of the rows of any table.
+func (s *Store) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
-		wanted[name] = rowKey{s.Campaigns, key}
+		wanted[name] = rowKey{table, key}
 	}
 	rows, err := s.batchGet(ctx, wanted, withEnd(attributes)...)
 	if err != nil {
@@ -152,9 +162,14 @@ func (s *Store) query(ctx context.Context, condition string, values Item) ([]Ite
 
 // queryFor is query for some attributes of the rows.
 func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
+	return s.queryIn(ctx, s.Campaigns, condition, values, attributes...)
+}
+
+// queryIn is queryFor for rows of another table.
+func (s *Store) queryIn(ctx context.Context, table, condition string, values Item, attributes ...string) ([]Item, error) {
 	expression, names := projection(withEnd(attributes))
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
+		TableName: &table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
 		ProjectionExpression: expression, ExpressionAttributeNames: names,
 	})

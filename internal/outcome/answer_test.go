@@ -22,6 +22,8 @@ type people struct {
 	findErr error
 	latest  campaign.OptChange
 	told    []campaign.Kind
+	notices []campaign.Notice // as written
+	split   bool
 	tenants int    // how often all of an agent's tenants were asked for
 	agent   string // that the batch is sent by
 	dropped bool   // the event was counted as dropped
@@ -30,7 +32,7 @@ type people struct {
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
-	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3}, p.findErr
+	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3, AcceptedAt: time.Now()}, p.findErr
 }
 
 func (p *people) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
@@ -46,6 +48,7 @@ func (p *people) Get(context.Context, string) ([]byte, error) { return json.Mars
 
 func (p *people) AddNotices(_ context.Context, notices []campaign.Notice) error {
 	p.told = append(p.told, notices[0].Kind)
+	p.notices = append(p.notices, notices...)
 	return nil
 }
 
@@ -66,7 +69,7 @@ func (p *people) Record(_ context.Context, _ string, changes []campaign.OptChang
 func (p *people) apply(t *testing.T, kind campaign.EventKind, at time.Time) error {
 	t.Helper()
 	recorder := p.recorder()
-	recorder.Webhooks = p
+	recorder.Webhooks, recorder.Split = p, p.split
 	applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
 	task := campaign.EventTask{
 		Kind: kind, AgentID: "agent", EventID: "e", MessageID: campaign.BatchKey{1}.MessageID(0), At: at, Blob: "events/agent/e",
@@ -115,6 +118,33 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 				if want := (before || test.out) && !test.in; p.latest.Out != want {
 					t.Errorf("opted out before: %v, after: %v", before, p.latest.Out)
 				}
+			}
+		})
+	}
+}
+
+// A reply is owed once however often its event comes: by a notice of its batch's layout
+// that has an ID, or has none, and whose task is queued after the notice is written.
+func TestReply_Notices(t *testing.T) {
+	t.Parallel()
+	for name, split := range map[string]bool{"v1": false, "v2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &people{books: newBooks(), agent: "agent", split: split, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+			for range 2 {
+				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(p.notices) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
+				t.Fatalf("%d notices and the tasks %q, want the same one twice", len(p.notices), p.queued)
+			}
+			n := p.notices[0]
+			if n.Task() != p.notices[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
+				t.Errorf("notices %+v, want the same reply twice", p.notices)
+			}
+			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {
+				t.Errorf("the notice has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
 			}
 		})
 	}

@@ -10,12 +10,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/warm"
 )
 
 // Batches finds the batch that a message belongs to, and the agent that the batch is
 // sent by.
 type Batches interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
@@ -43,6 +45,8 @@ type Applier struct {
 	OptOuts  OptOuts
 	Contents Contents
 	Recorder *Recorder
+
+	batches warm.Cache[campaign.BatchKey, campaign.Batch] // see lasting
 }
 
 const (
@@ -50,7 +54,10 @@ const (
 	// can overtake the recording of its message.
 	patience = 5
 	// atOnce is how many batches, or answers of people, are worked on at once.
-	atOnce = 16
+	atOnce = 32
+	// maxBatches is the number of batches of which is kept what never changes, some
+	// 300 bytes each.
+	maxBatches = 10_000
 )
 
 // The codes of outcomes that events tell.
@@ -108,6 +115,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	}
 	if err == nil {
 		at = dropForeign(ctx, b, tasks, at)
+		b, err = a.withCancellation(ctx, b, tasks, at)
 	}
 	var changes []campaign.Change
 	var unknown []int
@@ -136,10 +144,42 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	a.refuseUnknown(ctx, tasks, unknown, errs)
 }
 
-// findBatch returns the batch with the agent that it is sent by. The error wraps
+// withCancellation returns the batch with whether it is cancelled now, where there is an
+// event among those at the positions that depends on it.
+func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) (campaign.Batch, error) {
+	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
+		return b, nil
+	}
+	now, err := a.Batches.Batch(ctx, b.BatchRef)
+	b.CancelledAt, b.TakeBack = now.CancelledAt, now.TakeBack
+	return b, err
+}
+
+// findBatch returns what never changes of a batch with its agent.
+func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	b, err := a.batches.Get(key, a.Recorder.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.Batch, error) {
+		b, err := a.loadBatch(ctx, key)
+		return lasting(b), err
+	})
+	if err == nil && !b.Ends().After(a.Recorder.Now()) {
+		err = fmt.Errorf("batch %s: %w", b.BatchID, campaign.ErrEnded)
+	}
+	return b, err
+}
+
+// lasting returns what never changes of a batch that has an agent. It is kept as long as
+// the process lives, so that an event costs no more reads than that of its ledger's
+// head. None of it can be stale: the rest of a batch is read when it is needed.
+func lasting(b campaign.Batch) campaign.Batch {
+	return campaign.Batch{
+		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
+	}
+}
+
+// loadBatch returns the batch with the agent that it is sent by. The error wraps
 // campaign.ErrNotFound too where that agent is not known: the batch was not released
 // yet, as far as the table says, or its tenant has no agent.
-func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Batches.FindBatch(ctx, key)
 	if err != nil {
 		return b, err
@@ -238,7 +278,7 @@ func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error 
 	for f := range frames {
 		frames[f] = f
 	}
-	books, err := r.Store.Books(ctx, b.Key, frames)
+	books, err := r.Store.Books(ctx, b, frames)
 	if err != nil {
 		return fmt.Errorf("close batch %s: %w", b.BatchID, err)
 	}

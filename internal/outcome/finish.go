@@ -21,17 +21,31 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 	var err error
 	switch {
 	case crossed(campaign.Head.Settled):
-		if !again || e.batch.State != campaign.BatchCompleted {
-			err = r.completeNow(ctx, e.batch)
-		}
+		err = r.moveOn(ctx, e.batch, again, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.Head.Known):
-		if !again || e.batch.State != campaign.BatchSent {
-			_, err = r.Store.FinishBatch(ctx, e.batch.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
-		}
+		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "a complete batch could not be finished, sweep will", "batch_id", e.batch.BatchID, "error", err)
 	}
+}
+
+// moveOn moves a batch to a state by an update. Where nothing was news it reads first
+// whether the batch is in that state: events that arrive twice are many, and a refused
+// update costs more than a read.
+func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
+	if again {
+		now, err := r.Store.Batch(ctx, b.BatchRef)
+		if err != nil || now.State == to {
+			return err
+		}
+	}
+	return move(ctx, b)
+}
+
+func (r *Recorder) finishNow(ctx context.Context, b campaign.Batch) error {
+	_, err := r.Store.FinishBatch(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	return err
 }
 
 func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
@@ -106,6 +120,9 @@ func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) 
 func (r *Recorder) owe(ctx context.Context, notices []campaign.Notice, blob string) error {
 	for i := range notices {
 		notices[i].Blob = blob
+		if r.Split {
+			notices[i] = notices[i].Identified()
+		}
 	}
 	if err := r.Webhooks.AddNotices(ctx, notices); err != nil {
 		return err

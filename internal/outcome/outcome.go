@@ -19,7 +19,9 @@ import (
 
 // Store keeps the books of batches, and how far the batches are.
 type Store interface {
-	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Ledgers
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
 	Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error)
 	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
@@ -53,6 +55,8 @@ type Recorder struct {
 	// MaxNews is how many changes Store.Enter takes at once for so many
 	// endpoints.
 	MaxNews func(endpoints int) int
+	// Split says that the notices of happenings stand in the Webhooks table.
+	Split bool
 	// SweepAfter is how long a notice or a completed batch is left to those whose
 	// work it is before sweep looks at it.
 	SweepAfter time.Duration
@@ -76,6 +80,9 @@ const (
 // drops the others: the same change may be recorded any number of times. After
 // an error some may have been entered; to record them again is harmless.
 func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+	if b.Ledger {
+		return r.recordInLedger(ctx, b, changes)
+	}
 	endpoints, err := r.endpointsOf(ctx, b.Tenant)
 	if err != nil {
 		return fmt.Errorf("record outcomes: %w", err)
@@ -103,7 +110,18 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 	return fmt.Errorf("record outcomes of batch %s, try %d: %w", b.BatchID, tries, campaign.ErrLostRace)
 }
 
-// entry is what one transaction enters into the books of a batch.
+// recordInLedger is Record for a batch with a ledger. Nothing is queued: what is
+// entered is in the stream of the ledger's table.
+func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+	e, err := EnterLedger(ctx, r.Store, b, changes)
+	if err != nil {
+		return err
+	}
+	r.finish(ctx, entry{batch: b, before: e.Before.Summary(), after: e.After.Summary()})
+	return nil
+}
+
+// entry is what one write enters into the books of a batch.
 type entry struct {
 	batch     campaign.Batch
 	endpoints []campaign.Endpoint
@@ -115,7 +133,7 @@ type entry struct {
 
 // enter reads the books, judges the changes and writes the news.
 func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
-	books, err := r.Store.Books(ctx, e.batch.Key, framesOf(changes))
+	books, err := r.Store.Books(ctx, e.batch, framesOf(changes))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/outcome"
 )
 
@@ -19,6 +20,8 @@ var errBroken = errors.New("broken")
 // books keeps one batch's books, as a table does, and can lose races.
 type books struct {
 	books      campaign.Books
+	ledger     ledger.Head
+	state      campaign.BatchState
 	lose       int // so many races, to somebody who enters rival
 	rival      campaign.Change
 	entered    []campaign.Change
@@ -39,7 +42,7 @@ func newBooks() *books {
 	return &books{books: campaign.Books{Frames: map[int]campaign.FrameState{}}}
 }
 
-func (b *books) Books(_ context.Context, _ campaign.BatchKey, frames []int) (campaign.Books, error) {
+func (b *books) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Books, error) {
 	b.frames = frames
 	read := campaign.Books{Head: b.books.Head, Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
@@ -68,7 +71,32 @@ func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Boo
 	return notices, nil
 }
 
+func (b *books) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
+	return b.ledger, b.readErr
+}
+
+func (b *books) EnterLedger(_ context.Context, _ campaign.Batch, read ledger.Head, news []campaign.Change) (ledger.Head, error) {
+	b.enterCalls++
+	switch {
+	case b.enterErr != nil:
+		return read, b.enterErr
+	case b.lose > 0:
+		b.lose--
+		b.write(b.ledger.News([]campaign.Change{b.rival}))
+		return read, campaign.ErrLostRace
+	case read.Sequence != b.ledger.Sequence:
+		return read, campaign.ErrLostRace
+	}
+	b.write(news)
+	return b.ledger, nil
+}
+
+func (b *books) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{BatchRef: ref, State: b.state}, nil
+}
+
 func (b *books) write(news []campaign.Change) {
+	b.ledger = b.ledger.After(campaign.MaxMessages, news)
 	b.books.Head = b.books.HeadAfter(news, 1)
 	for _, c := range news {
 		state := b.books.Frames[c.Index/campaign.FrameSize]
@@ -160,6 +188,13 @@ func TestRecord(t *testing.T) {
 			[]int{0},
 			1, nil,
 		},
+		"the last of the batch, again, which is sent": {
+			func(b *books) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}); b.state = campaign.BatchSent },
+			[]campaign.Change{sent(2)},
+			[]campaign.Change{sent(0), sent(1), sent(2)},
+			[]int{0},
+			0, nil,
+		},
 		"a race is lost to the same news": {
 			func(b *books) { b.lose, b.rival = 3, sent(0) },
 			[]campaign.Change{failed, sent(1)},
@@ -185,28 +220,36 @@ func TestRecord(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // lost races are waited out
-				store := newBooks()
-				if tt.prepare != nil {
-					tt.prepare(store)
-				}
-				err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 3}, tt.changes)
-				if !errors.Is(err, tt.err) {
-					t.Errorf("error %v, want %v", err, tt.err)
-				}
-				if diff := cmp.Diff(tt.entered, store.entered); diff != "" {
-					t.Errorf("entered (-want +got):\n%s", diff)
-				}
-				if store.finished > 0 && !store.nextCheck.Equal(time.Now().Add(26*time.Hour)) {
-					t.Errorf("the sent batch is looked at in %v", time.Until(store.nextCheck))
-				}
-				if diff := cmp.Diff(tt.frames, store.frames); diff != "" || store.finished != tt.finished {
-					t.Errorf("finished %d times, want %d; frames asked for:\n%s", store.finished, tt.finished, diff)
-				}
+		for _, inLedger := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in a ledger %v", name, inLedger), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { // lost races are waited out
+					store := newBooks()
+					if tt.prepare != nil {
+						tt.prepare(store)
+					}
+					err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 3, Ledger: inLedger}, tt.changes)
+					if !errors.Is(err, tt.err) {
+						t.Errorf("error %v, want %v", err, tt.err)
+					}
+					if diff := cmp.Diff(tt.entered, store.entered); diff != "" {
+						t.Errorf("entered (-want +got):\n%s", diff)
+					}
+					if store.finished != tt.finished {
+						t.Errorf("finished %d times, want %d", store.finished, tt.finished)
+					}
+					if store.finished > 0 && !store.nextCheck.Equal(time.Now().Add(26*time.Hour)) {
+						t.Errorf("the sent batch is looked at in %v", time.Until(store.nextCheck))
+					}
+					if inLedger && len(store.queued) > 0 {
+						t.Errorf("queued: %v", store.queued)
+					}
+					if diff := cmp.Diff(tt.frames, store.frames); !inLedger && diff != "" {
+						t.Errorf("frames asked for (-want +got):\n%s", diff)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -224,10 +267,19 @@ func TestRecordStopsWithItsCall(t *testing.T) {
 
 func TestBatchEndsWithItsLastMessage(t *testing.T) {
 	t.Parallel()
+	for _, inLedger := range []bool{false, true} {
+		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
+			t.Parallel()
+			endsWithItsLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
+		})
+	}
+}
+
+func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
+	t.Helper()
 	store := newBooks()
 	store.write([]campaign.Change{sent(0), sent(1), failed})
 	recorder := store.recorder()
-	b := campaign.Batch{Accepted: 2}
 	delivered := func(i int) campaign.Change {
 		return campaign.Change{Index: i, Outcome: campaign.OutcomeDelivered, At: time.Unix(9, 0)}
 	}

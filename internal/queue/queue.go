@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
 )
 
 // MaxDelay is the longest time that SQS holds a message back.
@@ -19,6 +21,7 @@ const MaxDelay = 15 * time.Minute
 const (
 	maxBatch = 10 // messages of one SendMessageBatch call
 	tries    = 3  // of what a batch call left unsent
+	atOnce   = 4  // batch calls
 )
 
 // errUnsent says that SQS took a batch call but not every message of it.
@@ -48,12 +51,36 @@ func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.
 // SendAll puts messages of one group on the queue, ten a call. On an error some
 // of them may be there.
 func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
-	for start := 0; start < len(bodies); start += maxBatch {
-		if err := q.sendBatch(ctx, group, bodies[start:min(start+maxBatch, len(bodies))]); err != nil {
+	for some := range slices.Chunk(entriesOf(func(int) string { return group }, bodies), maxBatch) {
+		if err := q.sendBatch(ctx, some); err != nil {
 			return fmt.Errorf("send messages: %w", err)
 		}
 	}
 	return nil
+}
+
+// SendGroups puts messages on the queue, each of the group at its position, ten of any
+// groups a call. On an error some of them may be there.
+func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(atOnce)
+	for some := range slices.Chunk(entriesOf(func(i int) string { return groups[i] }, bodies), maxBatch) {
+		calls.Go(func() error { return q.sendBatch(ctx, some) })
+	}
+	if err := calls.Wait(); err != nil {
+		return fmt.Errorf("send messages: %w", err)
+	}
+	return nil
+}
+
+func entriesOf(group func(i int) string, bodies [][]byte) []types.SendMessageBatchRequestEntry {
+	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
+	for i, body := range bodies {
+		entries[i] = types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i % maxBatch)), MessageBody: aws.String(string(body)), MessageGroupId: aws.String(group(i)),
+		}
+	}
+	return entries
 }
 
 // Waiting returns about how many messages the queue has that nobody has taken and
@@ -73,13 +100,7 @@ func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-func (q *Queue) sendBatch(ctx context.Context, group string, bodies [][]byte) error {
-	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
-	for i, body := range bodies {
-		entries[i] = types.SendMessageBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i)), MessageBody: aws.String(string(body)), MessageGroupId: &group,
-		}
-	}
+func (q *Queue) sendBatch(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
 	for range tries {
 		out, err := q.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: entries})
 		if err != nil {

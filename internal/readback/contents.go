@@ -3,7 +3,6 @@ package readback
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 
@@ -70,18 +69,4 @@ func explain(err error) error {
 		}
 	}
 	return err
-}
-
-// changes returns all changes of a batch in the order of its log: the sequence of
-// the first one is 1.
-func (s *Service) changes(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
-	pages, err := s.Store.Log(ctx, b.Key, 0)
-	if err != nil {
-		return nil, fmt.Errorf("read back: %w", err)
-	}
-	var all []campaign.Change
-	for _, p := range pages {
-		all = append(all, p.Changes...)
-	}
-	return all, nil
 }

@@ -1,6 +1,7 @@
 package readback
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -50,7 +51,7 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []event{}, NextAfter: after}
 	if after < b.Head.Sequence { // who only asks whether there is news costs no more
-		if err := s.fillEvents(r, &a, b.Batch, after, limit); err != nil {
+		if err := s.fillEvents(r, &a, b, after, limit); err != nil {
 			return err
 		}
 	}
@@ -70,26 +71,24 @@ func afterOf(query gateway.Query) (int, error) {
 	return after, nil
 }
 
-func (s *Service) fillEvents(r *http.Request, a *eventsAnswer, b campaign.Batch, after, limit int) error {
-	all, err := s.changes(r.Context(), b)
+func (s *Service) fillEvents(r *http.Request, a *eventsAnswer, b campaign.Progress, after, limit int) error {
+	news, err := s.Store.Changes(r.Context(), b.Batch, after, limit)
 	if err != nil {
-		return err
+		return fmt.Errorf("read back: %w", err)
 	}
-	news := all[min(after, len(all)):]
-	a.More = len(news) > limit
-	news = news[:min(limit, len(news))]
 	indexes := make([]int, len(news))
 	for i, c := range news {
 		indexes[i] = c.Index
 	}
-	messages, err := s.contents(r.Context(), b, indexes)
+	messages, err := s.contents(r.Context(), b.Batch, indexes)
 	if err != nil {
 		return err
 	}
 	for i, c := range news {
-		a.Events = append(a.Events, newEvent(b, after+1+i, c, messages[c.Index]))
+		a.Events = append(a.Events, newEvent(b.Batch, after+1+i, c, messages[c.Index]))
 	}
 	a.NextAfter = after + len(news)
+	a.More = a.NextAfter < b.Head.Sequence
 	return nil
 }
 

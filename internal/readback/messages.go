@@ -213,7 +213,7 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 	if q.phone != "" || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
-	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
+	latest, err := s.Store.Latest(ctx, b)
 	if err != nil {
 		return start, fmt.Errorf("read back: %w", err)
 	}
@@ -249,7 +249,7 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 	if len(indexes) == 0 {
 		return b.Accepted, nil
 	}
-	latest, err := s.Store.Latest(ctx, b.Key, b.Accepted)
+	latest, err := s.Store.Latest(ctx, b)
 	if err != nil {
 		return start, fmt.Errorf("read back: %w", err)
 	}

@@ -74,7 +74,7 @@ func newDesk(t *testing.T) *desk {
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
 		store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: func() time.Time { return noon },
+			Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return noon },
 		},
 		blobs: &blob.Store{
 			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
@@ -129,6 +129,7 @@ func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change 
 	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
+	b.Ledger = d.store.Split
 	return b
 }
 
@@ -143,7 +144,14 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, f
 		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: noon.Add(time.Minute)})
 		frames[i/campaign.FrameSize] = true
 	}
-	books, err := d.store.Books(d.t.Context(), b.Key, slices.Collect(maps.Keys(frames)))
+	if b.Ledger {
+		head, err := d.store.LedgerHead(d.t.Context(), b.Key)
+		d.must(err)
+		_, err = d.store.EnterLedger(d.t.Context(), b, head, head.News(changes))
+		d.must(err)
+		return
+	}
+	books, err := d.store.Books(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
 	d.must(err)
 	_, err = d.store.Enter(d.t.Context(), b, books, books.News(changes), nil, noon)
 	d.must(err)
@@ -191,6 +199,11 @@ func (d *desk) pages(query url.Values) (messages []string, pages int) {
 
 func TestACampaignTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, aCampaignTellsHowFarItIs)
+}
+
+func aCampaignTellsHowFarItIs(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	d := newDesk(t)
 	first := d.accept(1, "manhã", 150, nil)
 	d.accept(2, "tarde", 3, func(b *campaign.Batch) {
@@ -231,6 +244,11 @@ func TestACampaignTellsHowFarItIs(t *testing.T) {
 
 func TestMessagesAreFound(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, messagesAreFound)
+}
+
+func messagesAreFound(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	d := newDesk(t)
 	first := d.accept(1, "", 120, nil)
 	d.accept(2, "b/2", 130, nil)
@@ -292,6 +310,11 @@ func TestPagesOfMessagesHaveEachMessageOnce(t *testing.T) {
 
 func TestTheLogOfABatchIsReplayed(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, theLogOfABatchIsReplayed)
+}
+
+func theLogOfABatchIsReplayed(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	d := newDesk(t)
 	b := d.accept(1, "", 5, nil)
 	d.accept(2, "manhã de sol", 1, nil)
@@ -333,6 +356,11 @@ func TestTheLogOfABatchIsReplayed(t *testing.T) {
 
 func TestWhatCannotBeReadBack(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, whatCannotBeReadBack)
+}
+
+func whatCannotBeReadBack(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	d := newDesk(t)
 	gone := d.accept(1, "gone", 1, nil)
 	d.must(d.blobs.Delete(t.Context(), gone.Payload))
@@ -436,6 +464,11 @@ func TestTokensThatAreRefused(t *testing.T) {
 // One request looks through 25 batches at most, and a number may stand in more.
 func TestPagesOverManyBatches(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, pagesOverManyBatches)
+}
+
+func pagesOverManyBatches(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	const batches = 57
 	d := newDesk(t)
 	var all, sent []string
@@ -485,6 +518,11 @@ func TestPagesOverManyBatches(t *testing.T) {
 // A campaign outlives its first batches, and is read without them.
 func TestABatchPastItsTimeIsGone(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, aBatchPastItsTimeIsGone)
+}
+
+func aBatchPastItsTimeIsGone(t *testing.T, newDesk func(*testing.T) *desk) {
+	t.Helper()
 	d := newDesk(t)
 	d.accept(1, "old", 3, nil)
 	d.accept(2, "new", 2, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Hour) })

@@ -25,10 +25,11 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
-	// Latest returns the last change of each of a batch's n messages by its index,
-	// the zero Change of those of which nothing is known.
-	Latest(ctx context.Context, key campaign.BatchKey, n int) ([]campaign.Change, error)
-	Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error)
+	// Latest returns the last change of each of a batch's messages by its index, the
+	// zero Change of those of which nothing is known.
+	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
+	// Changes returns up to limit changes of a batch's log after a sequence.
+	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 }
 
 // Blobs reads payloads: the bytes from offset from up to, not including, to.

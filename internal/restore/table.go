@@ -96,18 +96,50 @@ func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 }
 
 // Equip gives a restored table what a restore does not bring along, as its source has
-// it: expiry, backups of its own, tags, protection against deletion.
+// it: a stream, expiry, backups of its own, tags, protection against deletion.
 func (t Tables) Equip(ctx context.Context, source, target string) error {
 	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &source})
 	if err != nil {
 		return fmt.Errorf("look up the table %s: %w", source, err)
 	}
-	for _, equip := range []func(context.Context, *types.TableDescription, string) error{t.expire, t.backUp, t.tag, t.protect} {
+	for _, equip := range []func(context.Context, *types.TableDescription, string) error{t.stream, t.expire, t.backUp, t.tag, t.protect} {
 		if err := equip(ctx, of.Table, target); err != nil {
 			return fmt.Errorf("equip the table %s: %w", target, err)
 		}
 	}
 	return nil
+}
+
+// stream gives a table a stream, which changes the table for a while.
+func (t Tables) stream(ctx context.Context, source *types.TableDescription, target string) error {
+	if source.StreamSpecification == nil || !aws.ToBool(source.StreamSpecification.StreamEnabled) {
+		return nil
+	}
+	has, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &target})
+	if err != nil {
+		return err
+	}
+	if of := has.Table.StreamSpecification; of != nil && aws.ToBool(of.StreamEnabled) {
+		return nil
+	}
+	_, err = t.Client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &target, StreamSpecification: source.StreamSpecification})
+	if err != nil {
+		return err
+	}
+	return t.Await(ctx, target, func() {})
+}
+
+// Stream returns the ARN of a table's stream.
+func (t Tables) Stream(ctx context.Context, table string) (string, error) {
+	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return "", fmt.Errorf("look up the stream of the table %s: %w", table, err)
+	}
+	arn := aws.ToString(of.Table.LatestStreamArn)
+	if arn == "" {
+		return "", fmt.Errorf("the table %s has no stream", table)
+	}
+	return arn, nil
 }
 
 func (t Tables) expire(ctx context.Context, source *types.TableDescription, target string) error {

@@ -3,6 +3,7 @@ package restore_test
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,19 @@ func TestARestoredTableHasWhatItsSourceHas(t *testing.T) {
 	}
 	checkRow(t, client, target)
 	checkEquipment(t, client, target)
+	checkStream(t, tables, source, target)
+}
+
+func checkStream(t *testing.T, tables restore.Tables, source, target string) {
+	t.Helper()
+	of, err := tables.Stream(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := tables.Stream(t.Context(), target)
+	if err != nil || own == of || !strings.Contains(own, target) {
+		t.Errorf("its stream is %q, %v; the source has %q", own, err, of)
+	}
 }
 
 func checkRow(t *testing.T, client *dynamodb.Client, table string) {
@@ -91,6 +105,7 @@ func makeTable(t *testing.T, client *dynamodb.Client) string {
 		TableName: &name, BillingMode: types.BillingModePayPerRequest, DeletionProtectionEnabled: aws.Bool(true),
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
 		Tags:                 []types.Tag{{Key: aws.String("service"), Value: aws.String("campaign-dispatch")}},
 	})
 	if err != nil {

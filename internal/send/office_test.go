@@ -204,13 +204,13 @@ func (o *office) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch
 	return o.batches[ref].Batch, nil
 }
 
-func (o *office) Books(_ context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
+func (o *office) Books(_ context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	books := campaign.Books{Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
 		state := campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
-		maps.Copy(state.Outcomes, o.byKey[key].outcomes[f])
+		maps.Copy(state.Outcomes, o.byKey[b.Key].outcomes[f])
 		books.Frames[f] = state
 	}
 	return books, nil

@@ -26,7 +26,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	if len(frames) == 0 {
 		return nil
 	}
-	books, err := s.Batches.Books(ctx, r.batch.Key, frames)
+	books, err := s.Batches.Books(ctx, r.batch, frames)
 	if err != nil {
 		return err
 	}

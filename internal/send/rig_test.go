@@ -104,7 +104,7 @@ func (g *rig) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) 
 	return g.batch, nil
 }
 
-func (g *rig) Books(_ context.Context, _ campaign.BatchKey, frames []int) (campaign.Books, error) {
+func (g *rig) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Books, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	books := campaign.Books{Frames: map[int]campaign.FrameState{}}

@@ -5,10 +5,13 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/internal/dynamo"
 )
 
 // What calls a function past its alias would get a new version whole, at once, and
@@ -85,7 +88,7 @@ func TestRestoredTablesStandInEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"Auth", "Campaigns"} {
+	for _, table := range []string{"Auth", "Campaigns", "Outcomes", "Webhooks"} {
 		used := regexp.MustCompile(fmt.Sprintf(`(!Ref |!GetAtt |\$\{)%sTable\b`, table))
 		stands := fmt.Sprintf("!If [%sRestored, ", table)
 		uses := 0
@@ -158,4 +161,48 @@ func refs(node *yaml.Node) (names []string) {
 		names = append(names, refs(child)...)
 	}
 	return names
+}
+
+// A record that fails must not stop the stream until its end, and none may be dropped
+// without a trace.
+func TestStreamOfOutcomes_FailsInParts(t *testing.T) {
+	t.Parallel()
+	mapping := member(member(member(member(section(t, "Resources")["FeedFunction"], "Properties"), "Events"), "Recorded"), "Properties")
+	pattern := value(member(member(member(mapping, "FilterCriteria"), "Filters").Content[0], "Pattern"))
+	if pattern != dynamo.StreamFilter {
+		t.Errorf("records are filtered by %s, want %s", pattern, dynamo.StreamFilter)
+	}
+	age, err := strconv.Atoi(value(member(mapping, "MaximumRecordAgeInSeconds")))
+	if err != nil || age <= 3600 || age > 6*3600 {
+		t.Errorf("a record is tried for %d s: want longer than the alarm of an hour waits, and a part of the stream's 24 hours", age)
+	}
+	for name, want := range map[string]string{
+		"StartingPosition": "TRIM_HORIZON", "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": "10000",
+	} {
+		if got := value(member(mapping, name)); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if to := value(member(member(member(mapping, "DestinationConfig"), "OnFailure"), "Destination")); to != "!GetAtt FeedDeadLetters.Arn" {
+		t.Errorf("records that fail go to %q", to)
+	}
+}
+
+// Each part of what is due is swept by a rule of its own.
+func TestSweep_RulesOfAllParts(t *testing.T) {
+	t.Parallel()
+	parts := map[string]bool{}
+	for _, rule := range member(member(section(t, "Resources")["SweepFunction"], "Properties"), "Events").Content {
+		if input := member(member(rule, "Properties"), "Input"); input != nil {
+			parts[input.Value] = true
+		}
+	}
+	for part := range dynamo.DueParts {
+		if input := fmt.Sprintf(`{"part":%d,"of":%d}`, part, dynamo.DueParts); !parts[input] {
+			t.Errorf("no rule sweeps %s: %v", input, parts)
+		}
+	}
+	if len(parts) != dynamo.DueParts {
+		t.Errorf("%d rules, want %d", len(parts), dynamo.DueParts)
+	}
 }

@@ -39,7 +39,7 @@ func TestTheBucketDeletesWhatIsPastItsTime(t *testing.T) {
 
 func TestTheTablesDeleteWhatIsPastItsTime(t *testing.T) {
 	t.Parallel()
-	for _, table := range []string{"AuthTable", "CampaignsTable"} {
+	for _, table := range []string{"AuthTable", "CampaignsTable", "OutcomesTable", "WebhooksTable"} {
 		ttl := resources(t)[table].Properties.TTL
 		if ttl.Attribute != dynamo.TTL || !ttl.Enabled {
 			t.Errorf("%s: %+v, want %s enabled", table, ttl, dynamo.TTL)
@@ -57,7 +57,7 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 		told(campaign.Retention) + " from the acceptance of its last batch",
 		told(campaign.ErrorFileLife), told(campaign.EventLife), told(campaign.EventLife),
 		told(campaign.AnswerLife), told(campaign.AnswerFileLife), told(campaign.UploadLife),
-		told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
+		told(campaign.Retention) + " from the first failure", told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
 		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.SessionEndLife), told(campaign.RateLife) + " from the last call",
 		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
 		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",

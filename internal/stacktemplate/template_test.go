@@ -32,6 +32,9 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 					read[match[1]] = true
 				}
 			}
+			for _, table := range tablesOf(t, name) {
+				read[table] = true
+			}
 			variables := maps.Clone(function.Properties.Environment.Variables)
 			delete(variables, "GOMEMLIMIT") // Go's runtime reads it
 			set := slices.Sorted(maps.Keys(variables))
@@ -41,6 +44,25 @@ func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
 		})
 	}
 }
+
+// tablesOf returns the variables of the tables that dynamo.FromEnv reads for a function:
+// those that its role reaches. All functions get those of Outcomes and Webhooks.
+func tablesOf(t *testing.T, name string) (variables []string) {
+	t.Helper()
+	var reached []string
+	for _, g := range grants(t, roleOf(name)) {
+		reached = append(reached, attributes(&g.Resource)...)
+	}
+	for table, variable := range map[string]string{"AuthTable": "AUTH_TABLE", "CampaignsTable": "CAMPAIGNS_TABLE"} {
+		if slices.Contains(reached, table) {
+			variables = append(variables, variable)
+		}
+	}
+	return variables
+}
+
+// roleOf is the name of a function's role.
+func roleOf(function string) string { return strings.ToUpper(function[:1]) + function[1:] + "Role" }
 
 // sourceOf returns the source of a function's main package.
 func sourceOf(t *testing.T, name string) string {

@@ -64,6 +64,7 @@ func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 			did = failed
 		}
 		r.deeds[did]++
+		r.turns.next()
 	}
 }
 

@@ -86,6 +86,11 @@ func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 
 func TestCancellingSurvivesADeathAtAnyCall(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, cancellingSurvivesADeathAtAnyCall)
+}
+
+func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	live := func(t *testing.T, at int, after bool) *world {
 		t.Helper()
 		w := newWorld(t)
@@ -113,6 +118,11 @@ func TestCancellingSurvivesADeathAtAnyCall(t *testing.T) {
 // all the same.
 func TestSweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, sweepEndsACancelledBatchWhoseTaskWasLost)
+}
+
+func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := newWorld(t)
 	sent, waiting := w.sentAndWaiting()
 	w.cancel(sent, "")
@@ -127,6 +137,11 @@ func TestSweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T) {
 // asked for, with the cancellation or later.
 func TestAnExpiryAfterACancellation(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, anExpiryAfterACancellation)
+}
+
+func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	for name, test := range map[string]struct {
 		queries []string
 		want    string
@@ -184,6 +199,11 @@ func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
 
 func TestACancelledCampaignIsNotToldToBeCompleted(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, aCancelledCampaignIsNotToldToBeCompleted)
+}
+
+func aCancelledCampaignIsNotToldToBeCompleted(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
 	b := w.accept(3)

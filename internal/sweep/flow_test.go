@@ -31,6 +31,11 @@ func worthDying(calls []string) []int {
 
 func TestBatchSurvivesADeathAtAnyCall(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, batchSurvivesADeathAtAnyCall)
+}
+
+func batchSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	rehearsal := newWorld(t)
 	b := rehearsal.accept(103)
 	rehearsal.handOff(b)
@@ -85,6 +90,11 @@ func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
 
 func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, providerDownForLongerThanEveryRetry)
+}
+
+func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := newWorld(t)
 	up := w.clock().Add(2 * time.Hour)
 	w.provider.refuse = func(campaign.Delivery) error {

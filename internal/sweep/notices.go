@@ -2,10 +2,50 @@ package sweep
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/deadline"
 )
+
+// sweepNotices begins to queue the notices of the Webhooks table that are due, the shards
+// of the part side by side. It returns a function that waits for the end of that, until
+// ctx is near its own.
+func (s *Sweeper) sweepNotices(ctx context.Context, part Part) (wait func() []*round) {
+	var rounds []*round
+	var shards sync.WaitGroup
+	for shard := range s.NoticeShards {
+		if !part.has(shard) {
+			continue
+		}
+		r := &round{sweeper: s, shard: shard, deeds: map[deed]int{}}
+		rounds = append(rounds, r)
+		shards.Go(func() { r.err = r.lookAtNotices(ctx) })
+	}
+	return func() []*round {
+		shards.Wait()
+		return rounds
+	}
+}
+
+func (r *round) lookAtNotices(ctx context.Context) error {
+	starting, cancel := deadline.Before(ctx, reserve)
+	defer cancel()
+	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
+	defer owed.flush(ctx)
+	for due, err := range r.sweeper.Store.DueNotices(ctx, r.shard, r.sweeper.Now()) {
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil {
+			return nil
+		}
+		owed.add(ctx, due)
+	}
+	return nil
+}
 
 // notices are due notices of one shard, gathered until there are enough to be
 // worth a call of the queue.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 )
 
 // withEndpoints gives the tenant an endpoint that wants everything of messages,
@@ -34,13 +34,11 @@ func (w *world) checkAnswered(b campaign.Batch) {
 		w.t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	w.provider.check(w.t, b)
-	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
 	owed := map[string]bool{}
-	for _, page := range pages {
-		for _, c := range page.Changes {
-			owed[fmt.Sprint(c.Index, " ", c.Outcome)] = true
-		}
+	for _, c := range log {
+		owed[fmt.Sprint(c.Index, " ", c.Outcome)] = true
 	}
 	for i := range b.Accepted {
 		if !owed[fmt.Sprint(i, " read")] {
@@ -65,12 +63,11 @@ func (w *world) checkAnswered(b campaign.Batch) {
 // long it waits.
 func (w *world) checkNothingIsDue() {
 	w.t.Helper()
-	for shard := range dynamo.DueShards {
-		for due, err := range w.store.Due(w.t.Context(), shard, w.clock().Add(1000*time.Hour)) {
+	far := w.clock().Add(1000 * time.Hour)
+	for _, due := range []iter.Seq2[campaign.Due, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueNotices(w.t.Context(), 0, far)} {
+		for due, err := range due {
 			w.must(err)
-			if w.owns(due) {
-				w.t.Errorf("%+v is due still", due)
-			}
+			w.t.Errorf("%+v is due still", due)
 		}
 	}
 }
@@ -97,6 +94,11 @@ func (w *world) settle(d time.Duration) {
 
 func TestOutcomesSurviveADeathAtAnyCall(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, outcomesSurviveADeathAtAnyCall)
+}
+
+func outcomesSurviveADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	rehearsal := withEndpoints(newWorld(t))
 	b := rehearsal.accept(103)
 	rehearsal.live(b)
@@ -134,6 +136,11 @@ func worthTrying(calls []string) []int {
 
 func TestUnansweredMessagesExpire(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, unansweredMessagesExpire)
+}
+
+func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
 	b := w.accept(103)
@@ -179,6 +186,11 @@ func (w *world) event(e campaign.EventTask) {
 
 func TestEventsOfUnknownMessages(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, eventsOfUnknownMessages)
+}
+
+func eventsOfUnknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := newWorld(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
@@ -259,6 +271,11 @@ func TestOptOuts(t *testing.T) {
 
 func TestCampaignIsCompletedWithItsLastBatch(t *testing.T) {
 	t.Parallel()
+	inLayouts(t, campaignIsCompletedWithItsLastBatch)
+}
+
+func campaignIsCompletedWithItsLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
 	w := withEndpoints(newWorld(t))
 	first := w.accept(3)
 	w.live(first)

@@ -21,8 +21,10 @@ import (
 // Store knows the batches that are not done, and how far they are.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	// DueNotices are those of the Webhooks table, which has shards of its own.
+	DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -71,6 +73,8 @@ type Sweeper struct {
 	Notify   Queue
 	Revokes  Queue
 	Shards   int // of the index of what is due
+	// NoticeShards are those of the index of the Webhooks table.
+	NoticeShards int
 	// After is how long a batch is left alone once its tasks were queued again.
 	After time.Duration
 	Now   func() time.Time
@@ -85,6 +89,9 @@ const (
 	reserve = 5 * time.Second
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
 	maxEnded = 100
+	// atOnce is how many shards are worked on at once. Each of them waits for the
+	// database most of the time.
+	atOnce = 32
 )
 
 // deed is what sweep did about a batch.
@@ -113,14 +120,30 @@ const (
 // failed. The others are sweep's own, such as webhooks whose next time has come.
 var lost = [...]deed{released, resent, finished, completed, stopping}
 
-// Sweep looks at everything whose next check has come, until ctx is near its
-// end. What it does not reach, and what fails, it finds again the next time. Items
+// Part is a part of the shards: those whose number has the remainder Part when divided
+// by Of. The zero Part is all shards.
+type Part struct {
+	Part int `json:"part"`
+	Of   int `json:"of"`
+}
+
+func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
+
+// Sweep sweeps all shards, see SweepPart.
+func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Part{}) }
+
+// SweepPart looks at everything in its shards whose next check has come, until ctx is
+// near its end. What it does not reach, and what fails, it finds again the next time. Items
 // that fail are counted; only an index that cannot be read is an error.
-func (s *Sweeper) Sweep(ctx context.Context) error {
-	rounds := make([]*round, s.Shards)
+func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
+	notices := s.sweepNotices(ctx, part)
+	var rounds []*round
 	var holding atomic.Bool
-	for i := range rounds {
-		rounds[i] = &round{sweeper: s, shard: i, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}}
+	turns := make(turns, atOnce)
+	for shard := range s.Shards {
+		if part.has(shard) {
+			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}})
+		}
 	}
 	each(rounds, func(r *round) { r.err = r.look(ctx) })
 	var behind []heldBatch
@@ -130,15 +153,16 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	waits := waitingTenants(behind)
 	each(rounds, func(r *round) {
 		r.settleHeld(ctx, waits)
-		s.endCampaigns(ctx, r.campaigns, r.deeds) // after all that somebody waits for
+		r.endCampaigns(ctx) // after all that somebody waits for
 	})
-	return report(ctx, rounds)
+	return report(ctx, append(rounds, notices()...))
 }
 
 // round is the sweep of one shard.
 type round struct {
 	sweeper   *Sweeper
 	shard     int
+	turns     turns
 	channels  map[channelKey]campaign.Channel
 	deeds     map[deed]int
 	held      []heldBatch
@@ -150,9 +174,27 @@ type round struct {
 func each(rounds []*round, do func(r *round)) {
 	var shards sync.WaitGroup
 	for _, r := range rounds {
-		shards.Go(func() { do(r) })
+		shards.Go(func() {
+			r.turns.begin()
+			defer r.turns.end()
+			do(r)
+		})
 	}
 	shards.Wait()
+}
+
+// turns lets as many rounds work at once as it has room for. Those that wait come in
+// the order in which they began to wait, so that a shard with much to do holds up no
+// other one.
+type turns chan struct{}
+
+func (t turns) begin() { t <- struct{}{} }
+func (t turns) end()   { <-t }
+
+// next lets another round work, where one waits.
+func (t turns) next() {
+	t.end()
+	t.begin()
 }
 
 // report counts and logs what was done.
@@ -201,6 +243,7 @@ func (r *round) look(ctx context.Context) error {
 		default:
 			r.lookAtBatch(ctx, due.Batch)
 		}
+		r.turns.next()
 	}
 	return nil
 }
@@ -216,23 +259,24 @@ func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
 	}
 }
 
-func (s *Sweeper) endCampaigns(ctx context.Context, ids []campaign.ID, deeds map[deed]int) {
+func (r *round) endCampaigns(ctx context.Context) {
 	starting, cancel := deadline.Before(ctx, reserve)
 	defer cancel()
-	for _, id := range ids {
+	for _, id := range r.campaigns {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := s.Keeper.Look(ctx, id)
+		forgotten, err := r.sweeper.Keeper.Look(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
-			deeds[failed]++
+			r.deeds[failed]++
 		case forgotten:
-			deeds[ended]++
+			r.deeds[ended]++
 		default:
-			deeds[kept]++
+			r.deeds[kept]++
 		}
+		r.turns.next()
 	}
 }
 
@@ -273,7 +317,7 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (deed, er
 // stop asks again for the messages of a cancelled batch to be ended, until all of
 // them are. The task is the campaign's: it does all that cancelling leaves to do.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (deed, error) {
-	books, err := s.Store.Books(ctx, b.Key, nil)
+	books, err := s.Store.Books(ctx, b, nil)
 	if err != nil {
 		return failed, err
 	}
@@ -295,7 +339,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
 	for f := range frames {
 		frames[f] = f
 	}
-	books, err := s.Store.Books(ctx, b.Key, frames)
+	books, err := s.Store.Books(ctx, b, frames)
 	if err != nil {
 		return failed, err
 	}

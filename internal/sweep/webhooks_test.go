@@ -40,16 +40,21 @@ func (s *sink) post(endpoint, what string) {
 // notifier posts what endpoints are owed, without any failure of theirs.
 func (w *world) notifier() inbox.Handler {
 	m := mortal{w}
-	return inbox.Of(func(ctx context.Context, tasks []campaign.NotifyTask) []error {
-		errs := make([]error, len(tasks))
-		for i, t := range tasks {
-			errs[i] = m.notify(ctx, t)
+	return inbox.Of(func(ctx context.Context, messages []campaign.NotifyMessage) []error {
+		errs := make([]error, len(messages))
+		for i, message := range messages {
+			for _, t := range message.Tasks() {
+				errs[i] = errors.Join(errs[i], m.notify(ctx, t))
+			}
 		}
 		return errs
 	})
 }
 
 func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
+	if t.Entries != "" {
+		return m.postEntries(t)
+	}
 	n, err := call(m, "Notice", func() (campaign.Notice, error) { return m.w.store.Notice(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -59,6 +60,9 @@ type world struct {
 	others   map[string]bool // tenants beside it
 	agent    string
 	template campaign.Template
+	ledgers  []campaign.BatchKey       // of the batches that have one
+	fed      map[campaign.BatchKey]int // entries of them
+	written  map[campaign.BatchKey]bool
 
 	mu  sync.Mutex
 	now time.Time
@@ -67,8 +71,11 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}}
-	w.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: w.clock}
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
+	w.store = &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
+	}
 	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
@@ -136,6 +143,9 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 		a.CreatedAt = c.CreatedAt
 	}
 	w.must(w.store.Accept(w.t.Context(), a, rand.Text()))
+	if b.Ledger = w.store.Split; b.Ledger {
+		w.ledgers = append(w.ledgers, b.Key)
+	}
 	return b
 }
 
@@ -165,6 +175,7 @@ func (w *world) recorder() *outcome.Recorder {
 	m := mortal{w}
 	return &outcome.Recorder{
 		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.notices}, MaxNews: dynamo.MaxNews, SweepAfter: sweepAfter, Now: w.clock,
+		Split: w.store.Split,
 	}
 }
 
@@ -182,7 +193,7 @@ func (w *world) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: m, Moves: m, Recorder: w.recorder(), Keeper: &retention.Keeper{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices}, Revokes: mortalQueue{m, w.revokes},
-		Shards: dynamo.DueShards, After: sweepAfter, Now: w.clock,
+		Shards: 1, NoticeShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
 	}
 }
 
@@ -205,7 +216,7 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 // step delivers some of the tasks that are visible, and tells whether any were.
 func (w *world) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
-		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.deliver(w.notices, w.notifier(), 1)
+		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.notices, w.notifier(), 1)
 }
 
 // deliver gives a function up to n tasks. Those that it does not answer for,
@@ -256,25 +267,18 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	for f := range b.Frames() {
 		frames = append(frames, f)
 	}
-	books, err := w.store.Books(w.t.Context(), b.Key, frames)
+	books, err := w.store.Books(w.t.Context(), b, frames)
 	w.must(err)
-	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
 	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
 	last := map[int]string{}
-	sequence := 0
-	for i, page := range pages {
-		if page.Ordinal != i+1 || page.First != sequence+1 {
-			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d after %d", i+1, page.Ordinal, page.First, sequence)
+	for _, c := range log {
+		if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
+			w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
 		}
-		for _, c := range page.Changes {
-			if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
-				w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
-			}
-			byLog[c.Index] = c.Outcome
-			last[c.Index] = string(c.Outcome) + " " + c.Code
-			sequence++
-		}
+		byLog[c.Index] = c.Outcome
+		last[c.Index] = string(c.Outcome) + " " + c.Code
 	}
 	for index, is := range last {
 		counts[byLog[index]]++
@@ -288,12 +292,28 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
 	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
-	want := campaign.Head{Ordinal: len(pages), Sequence: sequence, Counts: counts}
+	want := campaign.Head{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
 	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.Head{}, "Reasons", "Timeline")); diff != "" {
 		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
 	w.checkReasons(books.Head)
 	return codes
+}
+
+// pages returns how many pages the log of a batch without a ledger has, and checks that
+// none is missing.
+func (w *world) pages(b campaign.Batch) int {
+	w.t.Helper()
+	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	w.must(err)
+	next := 1
+	for i, page := range pages {
+		if page.Ordinal != i+1 || page.First != next {
+			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d, want %d", i+1, page.Ordinal, page.First, next)
+		}
+		next += len(page.Changes)
+	}
+	return len(pages)
 }
 
 // checkReasons checks that a head's reasons and its timeline add up to its counts.
@@ -489,8 +509,11 @@ type death struct {
 	mu     sync.Mutex
 	at     int // 0 for never
 	after  bool
+	turns  bool // each process is killed, one call later than the one before, in turn before and after the call
+	lived  int  // calls of this process
 	calls  []string
 	killed bool
+	deaths int
 }
 
 var errDead = errors.New("the process is dead")
@@ -514,10 +537,16 @@ func (d *death) begin(name string) (before, after bool) {
 		return true, true
 	}
 	d.calls = append(d.calls, name)
-	if d.killed = len(d.calls) == d.at; !d.killed {
+	d.lived++
+	after = d.after
+	if d.killed = len(d.calls) == d.at; d.turns {
+		d.killed, after = d.lived > d.deaths/2, d.deaths%2 > 0
+	}
+	if !d.killed {
 		return false, false
 	}
-	return !d.after, true
+	d.deaths++
+	return !after, true
 }
 
 func (d *death) dead() bool {
@@ -529,7 +558,7 @@ func (d *death) dead() bool {
 func (d *death) resurrect() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.killed = false
+	d.killed, d.lived = false, 0
 }
 
 // mortal makes the calls of a process that may die.
@@ -582,8 +611,8 @@ func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
 }
 
-func (m mortal) Books(ctx context.Context, key campaign.BatchKey, frames []int) (campaign.Books, error) {
-	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, key, frames) })
+func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, b, frames) })
 }
 
 func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
@@ -607,15 +636,42 @@ func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign
 }
 
 // Due leaves out the batches of other tests, which share the table.
-func (m mortal) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (m mortal) DueNotices(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
+			for due, err := range m.w.store.DueNotices(ctx, shard, now) {
+				if !yield(due, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// shardsOf returns the shards of a table's index that have rows. To ask for each shard
+// would take long: the emulator goes through the whole table each time.
+func (w *world) shardsOf(table string) []int {
+	w.t.Helper()
+	found := map[int]bool{}
+	for _, r := range w.rowsOf(table) {
+		if shard, err := strconv.Atoi(textOf(r, "due")); err == nil {
+			found[shard] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
 			yield(campaign.Due{}, err)
 			return
 		}
-		for due, err := range m.w.store.Due(ctx, shard, now) {
-			if (err != nil || m.w.owns(due)) && !yield(due, err) {
-				return
+		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
+			for due, err := range m.w.store.Due(ctx, shard, now) {
+				if (err != nil || m.w.owns(due)) && !yield(due, err) {
+					return
+				}
 			}
 		}
 	}
@@ -665,4 +721,8 @@ func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error
 		}
 	}
 	return nil
+}
+
+func (q mortalQueue) SendGroups(ctx context.Context, _ []string, bodies [][]byte) error {
+	return q.SendAll(ctx, "", bodies)
 }

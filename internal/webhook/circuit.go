@@ -88,10 +88,13 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && e.Off() {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return n.forget(ctx, c)
+	}
+	if err == nil && e.Off() {
 		_, err = n.Endpoints.EndCircuit(ctx, c)
 	}
-	if err != nil || e.Off() || e.ID == "" {
+	if err != nil || e.Off() {
 		return err
 	}
 	if c.Closing {
@@ -105,6 +108,29 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	}
 	c.Version++
 	return n.probe(ctx, c, e)
+}
+
+// forget deletes what waits for an endpoint that does not exist any more, and then its
+// circuit.
+func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
+	starting, cancel := deadline.Before(ctx, reserve)
+	defer cancel()
+	for starting.Err() == nil {
+		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+		if err != nil {
+			return err
+		}
+		if len(tasks) == 0 {
+			_, err = n.Endpoints.EndCircuit(ctx, c)
+			return err
+		}
+		for _, t := range tasks {
+			if err := n.Store.DeleteNotice(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil // sweep finds the circuit again
 }
 
 // probe posts one letter of a notice that waits.

@@ -17,7 +17,12 @@ import (
 // message without its recipient, and of the others as ever.
 func TestAnErasedRecipientIsNotNamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3)
+	inLayouts(t, testAnErasedRecipientIsNotNamed)
+}
+
+func testAnErasedRecipientIsNotNamed(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 3, l)
 	process := w.notifier()
 	w.record(sent(3)...)
 	w.run(time.Minute, process)

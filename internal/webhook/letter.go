@@ -10,68 +10,82 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/hookpost"
-	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/warm"
 )
 
 // letter is one webhook of a notice.
 type letter struct {
 	hookpost.Letter
-	position int // within the page of its notice
+	position int // within the page or the entries of its notice
 }
 
 func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d hookpost.Data) (letter, error) {
 	l, err := hookpost.New(subject, kind, at, d)
-	return letter{l, position}, err
+	if err != nil {
+		return letter{}, fmt.Errorf("write a webhook: %w", err)
+	}
+	return letter{l, position}, nil
 }
 
-// letters writes what the endpoint is still owed of the notice. Kinds that it
-// does not ask for are no part of it.
-func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campaign.Endpoint) ([]letter, error) {
+// letters writes what the endpoint is still owed of the notice. Kinds that it does not
+// ask for are no part of it. Entries that cannot be read for good are returned by their
+// positions, where others can.
+func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campaign.Endpoint) (letters []letter, unreadable []int, err error) {
 	if notice.Blob != "" {
-		return n.happening(ctx, notice)
+		letters, err = n.happening(ctx, notice)
+		return letters, nil, err
 	}
-	batch, err := n.batch(ctx, notice.Key)
+	items, err := n.items(ctx, notice)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	page, err := n.Store.LogPage(ctx, notice.Key, notice.Ordinal)
+	positions := owed(notice, items, e)
+	batches, err := n.address(ctx, items, positions)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	positions := owed(notice, page, e)
-	frames, err := n.frames(ctx, batch, page, positions)
-	if err != nil {
-		return nil, err
-	}
-	letters := make([]letter, 0, len(positions))
+	var cause error
 	for _, p := range positions {
-		c := page.Changes[p]
-		d := hookpost.Data{
-			CampaignID: batch.CampaignID, Batch: batch.Name, MessageID: batch.Key.MessageID(c.Index), Sequence: page.First + p,
+		l, err := letterOf(batches[items[p].key], items[p], p)
+		if lost(err) {
+			unreadable, cause = append(unreadable, p), err
+			continue
 		}
-		if d.UID, d.Phone, err = contact(frames, c.Index); err != nil {
-			return nil, err
-		}
-		d.Erased = d.Phone == ""
-		d.Code, d.Reason = c.Why()
-		l, err := newLetter(p, d.MessageID, c.Outcome.Kind(), c.At, d)
 		if err != nil {
-			return nil, fmt.Errorf("write a webhook: %w", err)
+			return nil, nil, err
 		}
 		letters = append(letters, l)
 	}
-	return letters, nil
+	if len(unreadable) > 0 && (len(letters) == 0 || notice.ID == "") {
+		return nil, nil, cause
+	}
+	return letters, unreadable, nil
 }
 
-// owed returns the positions within the page that the endpoint is owed still.
-func owed(notice campaign.Notice, page campaign.LogPage, e campaign.Endpoint) []int {
+func letterOf(a *addressed, i item, position int) (letter, error) {
+	if a.err != nil {
+		return letter{}, a.err
+	}
+	to, err := a.recipients.at(i.Index)
+	if err != nil {
+		return letter{}, fmt.Errorf("batch %s: %w", a.batch.BatchID, err)
+	}
+	d := hookpost.Data{
+		CampaignID: a.batch.CampaignID, Batch: a.batch.Name, MessageID: i.key.MessageID(i.Index), Sequence: i.Sequence,
+		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
+	}
+	d.Code, d.Reason = i.Why()
+	return newLetter(position, d.MessageID, i.Outcome.Kind(), i.At, d)
+}
+
+// owed returns the positions of the items that the endpoint is owed still.
+func owed(notice campaign.Notice, items []item, e campaign.Endpoint) []int {
 	var positions []int
-	for p, c := range page.Changes {
+	for p, i := range items {
 		if len(notice.Left) > 0 && !slices.Contains(notice.Left, p) {
 			continue
 		}
-		if e.Wants(c.Outcome.Kind()) {
+		if e.Wants(i.Outcome.Kind()) {
 			positions = append(positions, p)
 		}
 	}
@@ -101,7 +115,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 	}
 	l, err := newLetter(0, subject, notice.Kind, h.At, d)
 	if err != nil {
-		return nil, fmt.Errorf("write a webhook: %w", err)
+		return nil, err
 	}
 	return []letter{l}, nil
 }
@@ -119,8 +133,7 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 	if err != nil {
 		return err
 	}
-	page := campaign.LogPage{Changes: []campaign.Change{{Index: index}}}
-	frames, err := n.frames(ctx, batch, page, []int{0})
+	recipients, err := n.recipients(ctx, batch)
 	if lost(err) {
 		return nil // what happened is told without it
 	}
@@ -128,97 +141,12 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 		return err
 	}
 	d.CampaignID, d.Batch = batch.CampaignID, batch.Name
-	if d.Erased {
-		return nil
-	}
-	d.UID, _, err = contact(frames, index)
-	return err
-}
-
-// frameKey names a frame of a batch.
-type frameKey struct {
-	key   campaign.BatchKey
-	frame int
-}
-
-// recipient is whom a message goes to.
-type recipient struct{ uid, phone string }
-
-func contact(frames map[int][]recipient, index int) (uid, phone string, err error) {
-	messages := frames[index/campaign.FrameSize]
-	if index%campaign.FrameSize >= len(messages) {
-		return "", "", fmt.Errorf("read message %d: %w", index, campaign.ErrDamaged)
-	}
-	m := messages[index%campaign.FrameSize]
-	return m.uid, m.phone, nil
-}
-
-func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	return n.batches.Get(key, n.Now(), warm.Terms{For: warm.Forever, Most: maxWarm}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
-}
-
-// frames returns the recipients of the frames that the positions of the page
-// touch. What is not kept is read in one piece.
-func (n *Notifier) frames(ctx context.Context, b campaign.Batch, page campaign.LogPage, positions []int) (map[int][]recipient, error) {
-	frames, first, last := map[int][]recipient{}, b.Frames(), -1
-	for _, p := range positions {
-		f := page.Changes[p].Index / campaign.FrameSize
-		if f >= b.Frames() || f+1 >= len(b.Offsets) {
-			return nil, fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
-		}
-		if frames[f] != nil {
-			continue
-		}
-		if kept, ok := n.recipients.Peek(frameKey{b.Key, f}, n.Now(), recipientsFor); ok {
-			frames[f] = kept
-			continue
-		}
-		first, last = min(first, f), max(last, f)
-	}
-	if last < 0 {
-		return frames, nil
-	}
-	err := payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) error { return n.read(ctx, b, first, last, frames) })
-	return frames, err
-}
-
-// reread reads a batch, and keeps it as it is now.
-func (n *Notifier) reread(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
-	b, err := n.Store.Batch(ctx, ref)
-	if err == nil {
-		n.batches.Put(b.Key, b, n.Now(), maxWarm)
-	}
-	return b, err
-}
-
-// read reads the recipients of the frames from first to last into frames, and
-// keeps them.
-func (n *Notifier) read(ctx context.Context, b campaign.Batch, first, last int, frames map[int][]recipient) error {
-	start := b.Offsets[first]
-	raw, err := n.Blobs.GetRange(ctx, b.Payload, start, b.Offsets[last+1])
-	if err != nil {
-		return err
-	}
-	for f := first; f <= last; f++ {
-		if len(raw) < b.Offsets[f+1]-start {
-			return fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, campaign.ErrDamaged)
-		}
-		if frames[f], err = decode(raw[b.Offsets[f]-start : b.Offsets[f+1]-start]); err != nil {
-			return fmt.Errorf("read frame %d of batch %s: %w", f, b.BatchID, err)
-		}
-		n.recipients.Put(frameKey{b.Key, f}, frames[f], n.Now(), maxWarm)
+	if to, err := recipients.at(index); err == nil && !d.Erased {
+		d.UID = to.uid
 	}
 	return nil
 }
 
-func decode(frame []byte) ([]recipient, error) {
-	messages, err := payload.Decode(frame)
-	if err != nil {
-		return nil, err
-	}
-	recipients := make([]recipient, len(messages))
-	for i, m := range messages {
-		recipients[i] = recipient{m.UID, m.Phone}
-	}
-	return recipients, nil
+func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	return n.batches.Get(key, n.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
 }

@@ -1,7 +1,8 @@
 // Package webhook posts to the endpoints of tenants what became of their
 // messages: each change at least once, signed, and however long an endpoint is
-// down. What an endpoint is owed stands in notices, which are removed once it was
-// taken; whatever step a Notifier dies at, the same task or sweep does the rest.
+// down. What is posted first stands in a task, and of what was not taken a notice is
+// written before the task ends. A notice is removed once all of it was taken. Whatever
+// step a Notifier dies at, the same task or sweep does the rest.
 package webhook
 
 import (
@@ -40,6 +41,10 @@ type Endpoints interface {
 	EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
 	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
+}
+
+// Posts counts posts by the hour.
+type Posts interface {
 	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
 }
 
@@ -59,6 +64,7 @@ type Queue interface {
 type Notifier struct {
 	Store     Store
 	Endpoints Endpoints
+	Posts     Posts
 	Blobs     Blobs
 	Queue     Queue
 	// HTTP posts: see hookpost.Poster.
@@ -67,11 +73,11 @@ type Notifier struct {
 	// Jitter returns a number from 0 up to 1, which spreads retries.
 	Jitter func() float64
 
-	endpoints  warm.Cache[endpointKey, campaign.Endpoint]
-	circuits   warm.Cache[endpointKey, campaign.Circuit]
-	batches    warm.Cache[campaign.BatchKey, campaign.Batch]
-	recipients warm.Cache[frameKey, []recipient]
-	gates      gates
+	endpoints warm.Cache[endpointKey, campaign.Endpoint]
+	circuits  warm.Cache[endpointKey, campaign.Circuit]
+	batches   warm.Cache[campaign.BatchKey, campaign.Batch]
+	directory directory
+	gates     gates
 }
 
 type endpointKey struct{ tenant, id string }
@@ -82,14 +88,29 @@ const (
 	reserve = hookpost.Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
-	// recipientsFor is how long recipients are taken for what they were: so long a
-	// webhook may still name one whose data was erased.
-	recipientsFor = 15 * time.Minute
-	// maxWarm is the number of endpoints, batches and frames each that are kept.
-	maxWarm = 400
+	// maxWarm is the number of endpoints that are kept, and maxBatches that of batches,
+	// without their recipients.
+	maxWarm, maxBatches = 400, 10_000
 )
 
 func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
+
+// HandleMessages does what the tasks of the messages ask for, and returns an error by its
+// position for each message that has to come again. Then all of its tasks come again.
+func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
+	var tasks []campaign.NotifyTask
+	var of []int // the message of each task
+	for i, m := range messages {
+		for _, t := range m.Tasks() {
+			tasks, of = append(tasks, t), append(of, i)
+		}
+	}
+	errs := make([]error, len(messages))
+	for i, err := range n.Handle(ctx, tasks) {
+		errs[of[i]] = errors.Join(errs[of[i]], err)
+	}
+	return errs
+}
 
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no
@@ -99,7 +120,7 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	var all sync.WaitGroup
 	for i, t := range tasks {
 		all.Go(func() {
-			if err := n.handle(ctx, t); err != nil {
+			if err := n.handleOrKeep(ctx, t); err != nil {
 				errs[i] = fmt.Errorf("notify endpoint %s: %w", t.EndpointID, err)
 			}
 		})
@@ -108,8 +129,28 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	return errs
 }
 
+// late is how often a task with entries may arrive before a notice is written of it.
+const late = 3
+
+// handleOrKeep does what a task asks for. Entries that cannot be posted time and again,
+// because something of ours is down, are written as a notice: a queue repeats its
+// messages some times only, and sweep always.
+func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
+	err := n.handle(ctx, t)
+	if err == nil || t.Entries == "" || t.Receives < late {
+		return err
+	}
+	notice, unreadable := n.newNotice(t)
+	if unreadable != nil {
+		return err
+	}
+	slog.WarnContext(ctx, "webhooks could not be posted, sweep will ask for them again", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	_, err = n.schedule(ctx, notice, notice, soonest)
+	return err
+}
+
 func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
-	if t.BatchKey == "" && t.Blob == "" {
+	if t.OfCircuit() {
 		return n.lookAfter(ctx, t)
 	}
 	notice, err := n.notice(ctx, t)
@@ -121,7 +162,7 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return n.Store.DeleteNotice(ctx, t)
+		return n.remove(ctx, notice)
 	}
 	if err != nil {
 		return err
@@ -141,10 +182,13 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	return n.settle(ctx, notice, e, n.postAll(ctx, notice, e, letters))
 }
 
-// notice reads a notice. One that has ended is deleted, which DynamoDB does days
+// notice reads the notice of a task, or makes that of the task's entries. One that has ended is deleted, which DynamoDB does days
 // later: until then sweep would find it again and again, and it would stand before
 // those that wait.
 func (n *Notifier) notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
+	if t.Entries != "" {
+		return n.newNotice(t)
+	}
 	read, err := n.Store.Notice(ctx, t)
 	if errors.Is(err, campaign.ErrEnded) {
 		if err := n.Store.DeleteNotice(ctx, t); err != nil {
@@ -170,13 +214,16 @@ func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign
 func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 	next.Parked, next.Next = true, n.Now()
 	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
-		if _, err := n.Store.SaveNotice(ctx, read, next); err != nil {
+		if _, err := n.save(ctx, read, next); err != nil {
 			return err
 		}
 	}
 	// The circuit may have closed, and the endpoint been switched on, before the
 	// notice was there to be found.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return n.Store.DeleteNotice(ctx, read.Task())
+	}
 	if err != nil {
 		return err
 	}
@@ -227,7 +274,7 @@ func (n *Notifier) schedule(ctx context.Context, read, next campaign.Notice, del
 	if soon {
 		next.Next = next.Next.Add(repair)
 	}
-	if saved, err := n.Store.SaveNotice(ctx, read, next); err != nil || !saved || !soon {
+	if saved, err := n.save(ctx, read, next); err != nil || !saved || !soon {
 		return saved, err
 	}
 	return true, n.queue(ctx, read.Task(), delay)
@@ -245,7 +292,7 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 // round in which some were refused is an attempt, whatever comes of it.
 func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.Endpoint, r *round) error {
 	if len(r.left) == 0 {
-		return n.Store.DeleteNotice(ctx, read.Task())
+		return n.remove(ctx, read)
 	}
 	next := read
 	next.Parked = false
@@ -300,7 +347,7 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Notice, r *rou
 // bury ends a notice: nothing more is posted of it, unless somebody resends it.
 func (n *Notifier) bury(ctx context.Context, read, next campaign.Notice) error {
 	next.Dead, next.Parked, next.Next = true, false, n.Now()
-	_, err := n.Store.SaveNotice(ctx, read, next)
+	_, err := n.save(ctx, read, next)
 	return err
 }
 
@@ -311,9 +358,15 @@ func lost(err error) bool {
 }
 
 // readable returns the letters of a notice. One that cannot be read for good is
-// buried, and has none; ok is false then.
+// buried, and has none; ok is false then. Of one that can be read in part the rest is
+// buried apart.
 func (n *Notifier) readable(ctx context.Context, read campaign.Notice, e campaign.Endpoint) (letters []letter, ok bool, err error) {
-	letters, err = n.letters(ctx, read, e)
+	letters, unreadable, err := n.letters(ctx, read, e)
+	if len(unreadable) > 0 {
+		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
+		slog.ErrorContext(ctx, "webhooks were given up: their batches are damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
+		return letters, true, n.buryApart(ctx, read, unreadable)
+	}
 	if !lost(err) {
 		return letters, true, err
 	}

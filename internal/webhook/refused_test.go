@@ -75,7 +75,12 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 // the schedule until they are dead.
 func TestAFewLettersAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 50)
+	inLayouts(t, testAFewLettersAreRefused)
+}
+
+func testAFewLettersAreRefused(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 50, l)
 	indices := []int{0, 3, 6, 9}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -92,9 +97,8 @@ func TestAFewLettersAreRefused(t *testing.T) {
 			t.Errorf("posts of message %d (-want +got):\n%s", i, diff)
 		}
 	}
-	notice, err := w.store.Notice(t.Context(), w.dead(1)[0])
-	if err != nil || !slices.Equal(notice.Left, indices) {
-		t.Errorf("left %v, %v; want the refused ones", notice.Left, err)
+	if left := w.left(w.notice(w.dead(1)[0])); !slices.Equal(left, indices) {
+		t.Errorf("left %v, want the refused ones", left)
 	}
 }
 
@@ -102,7 +106,12 @@ func TestAFewLettersAreRefused(t *testing.T) {
 // another letter closes it.
 func TestTheFirstLettersAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 50)
+	inLayouts(t, testTheFirstLettersAreRefused)
+}
+
+func testTheFirstLettersAreRefused(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 50, l)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	at := w.refusing(bad, indices...)
 	w.record(sent(50)...)
@@ -126,7 +135,12 @@ func TestTheFirstLettersAreRefused(t *testing.T) {
 // and dies.
 func TestOneLetterAlwaysAsksForAPause(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 100)
+	inLayouts(t, testOneLetterAlwaysAsksForAPause)
+}
+
+func testOneLetterAlwaysAsksForAPause(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 100, l)
 	pause := func(h http.ResponseWriter) int {
 		h.Header().Set("Retry-After", "1")
 		return http.StatusServiceUnavailable
@@ -169,7 +183,12 @@ func (w *world) pass(span time.Duration, process *webhook.Notifier) {
 
 func TestAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1)
+	inLayouts(t, testAnEndpointWithLittleTrafficOpensItsCircuit)
+}
+
+func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 1, l)
 	w.receiver.set(failing(500))
 	w.record(sent(1)...)
 	for range 3 { // each attempt is another process's
@@ -224,7 +243,7 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 		for _, when := range []string{"on its way", "parked"} {
 			t.Run(fmt.Sprint(name, " ", when), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 20)
+				w := newWorld(t, 20, false)
 				process := w.notifier()
 				if when == "parked" { // before all others
 					w.receiver.set(failing(503))
@@ -259,7 +278,7 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 func TestNoticesThatHaveEndedHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice as many as are read at once
-	w := newWorld(t, 20)
+	w := newWorld(t, 20, false)
 	process := w.notifier()
 	w.receiver.set(failing(503))
 	w.record(sent(20)...)
@@ -294,13 +313,20 @@ func (w *world) owe(n campaign.Notice) {
 // A failure to read that may pass ends nothing.
 func TestWhatCannotBeReadJustNowComesAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 5)
+	inLayouts(t, testWhatCannotBeReadJustNowComesAgain)
+}
+
+func testWhatCannotBeReadJustNowComesAgain(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 5, l)
 	process := w.notifier()
 	process.Blobs = brokenBlobs{}
 	w.record(sent(5)...)
-	if errs := process.Handle(t.Context(), w.arrived()); len(errs) != 1 || errs[0] == nil {
+	tasks := w.arrived()
+	if errs := process.Handle(t.Context(), tasks); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("errors %v, want one", errs)
 	}
+	w.queue = append(w.queue, queued{tasks[0], w.Now().Add(time.Minute)}) // which comes again
 	w.dead(0)
 	w.run(time.Hour, w.notifier())
 	if ids, _ := w.receiver.taken(); len(ids) != 5 {
@@ -318,7 +344,12 @@ func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) {
 // notices there are.
 func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 200)
+	inLayouts(t, testAHangingEndpointHoldsNobodyLong)
+}
+
+func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 200, l)
 	var posts atomic.Int32
 	ended := make(chan struct{})
 	t.Cleanup(func() { close(ended) })
@@ -361,7 +392,12 @@ func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
 // otherwise.
 func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 20)
+	inLayouts(t, testACallThatIsCutCountsItsAttempt)
+}
+
+func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 20, l)
 	const reserve = 20 * time.Second // of the call's time
 	ctx, cancel := context.WithTimeout(t.Context(), reserve+4*time.Second)
 	defer cancel()
@@ -377,9 +413,9 @@ func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
 	for _, err := range w.notifier().Handle(ctx, tasks) {
 		w.must(err)
 	}
-	notice, err := w.store.Notice(t.Context(), tasks[0])
-	if _, posts := w.receiver.taken(); err != nil || notice.Attempt != 1 || posts != 1 {
-		t.Errorf("notice %+v, %v, %d posts; want an attempt that was cut", notice, err, posts)
+	notice := w.notice(tasks[0])
+	if _, posts := w.receiver.taken(); notice.Attempt != 1 || posts != 1 {
+		t.Errorf("notice %+v, %d posts; want an attempt that was cut", notice, posts)
 	}
 	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
 		t.Errorf("queued %+v, want it in 5 seconds", w.queue)
@@ -390,7 +426,12 @@ func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
 // meanwhile, too.
 func TestALaterPauseMovesTheProbe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 20)
+	inLayouts(t, testALaterPauseMovesTheProbe)
+}
+
+func testALaterPauseMovesTheProbe(t *testing.T, l layout) {
+	t.Helper()
+	w := newWorld(t, 20, l)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {
 		switch now := w.Now(); {
 		case now.Equal(start):

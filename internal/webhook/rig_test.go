@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/feed"
+	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/webhook"
@@ -40,6 +43,10 @@ type world struct {
 	endpoint campaign.Endpoint
 	batch    campaign.Batch
 	receiver *receiver
+	// split says that entries come in tasks of the feeder. They are numbered by their
+	// batch.
+	split   bool
+	entries map[campaign.BatchKey]int
 	// broken fails a step of the notifier, nil for none.
 	broken func(step string) error
 
@@ -53,12 +60,27 @@ type queued struct {
 	at   time.Time
 }
 
-func newWorld(t *testing.T, messages int) *world {
+// layout says which rows a world's notices have: true are those of the Webhooks table.
+type layout bool
+
+// inLayouts runs a test in both layouts.
+func inLayouts(t *testing.T, test func(t *testing.T, l layout)) {
+	t.Helper()
+	for name, l := range map[string]layout{"v1": false, "v2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
+func newWorld(t *testing.T, messages int, l layout) *world {
 	t.Helper()
 	env := stackenv.Load(t)
-	w := &world{t: t, tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
+	w := &world{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
 	w.store = &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: w.Now,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
+		Split: w.split, Now: w.Now,
 	}
 	w.blobs = &blob.Store{
 		Client: s3.NewFromConfig(env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
@@ -118,6 +140,10 @@ func (w *world) must(err error) {
 func (w *world) record(changes ...campaign.Change) {
 	w.t.Helper()
 	ctx := w.t.Context()
+	if w.split {
+		w.feed(w.fresh(changes...))
+		return
+	}
 	frames := map[int]bool{}
 	var list []int
 	for _, c := range changes {
@@ -125,7 +151,7 @@ func (w *world) record(changes ...campaign.Change) {
 			frames[f], list = true, append(list, f)
 		}
 	}
-	books, err := w.store.Books(ctx, w.batch.Key, list)
+	books, err := w.store.Books(ctx, w.batch, list)
 	w.must(err)
 	endpoints, err := w.store.Endpoints(ctx, w.tenant)
 	w.must(err)
@@ -134,6 +160,23 @@ func (w *world) record(changes ...campaign.Change) {
 	for _, n := range notices {
 		w.queue = append(w.queue, queued{n.Task(), w.Now()})
 	}
+}
+
+// fresh returns changes as the next entries of the batch's log.
+func (w *world) fresh(changes ...campaign.Change) ledger.Fresh {
+	if w.entries == nil {
+		w.entries = map[campaign.BatchKey]int{}
+	}
+	first := w.entries[w.batch.Key] + 1
+	w.entries[w.batch.Key] += len(changes)
+	return ledger.Fresh{Key: w.batch.Key, Entries: ledger.Numbered(first, changes)}
+}
+
+// feed queues the tasks of what is new in batches.
+func (w *world) feed(fresh ...ledger.Fresh) {
+	w.t.Helper()
+	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: worldQueue{w}, Now: w.Now}
+	w.must(feeder.Handle(w.t.Context(), fresh))
 }
 
 // sent returns that the first n messages were sent.
@@ -150,7 +193,7 @@ func (w *world) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, time.Minute),
+		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: worldQueue{w}, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }
@@ -198,14 +241,71 @@ func (w *world) arrived() []campaign.NotifyTask {
 	return tasks
 }
 
+// notice reads the notice of a task, or the one that a task with entries leaves behind.
+func (w *world) notice(t campaign.NotifyTask) campaign.Notice {
+	w.t.Helper()
+	if t.Entries != "" {
+		entries, err := base64.StdEncoding.DecodeString(t.Entries)
+		w.must(err)
+		t = campaign.Notice{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
+	}
+	n, err := w.store.Notice(w.t.Context(), t)
+	w.must(err)
+	return n
+}
+
+// left returns the messages that a notice has left, where it does not have all left.
+func (w *world) left(n campaign.Notice) []int {
+	w.t.Helper()
+	var messages []int
+	if n.ID == "" {
+		page, err := w.store.LogPage(w.t.Context(), n.Key, n.Ordinal)
+		w.must(err)
+		for _, p := range n.Left {
+			messages = append(messages, page.Changes[p].Index)
+		}
+		return messages
+	}
+	fresh, err := ledger.UnpackFresh(n.Entries)
+	w.must(err)
+	for _, p := range n.Left {
+		messages = append(messages, fresh[0].Entries[p].Index)
+	}
+	return messages
+}
+
 func (w *world) due(until time.Time) []campaign.Due {
 	var found []campaign.Due
-	for shard := range dynamo.DueShards {
-		for d, err := range w.store.Due(w.t.Context(), shard, until) {
+	add := func(due iter.Seq2[campaign.Due, error]) {
+		for d, err := range due {
 			w.must(err)
 			if d.Notice != nil && d.Notice.Tenant == w.tenant {
 				found = append(found, d)
 			}
+		}
+	}
+	if w.split {
+		for shard := range dynamo.NoticeShards {
+			add(w.store.DueNotices(w.t.Context(), shard, until))
+		}
+		return append(found, w.dueCircuits(until)...)
+	}
+	for shard := range dynamo.DueShards {
+		add(w.store.Due(w.t.Context(), shard, until))
+	}
+	return found
+}
+
+// dueCircuits are those of the tenant's endpoints. To ask all shards of the index for
+// them would take long: the emulator goes through the whole table each time.
+func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
+	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
+	w.must(err)
+	for _, e := range endpoints {
+		c, err := w.store.Circuit(w.t.Context(), w.tenant, e.ID)
+		w.must(err)
+		if c.Version > 0 && !c.Next.After(until) {
+			found = append(found, campaign.Due{Notice: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
 		}
 	}
 	return found
@@ -233,6 +333,22 @@ func (w *world) advance(end time.Time) bool {
 }
 
 type worldQueue struct{ *world }
+
+// SendGroups queues what the feeder makes.
+func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, body := range bodies {
+		var m campaign.NotifyMessage
+		if err := json.Unmarshal(body, &m); err != nil {
+			return err
+		}
+		q.mu.Lock()
+		for _, t := range m.Tasks() {
+			q.queue = append(q.queue, queued{t, q.now})
+		}
+		q.mu.Unlock()
+	}
+	return nil
+}
 
 func (q worldQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	if err := q.fail("queue"); err != nil {

@@ -124,11 +124,15 @@ func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of
 // recordFailure writes a failure down. That it cannot be is no failure of
 // notifying.
 func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, l letter, v hookpost.Verdict) {
-	err := n.Endpoints.RecordFailure(ctx, campaign.WebhookFailure{
+	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
 		Status: v.Status, Code: v.Code, Attempt: notice.Attempt, At: n.Now(),
 		Task: notice.Task(), Position: l.position,
-	})
+	}
+	if notice.ID != "" {
+		f.Blob, f.Entry = notice.Blob, pick(notice, []int{l.position})
+	}
+	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
 		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
 	}
@@ -142,7 +146,7 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	}
 	metrics.Add(ctx, metrics.WebhooksTaken, taken)
 	metrics.Add(ctx, metrics.WebhooksRefused, failed)
-	if err := n.Endpoints.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
+	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
 		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
 	}
 }

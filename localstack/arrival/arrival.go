@@ -28,12 +28,15 @@ type Shape struct {
 // Size is how much arrives.
 type Size struct {
 	PerCall int // events that a call gets
-	Batches int // that have one event each in a call of isolated events
+	Batches int // that have one event each in a round of isolated events
 	Rounds  int // isolated events of a batch of each kind
 }
 
-// Shapes are all orders.
-func Shapes(s Size) []Shape { return []Shape{Clustered(s), Interleaved(s), DayMix(s)} }
+// Shapes are all orders. Beside isolated events a batch has as many others as it has
+// messages, so that a day's mix has the fewer batches.
+func Shapes(interleaved, mix Size) []Shape {
+	return []Shape{Clustered(mix), Interleaved(interleaved), DayMix(mix)}
+}
 
 // Clustered has only events of one batch in a call.
 func Clustered(s Size) Shape {

@@ -63,7 +63,7 @@ func TestShapes_BatchesOfACall(t *testing.T) {
 func TestShapes_EveryEventIsNews(t *testing.T) {
 	t.Parallel()
 	for _, size := range []Size{{PerCall: 500, Batches: 500, Rounds: 2}, {PerCall: 4, Batches: 10, Rounds: 3}} {
-		for _, s := range Shapes(size) {
+		for _, s := range Shapes(size, size) {
 			delivered, seen := map[Event]bool{}, map[Event]bool{}
 			for i, call := range slices.Concat(s.First, s.Then) {
 				for _, e := range call {

@@ -102,6 +102,11 @@ func (t *tee) SendAll(ctx context.Context, group string, bodies [][]byte) error 
 	return t.queue.SendAll(ctx, group, bodies)
 }
 
+func (t *tee) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
+	t.keep(bodies...)
+	return t.queue.SendGroups(ctx, groups, bodies)
+}
+
 // take returns the tasks that were put on the queue.
 func take[T any](t *tee) (tasks []T, err error) {
 	for _, body := range t.bodies {
@@ -136,7 +141,13 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if p.notices, err = newTee(ctx, cfg, "bench-notices"); err != nil {
 		return nil, err
 	}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), env.Get, time.Now)
+	// Nobody else reads the stream of this table.
+	like, plain := store.Outcomes, dynamodb.NewFromConfig(env.AWS())
+	store.Outcomes = "bench-outcomes-" + strings.ToLower(rand.Text())
+	if err := stackenv.CopyShape(ctx, plain, plain, like, store.Outcomes); err != nil {
+		return nil, err
+	}
 	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	handoffs := handoff.Releaser{Queue: p.releases, Schedules: &schedule.Scheduler{
 		Client: scheduler.NewFromConfig(cfg), Group: env["SCHEDULE_GROUP"],
@@ -148,6 +159,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		Batches: store, Directory: store, Paces: store, Blobs: blobs, Queue: p.frames,
 		Recorder: &outcome.Recorder{
 			Store: store, Webhooks: store, Blobs: blobs, Notify: p.notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			Split: store.Split,
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{

@@ -21,8 +21,10 @@ import (
 	"campaign-dispatch/internal/blob"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/feed"
 	"campaign-dispatch/internal/gateway"
 	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/netguard"
 	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
@@ -34,13 +36,14 @@ import (
 
 // What cannot be seen on this machine is assumed, and what the template says.
 const (
-	eventsPerCall  = 500 // that outcomes gets at once
+	eventsPerCall  = 250 // that outcomes gets at once
 	noticesPerCall = 10  // that notify gets at once
 	callsAtOnce    = 16  // of the events function, to save time
 
 	eventsGB   = 0.25
 	outcomesGB = 0.5
 	notifyGB   = 0.5
+	feedGB     = 0.5
 )
 
 // aftermath is what follows the provider's acceptance: its events, the books and
@@ -51,6 +54,8 @@ type aftermath struct {
 	hook     http.Handler
 	applier  *outcome.Applier
 	notifier *webhook.Notifier
+	feeder   *feed.Feeder
+	fed      int // entries of the batch that is followed
 	events   *tee
 	notices  *tee
 	posts    atomic.Int64
@@ -77,13 +82,15 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 		Batches: store, Tenants: store, Contents: blobs, OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Recorder: &outcome.Recorder{
 			Store: store, Webhooks: store, Blobs: blobs, Notify: notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			Split: store.Split,
 		},
 	}
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
-		Store: store, Endpoints: store, Blobs: blobs, Queue: notices,
+		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Blobs: blobs, Queue: notices,
 		HTTP: guard.Client(metering.PostsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
+	a.feeder = &feed.Feeder{Batches: store, Endpoints: store, Queue: notices, Now: time.Now}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }
 
@@ -126,6 +133,7 @@ func (a *aftermath) follow(ctx context.Context, m *metering.Meter, ref campaign.
 	if err != nil {
 		return 0, err
 	}
+	a.fed = b.Accepted // all of them are sent, which the endpoint does not ask for
 	m.Take()
 	want := a.posts.Load() + int64(2*b.Accepted)
 	for _, kind := range []string{"DELIVERED", "READ"} {
@@ -137,6 +145,9 @@ func (a *aftermath) follow(ctx context.Context, m *metering.Meter, ref campaign.
 			return 0, err
 		}
 		writes += w
+		if err := a.feed(ctx, m, b, u); err != nil {
+			return 0, err
+		}
 		if w, err = a.notify(ctx, m, u); err != nil {
 			return 0, err
 		}
@@ -210,15 +221,37 @@ func (a *aftermath) apply(ctx context.Context, m *metering.Meter, u *metering.Un
 	return writes, nil
 }
 
+// feed gives the feed function what is new of the batch, which costs nothing to read from
+// a stream.
+func (a *aftermath) feed(ctx context.Context, m *metering.Meter, b campaign.Batch, u *metering.Units) error {
+	entries, err := a.store.Entries(ctx, b.Key, a.fed, campaign.MaxChanges)
+	if err != nil {
+		return err
+	}
+	a.fed += len(entries)
+	m.Take()
+	for group := range slices.Chunk(entries, eventsPerCall) { // as outcomes recorded them
+		started := cpuTime()
+		if err := a.feeder.Handle(ctx, []ledger.Fresh{{Key: b.Key, Entries: group}}); err != nil {
+			return err
+		}
+		calls := m.Take()
+		u.Add(metering.Sum(calls))
+		u.Invocations++
+		u.GBSeconds += seconds(feedGB, time.Duration(metering.Depth(calls))*metering.AWSRoundTrip, cpuTime()-started)
+	}
+	return nil
+}
+
 // notify gives the notify function what is on its queue.
 func (a *aftermath) notify(ctx context.Context, m *metering.Meter, u *metering.Units) (writes float64, err error) {
-	tasks, err := take[campaign.NotifyTask](a.notices)
+	tasks, err := take[campaign.NotifyMessage](a.notices)
 	if err != nil {
 		return 0, err
 	}
 	for group := range slices.Chunk(tasks, noticesPerCall) {
 		started, before := cpuTime(), a.posts.Load()
-		if err := errors.Join(a.notifier.Handle(ctx, group)...); err != nil {
+		if err := errors.Join(a.notifier.HandleMessages(ctx, group)...); err != nil {
 			return 0, err
 		}
 		calls := m.Take()

@@ -152,7 +152,7 @@ func (r *sendRows) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
-func (r *sendRows) Books(context.Context, campaign.BatchKey, []int) (campaign.Books, error) {
+func (r *sendRows) Books(context.Context, campaign.Batch, []int) (campaign.Books, error) {
 	return campaign.Books{}, nil
 }
 

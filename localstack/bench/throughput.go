@@ -27,7 +27,7 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
 	if err := quicken(ctx, store, env["TENANT"]); err != nil {
 		return nil, err
 	}

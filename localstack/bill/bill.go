@@ -80,7 +80,7 @@ func Sum(name string, lines []Line) Line {
 
 // way is the order of the functions on a message's way. A function that it does not
 // name comes before notify.
-var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "", "notify"}
+var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "feed", "", "notify"}
 
 func place(function string) int {
 	if at := slices.Index(way, function); at >= 0 {

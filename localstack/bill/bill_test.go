@@ -37,7 +37,7 @@ Resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Queues: 1}, got); diff != "" {
+	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Queues: 1, Sweeps: 1}, got); diff != "" {
 		t.Errorf("resources (-want +got): %s", diff)
 	}
 }

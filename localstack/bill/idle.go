@@ -20,7 +20,9 @@ type Idle struct {
 
 // Resources are those of a template that cost by the month.
 type Resources struct {
-	Keys, AlarmMetrics, Dashboards, Queues int // queues that a function reads
+	Keys, AlarmMetrics, Dashboards int
+	Queues                         int // that a function reads
+	Sweeps                         int // schedules of functions, each of which runs every minute
 }
 
 // rotation is the condition of keys that exist in place of others, or beside them for
@@ -69,8 +71,11 @@ func CountResources(path string) (r Resources, err error) {
 			r.AlarmMetrics += max(looked, 1)
 		case "AWS::Serverless::Function":
 			for _, e := range resource.Properties.Events {
-				if e.Type == "SQS" {
+				switch e.Type {
+				case "SQS":
 					r.Queues++
+				case "Schedule":
+					r.Sweeps++
 				}
 			}
 		}
@@ -86,6 +91,7 @@ func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
 		pollers = 5 // of Lambda for a queue, each of which asks every 20 seconds
 		asked   = 3 // times a minute
 	)
+	sweeps := float64(r.Sweeps * minutes)
 	polls := float64(r.Queues * pollers * asked * minutes)
 	idle := func(what string, count int, price float64) Idle {
 		return Idle{What: fmt.Sprintf(what, count), Count: float64(count), Dollars: float64(count) * price}
@@ -94,7 +100,7 @@ func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
 		idle("%d keys", r.Keys, p.KMSKeyMonths),
 		idle("%d metrics of alarms", r.AlarmMetrics, p.AlarmMetricMonths),
 		idle("%d dashboard", r.Dashboards, p.DashboardMonths),
-		{"sweep's minutes", minutes, sweep.Times(minutes).Dollars(p.Units), p.Unpriced(sweep)},
+		{fmt.Sprintf("runs of %d parts of sweep", r.Sweeps), sweeps, sweep.Times(sweeps).Dollars(p.Units), p.Unpriced(sweep)},
 		{fmt.Sprintf("polls of %d queues", r.Queues), polls, metering.Units{SQSRequests: polls}.Dollars(p.Units), nil},
 	}
 }

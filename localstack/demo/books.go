@@ -33,9 +33,7 @@ type watcher struct {
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	return &watcher{
-		store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: now,
-		},
+		store: dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now),
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}
@@ -48,7 +46,7 @@ func (w *watcher) look(ctx context.Context) (outcomes, error) {
 		if err != nil {
 			return o, fmt.Errorf("look at the campaign: %w", err)
 		}
-		books, err := w.store.Books(ctx, batch.Key, nil)
+		books, err := w.store.Books(ctx, batch, nil)
 		if err != nil {
 			return o, fmt.Errorf("look at the campaign: %w", err)
 		}
@@ -88,15 +86,13 @@ func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look at the failures: %w", err)
 		}
-		pages, err := w.store.Log(ctx, batch.Key, 0)
+		changes, err := w.store.Changes(ctx, batch, 0, campaign.MaxChanges)
 		if err != nil {
 			return nil, fmt.Errorf("look at the failures: %w", err)
 		}
-		for _, page := range pages {
-			for _, change := range page.Changes {
-				if change.Outcome == campaign.OutcomeFailed || change.Outcome == campaign.OutcomeExpired {
-					reasons[change.Code]++
-				}
+		for _, change := range changes {
+			if change.Outcome == campaign.OutcomeFailed || change.Outcome == campaign.OutcomeExpired {
+				reasons[change.Code]++
 			}
 		}
 	}

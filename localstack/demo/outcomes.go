@@ -89,7 +89,7 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 		if err != nil {
 			return l, fmt.Errorf("look at the campaign: %w", err)
 		}
-		books, err := w.store.Books(ctx, batch.Key, nil)
+		books, err := w.store.Books(ctx, batch, nil)
 		if err != nil {
 			return l, fmt.Errorf("look at the campaign: %w", err)
 		}

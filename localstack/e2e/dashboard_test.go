@@ -133,9 +133,7 @@ func (v *visitor) pool() *userpool.Pool {
 // operator is what make user is.
 func (v *visitor) operator() *admin.Desk {
 	return &admin.Desk{
-		Store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(v.env.AWS()), Auth: v.env["AUTH_TABLE"], Campaigns: v.env["CAMPAIGNS_TABLE"], Now: time.Now,
-		},
+		Store:  dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now),
 		People: v.pool(), Random: rand.Reader, Now: time.Now, LocalPasswords: true,
 	}
 }

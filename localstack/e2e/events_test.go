@@ -30,7 +30,7 @@ const samples = "../../events/"
 // Each document in events/ is an event of the function it is named after. They
 // are one story: a client gets a token, dispatches a campaign, reads the API's
 // description and, in the dashboard, the sample; the provider tells of a delivery; the campaign's tasks, which
-// the queues have carried already, arrive once more; and sweep finds nothing amiss.
+// the queues have carried already, arrive once more; an outcome is fed; and sweep finds nothing amiss.
 func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -89,8 +89,10 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 			t.Errorf("%s answered %s, want an empty list of failures", function, got)
 		}
 	}
-	if got := compact(t, invoke("sweep")); got != "null" {
-		t.Errorf("sweep answered %s, want null", got)
+	for _, function := range []string{"feed", "sweep"} {
+		if got := compact(t, invoke(function)); got != "null" {
+			t.Errorf("%s answered %s, want null", function, got)
+		}
 	}
 	if diff := cmp.Diff(want, c.sentWith(id)); diff != "" {
 		t.Errorf("tasks that came again sent again (-want +got):\n%s", diff)
@@ -103,7 +105,7 @@ func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Helper()
 	var all []delivered
 	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(c.env.AWS()), Campaigns: c.env["CAMPAIGNS_TABLE"], Now: time.Now}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
 	agent, err := store.Agent(c.t.Context(), c.env["DEMO_AGENT_ID"])
 	if err != nil {
 		c.t.Fatal(err)

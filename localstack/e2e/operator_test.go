@@ -178,9 +178,7 @@ func (c *client) desk() *admin.Desk {
 }
 
 func (c *client) store() *dynamo.Store {
-	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(c.env.AWS()), Auth: c.env["AUTH_TABLE"], Campaigns: c.env["CAMPAIGNS_TABLE"], Now: time.Now,
-	}
+	return dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
 }
 
 func (c *client) sqs() *sqs.Client { return sqs.NewFromConfig(c.env.AWS()) }
@@ -202,7 +200,7 @@ func (c *client) batch(ref campaign.BatchRef) campaign.Batch {
 // counts returns how many of the batch's messages have which outcome.
 func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	c.t.Helper()
-	books, err := c.store().Books(c.t.Context(), c.batch(ref).Key, nil)
+	books, err := c.store().Books(c.t.Context(), c.batch(ref), nil)
 	must(c.t, err)
 	return books.Head.Counts
 }

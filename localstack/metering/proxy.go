@@ -42,6 +42,8 @@ type Usage struct {
 	Waits int
 	// Messages are those put on each queue, by its address.
 	Messages map[string]int
+	// Places are the units of rows by where they fell.
+	Places map[Place]Units
 }
 
 // exchange is a call that was answered.
@@ -171,7 +173,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) usage(function string) *Usage {
 	u := p.functions[function]
 	if u == nil {
-		u = &Usage{Messages: map[string]int{}}
+		u = &Usage{Messages: map[string]int{}, Places: map[Place]Units{}}
 		p.functions[function] = u
 	}
 	return u
@@ -204,8 +206,13 @@ func (p *Proxy) count(call exchange) {
 	in, out, err := parse(call.operation, call.body, call.answer)
 	var units Units
 	known := err == nil
+	places, rules := map[Place]Units{}, p.rules
+	rules.Spend = func(at Place, u Units) {
+		u.Add(places[at])
+		places[at] = u
+	}
 	if known {
-		units, known = p.rules.Count(call.operation, in, out)
+		units, known = rules.Count(call.operation, in, out)
 	}
 	queue, messages := messagesOf(call.operation, call.body)
 	p.mu.Lock()
@@ -219,4 +226,8 @@ func (p *Proxy) count(call exchange) {
 	u := p.usage(call.function)
 	u.Add(units)
 	u.Messages[queue] += messages
+	for at, more := range places {
+		more.Add(u.Places[at])
+		u.Places[at] = more
+	}
 }

@@ -26,6 +26,10 @@ type Rules struct {
 	// RowSize returns the size of a row as it is now: an update is billed by the
 	// whole row.
 	RowSize func(table *string, key Item) int
+	// Spend hears where the units of rows fall, if it is set.
+	Spend func(at Place, u Units)
+
+	transaction bool
 }
 
 // OfService are the rules of the service's own tables.
@@ -45,22 +49,22 @@ func (r Rules) Count(operation string, in, out any) (u Units, known bool) {
 	switch in := in.(type) {
 	case *dynamodb.TransactWriteItemsInput:
 		for _, write := range in.TransactItems {
-			u.Add(r.transactUnits(write).Times(2))
+			u.Add(r.twice().transactUnits(write))
 		}
 	case *dynamodb.PutItemInput:
-		u = r.putUnits(in.Item)
+		u = r.putUnits(in.TableName, in.Item)
 	case *dynamodb.UpdateItemInput:
 		u = r.updateUnits(in.TableName, in.Key, in.UpdateExpression)
 	case *dynamodb.DeleteItemInput:
-		u = r.deleteUnits(in.Key)
+		u = r.deleteUnits(in.TableName, in.Key)
 	case *dynamodb.BatchGetItemInput:
-		u.Reads = batchReadUnits(in, out)
+		u.Reads = r.batchReadUnits(in, out)
 	case *dynamodb.GetItemInput:
 		if got, ok := out.(*dynamodb.GetItemOutput); ok && got != nil {
-			u.Reads = readUnits(size(got.Item), aws.ToBool(in.ConsistentRead))
+			u.Reads = r.read(in.TableName, nil, in.Key, readUnits(size(got.Item), aws.ToBool(in.ConsistentRead)))
 		}
 	case *dynamodb.QueryInput:
-		u.Reads = queryUnits(in, out)
+		u.Reads = r.queryUnits(in, out)
 	case *sqs.SendMessageInput:
 		u.SQSRequests = chunks(len(aws.ToString(in.MessageBody)), sqsChunk)
 	case *sqs.SendMessageBatchInput:
@@ -100,44 +104,52 @@ func countByName(operation string) (u Units, known bool) {
 func (r Rules) transactUnits(write types.TransactWriteItem) Units {
 	switch {
 	case write.Put != nil:
-		return r.putUnits(write.Put.Item)
+		return r.putUnits(write.Put.TableName, write.Put.Item)
 	case write.Update != nil:
 		return r.updateUnits(write.Update.TableName, write.Update.Key, write.Update.UpdateExpression)
+	case write.Delete != nil:
+		return r.wrote(write.Delete.TableName, "", write.Delete.Key, 1)
+	case write.ConditionCheck != nil:
+		return r.wrote(write.ConditionCheck.TableName, "", write.ConditionCheck.Key, 1)
 	default:
-		return Units{Writes: 1}
+		return r.wrote(nil, "", nil, 1)
 	}
 }
 
 // putUnits are those of a new row, with one for its entry in each sparse index.
-func (r Rules) putUnits(row Item) Units {
-	units := Units{Writes: kilobytes(size(row))}
+func (r Rules) putUnits(table *string, row Item) Units {
+	units := r.wrote(table, "", row, kilobytes(size(row)))
 	for _, key := range r.IndexKeys {
 		if _, indexed := row[key]; indexed {
-			units.IndexWrites++
+			units.Add(r.wrote(table, key, row, 1))
 		}
 	}
 	return units
 }
 
 // deleteUnits are those of a row and of its entry in the index, where it has one.
-func (r Rules) deleteUnits(key Item) Units {
+func (r Rules) deleteUnits(table *string, key Item) Units {
+	units := r.wrote(table, "", key, 1)
 	sk, _ := key["sk"].(*types.AttributeValueMemberS)
 	for _, kind := range r.Indexed {
 		if sk != nil && strings.HasPrefix(sk.Value, kind) {
-			return Units{Writes: 1, IndexWrites: 1}
+			units.Add(r.wrote(table, r.IndexKeys[0], key, 1))
+			return units
 		}
 	}
-	return Units{Writes: 1}
+	return units
 }
 
 // updateUnits are those of an update. One that sets an index's key deletes the row's
 // entry and writes another; counted so also where the row enters the index or leaves
 // it, which costs one less.
 func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
-	units := Units{Writes: kilobytes(r.RowSize(table, key))}
-	for _, key := range r.IndexKeys {
-		if strings.Contains(aws.ToString(expression), key) {
-			units.IndexWrites += 2
+	units := r.wrote(table, "", key, kilobytes(r.RowSize(table, key)))
+	for _, index := range r.IndexKeys {
+		// One that sets the key where there is none is of a row that has it, mostly.
+		set := strings.ReplaceAll(aws.ToString(expression), index+" = if_not_exists("+index, "")
+		if strings.Contains(set, index) {
+			units.Add(r.wrote(table, index, key, 2))
 		}
 	}
 	return units
@@ -154,7 +166,7 @@ func readUnits(bytes int, consistent bool) float64 {
 	return units
 }
 
-func batchReadUnits(in *dynamodb.BatchGetItemInput, out any) (units float64) {
+func (r Rules) batchReadUnits(in *dynamodb.BatchGetItemInput, out any) (units float64) {
 	got, _ := out.(*dynamodb.BatchGetItemOutput)
 	if got == nil {
 		return 0
@@ -162,24 +174,25 @@ func batchReadUnits(in *dynamodb.BatchGetItemInput, out any) (units float64) {
 	for table, keys := range in.RequestItems {
 		consistent := aws.ToBool(keys.ConsistentRead)
 		missing := math.Max(0, float64(len(keys.Keys)-len(got.Responses[table])))
-		units += missing * readUnits(0, consistent)
+		units += r.read(&table, nil, nil, missing*readUnits(0, consistent))
 		for _, item := range got.Responses[table] {
-			units += readUnits(size(item), consistent)
+			units += r.read(&table, nil, item, readUnits(size(item), consistent))
 		}
 	}
 	return units
 }
 
-func queryUnits(in *dynamodb.QueryInput, out any) float64 {
+func (r Rules) queryUnits(in *dynamodb.QueryInput, out any) float64 {
 	got, _ := out.(*dynamodb.QueryOutput)
 	if got == nil {
 		return 0
 	}
-	bytes := 0
+	bytes, first := 0, Item(nil)
 	for _, item := range got.Items {
 		bytes += size(item)
+		first = got.Items[0]
 	}
-	return readUnits(bytes, aws.ToBool(in.ConsistentRead))
+	return r.read(in.TableName, in.IndexName, first, readUnits(bytes, aws.ToBool(in.ConsistentRead)))
 }
 
 // size is an item's size in bytes as DynamoDB counts it: names in UTF-8 and

@@ -46,11 +46,39 @@ func TestCallsCostWhatAWSSays(t *testing.T) {
 		"ten messages of 6 KB":             {messages(10, 6*kilobyte), nil, Units{SQSRequests: 1}},
 		"ten messages of 7 KB":             {messages(10, 7*kilobyte), nil, Units{SQSRequests: 2}},
 	} {
-		rules := OfService(func(*string, Item) int { return 3 * kilobyte })
+		rules, spent := OfService(func(*string, Item) int { return 3 * kilobyte }), Units{}
+		rules.Spend = func(_ Place, u Units) { spent.Add(u) }
 		got, known := rules.Count("", test.in, test.out)
+		if spent.Writes != got.Writes || spent.IndexWrites != got.IndexWrites || spent.Reads != got.Reads {
+			t.Errorf("%s: %v of %v units have a place", name, spent, got)
+		}
 		if diff := cmp.Diff(test.want, got); diff != "" || !known {
 			t.Errorf("%s (-want +got): %s", name, diff)
 		}
+	}
+}
+
+func TestUnitsFallWhereTheirRowsAre(t *testing.T) {
+	t.Parallel()
+	text := func(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
+	table := aws.String("campaigns")
+	notice := Item{"pk": text("B#1"), "sk": text("NOTICE#000001#t#e"), "due": text("0"), "nextCheck": text("1")}
+	got := map[Place]Units{}
+	rules := OfService(func(*string, Item) int { return 1 })
+	rules.Spend = func(at Place, u Units) { u.Add(got[at]); got[at] = u }
+	for _, in := range []any{
+		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: table, Item: notice}}}},
+		&dynamodb.DeleteItemInput{TableName: table, Key: Item{"pk": notice["pk"], "sk": notice["sk"]}},
+		&dynamodb.UpdateItemInput{TableName: table, Key: Item{"pk": text("STATS#t#e"), "sk": text("2026-11-22T10")}},
+	} {
+		rules.Count("", in, nil)
+	}
+	want := map[Place]Units{
+		{Table: "campaigns", Kind: "NOTICE"}: {Writes: 3}, {Table: "campaigns", Index: "nextCheck", Kind: "NOTICE"}: {IndexWrites: 3},
+		{Table: "campaigns", Kind: "STATS"}: {Writes: 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("places (-want +got): %s", diff)
 	}
 }
 

@@ -80,6 +80,7 @@ type row Item
 // request is a call of DynamoDB: each operation has some of this.
 type request struct {
 	TableName        *string
+	IndexName        *string
 	Item, Key        row
 	UpdateExpression *string
 	ConsistentRead   *bool
@@ -112,11 +113,11 @@ func parseRows(operation string, body, answer []byte) (in, out any, err error) {
 	case "TransactWriteItems":
 		return r.transaction(), nil, nil
 	case "PutItem":
-		return &dynamodb.PutItemInput{Item: Item(r.Item)}, nil, nil
+		return &dynamodb.PutItemInput{TableName: r.TableName, Item: Item(r.Item)}, nil, nil
 	case "UpdateItem":
 		return &dynamodb.UpdateItemInput{TableName: r.TableName, Key: Item(r.Key), UpdateExpression: r.UpdateExpression}, nil, nil
 	case "DeleteItem":
-		return &dynamodb.DeleteItemInput{Key: Item(r.Key)}, nil, nil
+		return &dynamodb.DeleteItemInput{TableName: r.TableName, Key: Item(r.Key)}, nil, nil
 	}
 	in, out = r.reading(operation, a)
 	if answer == nil {
@@ -128,9 +129,9 @@ func parseRows(operation string, body, answer []byte) (in, out any, err error) {
 func (r request) reading(operation string, a reply) (in, out any) {
 	switch operation {
 	case "GetItem":
-		return &dynamodb.GetItemInput{ConsistentRead: r.ConsistentRead}, &dynamodb.GetItemOutput{Item: Item(a.Item)}
+		return &dynamodb.GetItemInput{TableName: r.TableName, Key: Item(r.Key), ConsistentRead: r.ConsistentRead}, &dynamodb.GetItemOutput{Item: Item(a.Item)}
 	case "Query":
-		return &dynamodb.QueryInput{ConsistentRead: r.ConsistentRead}, &dynamodb.QueryOutput{Items: items(a.Items)}
+		return &dynamodb.QueryInput{TableName: r.TableName, IndexName: r.IndexName, ConsistentRead: r.ConsistentRead}, &dynamodb.QueryOutput{Items: items(a.Items)}
 	default:
 		return r.batch(a)
 	}
@@ -142,9 +143,13 @@ func (r request) transaction() *dynamodb.TransactWriteItemsInput {
 		var write types.TransactWriteItem
 		switch {
 		case w.Put != nil:
-			write.Put = &types.Put{Item: Item(w.Put.Item)}
+			write.Put = &types.Put{TableName: w.Put.TableName, Item: Item(w.Put.Item)}
 		case w.Update != nil:
 			write.Update = &types.Update{TableName: w.Update.TableName, Key: Item(w.Update.Key), UpdateExpression: w.Update.UpdateExpression}
+		case w.Delete != nil:
+			write.Delete = &types.Delete{TableName: w.Delete.TableName, Key: Item(w.Delete.Key)}
+		case w.ConditionCheck != nil:
+			write.ConditionCheck = &types.ConditionCheck{TableName: w.ConditionCheck.TableName, Key: Item(w.ConditionCheck.Key)}
 		}
 		in.TransactItems = append(in.TransactItems, write)
 	}

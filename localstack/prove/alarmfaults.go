@@ -49,7 +49,9 @@ func (w *watch) faults() []fault {
 			fault{queue + "DeadLettersAlarm", "a task of " + queue + "Queue is given up", w.deadLetter(queue)},
 			fault{queue + "AgeAlarm", "nobody takes tasks from " + queue + "Queue", w.untaken(queue)})
 	}
-	return all
+	return append(all,
+		fault{"FeedDeadLettersAlarm", "a record of the stream is given up", w.deadLetter("Feed")},
+		fault{"FeedAgeAlarm", "nobody reads the stream of outcomes", w.unfed})
 }
 
 func (w *watch) lambda() *lambda.Client {
@@ -240,24 +242,38 @@ func (w *watch) put(ctx context.Context, queue string) (func(context.Context) er
 func (w *watch) untaken(queue string) func(context.Context) (func(context.Context) error, error) {
 	return func(ctx context.Context) (func(context.Context) error, error) {
 		takers := map[string]string{"Release": "Release", "Send": "Send", "Events": "Outcomes", "Notify": "Notify", "Revoke": "Revoke"}
-		found, err := w.lambda().ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(w.names[takers[queue]+"Function"] + ":" + alias)})
-		if err != nil || len(found.EventSourceMappings) != 1 {
-			return nil, fmt.Errorf("find who takes from %s: %w", queue, err)
-		}
-		name := path.Base(w.names[queue+"Queue"])
-		enable := func(ctx context.Context, enabled bool) error {
-			_, err := w.lambda().UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: found.EventSourceMappings[0].UUID, Enabled: &enabled})
-			return err
-		}
-		if err := enable(ctx, false); err != nil {
+		goOn, err := w.stop(ctx, takers[queue]+"Function", path.Base(w.names[queue+"Queue"]))
+		if err != nil {
 			return nil, err
 		}
-		time.Sleep(2 * time.Second) // what it has begun to take
-		w.stopped[name] = time.Now()
 		purge, err := w.put(ctx, queue+"Queue")
-		return func(ctx context.Context) error {
-			delete(w.stopped, name)
-			return errors.Join(purge(ctx), enable(ctx, true))
-		}, err
+		return func(ctx context.Context) error { return errors.Join(purge(ctx), goOn(ctx)) }, err
 	}
+}
+
+// unfed stops what reads the stream of outcomes.
+func (w *watch) unfed(ctx context.Context) (func(context.Context) error, error) {
+	return w.stop(ctx, "FeedFunction", w.names["FeedFunction"])
+}
+
+// stop disables what calls a function, notes since when nothing is taken from the source
+// of that name, and returns what enables it again.
+func (w *watch) stop(ctx context.Context, function, source string) (goOn func(context.Context) error, err error) {
+	found, err := w.lambda().ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(w.names[function] + ":" + alias)})
+	if err != nil || len(found.EventSourceMappings) != 1 {
+		return nil, fmt.Errorf("find what calls %s: %w", function, err)
+	}
+	enable := func(ctx context.Context, enabled bool) error {
+		_, err := w.lambda().UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: found.EventSourceMappings[0].UUID, Enabled: &enabled})
+		return err
+	}
+	if err := enable(ctx, false); err != nil {
+		return nil, err
+	}
+	time.Sleep(2 * time.Second) // what it has begun to take
+	w.stopped[source] = time.Now()
+	return func(ctx context.Context) error {
+		delete(w.stopped, source)
+		return enable(ctx, true)
+	}, nil
 }

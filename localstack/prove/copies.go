@@ -72,15 +72,23 @@ func (b identity) isIn(value types.AttributeValue) bool {
 	return is && (strings.Contains(text.Value, b.key.String()) || strings.Contains(text.Value, b.id))
 }
 
-// as returns a row of the batch as it would be of another one.
+// as returns a row of the batch as it would be of another one. A head that says what is
+// new does not say so in a copy: nothing of it is to be fed.
 func (b identity) as(other identity, row metering.Item) metering.Item {
 	next := metering.Item{}
 	for name, value := range row {
+		if name == "was" {
+			continue
+		}
 		switch v := value.(type) {
 		case *types.AttributeValueMemberS:
 			text := strings.ReplaceAll(v.Value, b.key.String(), other.key.String())
 			next[name] = &types.AttributeValueMemberS{Value: strings.ReplaceAll(text, b.id, other.id)}
 		case *types.AttributeValueMemberB:
+			if len(v.Value) == 0 { // ReplaceAll would return nil, which is no value
+				next[name] = value
+				continue
+			}
 			next[name] = &types.AttributeValueMemberB{Value: bytes.ReplaceAll(v.Value, b.key[:], other.key[:])}
 		default:
 			next[name] = value

@@ -24,6 +24,7 @@ type costRun struct {
 	*metered
 
 	events   *batches
+	stream   *streamed   // once the messages are sent
 	heard    []*webhooks // at each endpoint
 	awaited  int         // webhooks that each has to get so far
 	numbers  []uint64
@@ -59,7 +60,7 @@ func costCount() int {
 	if err != nil || n <= 0 {
 		n = costMessages
 	}
-	fewest := len(arrival.Shapes(arrival.Size{PerCall: 1}))
+	fewest := len(arrival.Shapes(arrival.Size{PerCall: 1}, arrival.Size{PerCall: 1}))
 	return max(fewest, n/campaign.MaxMessages) * campaign.MaxMessages
 }
 
@@ -183,8 +184,13 @@ func (r *costRun) batch(ctx context.Context, number int) (campaign.Batch, error)
 
 // shapes meters the events of each shape, on a batch that had none before.
 func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
-	size := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: 1}
-	for i, s := range arrival.Shapes(size) {
+	var err error
+	if r.stream, err = newStreamed(ctx, r.env); err != nil {
+		return err
+	}
+	interleaved := arrival.Size{PerCall: r.events.size, Batches: isolatedBatches, Rounds: isolatedRounds}
+	mix := arrival.Size{PerCall: r.events.size, Batches: mixedBatches, Rounds: isolatedRounds}
+	for i, s := range arrival.Shapes(interleaved, mix) {
 		fmt.Fprintf(os.Stderr, "  events of %d messages, %s\n", s.Messages, s.Name)
 		original, err := r.batch(ctx, i+1)
 		if err != nil {
@@ -198,8 +204,8 @@ func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
 		mixed := len(s.Then) - alike(s.Then)
 		b.Shapes = append(b.Shapes, bill.Shape{
 			Name: s.Name, Lines: bill.Merge(r.common, lines),
-			Conditions: fmt.Sprintf("%d events of %d messages in calls of %d: %d calls with one batch, %d with %d batches; the emulator gave notify %.1f tasks a call",
-				s.Events(), s.Messages, size.PerCall, s.Calls()-mixed, mixed, size.Batches, float64(r.tasks)/float64(max(r.taken, 1))),
+			Conditions: fmt.Sprintf("%d events of %d messages: %d calls with one batch, %d with some of %d batches, whose %d isolated events of a kind come one after the other; the emulator gave notify %.1f messages a call",
+				s.Events(), s.Messages, s.Calls()-mixed, mixed, s.Copies, isolatedRounds, float64(r.tasks)/float64(max(r.taken, 1))),
 		})
 	}
 	return nil
@@ -235,7 +241,7 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 	if events == 0 {
 		return nil, nil
 	}
-	used, err := r.during(ctx, events, func() error { return r.events.arrive(ctx, calls, keys) })
+	used, err := r.during(ctx, events, func() error { return r.arrive(ctx, calls, keys) })
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +254,19 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 		r.spend(used, s.Messages, "outcomes", "notify")
 	}
 	return r.lines(used, s.Messages, map[string]time.Duration{"notify": r.posting(used, events)}), nil
+}
+
+// arrive gives outcomes the events of each call, and feed what is recorded of them.
+func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campaign.BatchKey) error {
+	for i := range calls {
+		if err := r.events.arrive(ctx, calls[i:i+1], keys); err != nil {
+			return err
+		}
+		if err := r.stream.feed(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // naive meters the naive design, which computes as long for a message as the service.

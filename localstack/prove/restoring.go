@@ -41,6 +41,14 @@ func restoring(ctx context.Context, stack *ownstack.Stack, env stackenv.Env) (re
 	return c.verdict(ctx)
 }
 
+// restored are the tables that go back, and the parameters that let them stand in.
+var restored = []struct{ variable, parameter string }{
+	{"AUTH_TABLE", "RestoredAuthTable"},
+	{"CAMPAIGNS_TABLE", "RestoredCampaignsTable"},
+	{"OUTCOMES_TABLE", "RestoredOutcomesTable"},
+	{"WEBHOOKS_TABLE", "RestoredWebhooksTable"},
+}
+
 // disaster is what is sent around the instant. Of the first campaign, one batch is
 // sent before it and one after, having been accepted before; a third is accepted
 // after, as is all of the second campaign.
@@ -69,8 +77,8 @@ func (d disaster) before(ctx context.Context) (at time.Time, err error) {
 	}
 	at = time.Now()
 	tables := restore.Tables{Client: dynamodb.NewFromConfig(d.env.AWS()), Tick: time.Second}
-	for _, table := range []string{d.env["AUTH_TABLE"], d.env["CAMPAIGNS_TABLE"]} {
-		if err := tables.Begin(ctx, table, at); err != nil {
+	for _, table := range restored {
+		if err := tables.Begin(ctx, d.env[table.variable], at); err != nil {
 			return at, err
 		}
 	}
@@ -110,9 +118,18 @@ func (d disaster) sent(ctx context.Context, id string, n int) error {
 	}
 }
 
-// lose deletes every row of the campaigns.
+// lose deletes every row of the campaigns and of what became of them.
 func (d disaster) lose(ctx context.Context) error {
-	client, table := dynamodb.NewFromConfig(d.env.AWS()), d.env["CAMPAIGNS_TABLE"]
+	for _, variable := range []string{"CAMPAIGNS_TABLE", "OUTCOMES_TABLE", "WEBHOOKS_TABLE"} {
+		if err := d.loseRows(ctx, d.env[variable]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d disaster) loseRows(ctx context.Context, table string) error {
+	client := dynamodb.NewFromConfig(d.env.AWS())
 	rows := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table})
 	for rows.HasMorePages() {
 		page, err := rows.NextPage(ctx)
@@ -136,9 +153,16 @@ func goBack(ctx context.Context, stack *ownstack.Stack, env stackenv.Env, at tim
 	if err := operate(ctx, env, "restore", "--at", at.Format(time.RFC3339)); err != nil {
 		return err
 	}
-	env, err := stack.Redeploy(ctx,
-		"--parameter", "RestoredAuthTable="+restore.Name(env["AUTH_TABLE"], at),
-		"--parameter", "RestoredCampaignsTable="+restore.Name(env["CAMPAIGNS_TABLE"], at))
+	tables := restore.Tables{Client: dynamodb.NewFromConfig(env.AWS())}
+	stream, err := tables.Stream(ctx, restore.Name(env["OUTCOMES_TABLE"], at))
+	if err != nil {
+		return err
+	}
+	flags := []string{"--parameter", "RestoredOutcomesStream=" + stream}
+	for _, table := range restored {
+		flags = append(flags, "--parameter", table.parameter+"="+restore.Name(env[table.variable], at))
+	}
+	env, err = stack.Redeploy(ctx, flags...)
 	if err != nil {
 		return err
 	}

@@ -108,5 +108,5 @@ func (s service) unhurried(ctx context.Context) error {
 }
 
 func storeOf(env stackenv.Env) *dynamo.Store {
-	return &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+	return dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
 }

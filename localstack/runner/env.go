@@ -22,6 +22,9 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
 		"CAMPAIGNS_TABLE":          "CampaignsTableName",
+		"OUTCOMES_TABLE":           "OutcomesTableName",
+		"WEBHOOKS_TABLE":           "WebhooksTableName",
+		"OUTCOMES_LAYOUT":          "OutcomesLayout",
 		"BUCKET":                   "BucketName",
 		"RELEASE_QUEUE_URL":        "ReleaseQueueUrl",
 		"SEND_QUEUE_URL":           "SendQueueUrl",
@@ -33,6 +36,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"EVENTS_DEAD_LETTERS_URL":  "EventsDeadLettersUrl",
 		"NOTIFY_DEAD_LETTERS_URL":  "NotifyDeadLettersUrl",
 		"REVOKE_DEAD_LETTERS_URL":  "RevokeDeadLettersUrl",
+		"FEED_DEAD_LETTERS_URL":    "FeedDeadLettersUrl",
 		"SIGNING_KEY_ID":           "SigningKeyId",
 		"SESSION_KEY_ID":           "SessionKeyId",
 		"SCHEDULE_GROUP":           "ScheduleGroupName",
@@ -49,6 +53,7 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 		"OUTCOMES_FUNCTION":        "OutcomesFunctionName",
 		"NOTIFY_FUNCTION":          "NotifyFunctionName",
 		"REVOKE_FUNCTION":          "RevokeFunctionName",
+		"FEED_FUNCTION":            "FeedFunctionName",
 	} {
 		env[key] = outputs[output]
 	}

@@ -202,7 +202,5 @@ func (s Seeder) desk() *admin.Desk {
 }
 
 func (s Seeder) store() *dynamo.Store {
-	return &dynamo.Store{
-		Client: dynamodb.NewFromConfig(s.Env.AWS()), Auth: s.Env["AUTH_TABLE"], Campaigns: s.Env["CAMPAIGNS_TABLE"], Now: s.Now,
-	}
+	return dynamo.FromEnv(dynamodb.NewFromConfig(s.Env.AWS()), s.Env.Get, s.Now)
 }

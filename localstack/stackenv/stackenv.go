@@ -23,6 +23,9 @@ const Variable = "STACK_ENV"
 // Env holds the KEY=value lines of a stack.env file.
 type Env map[string]string
 
+// Get returns a value, "" where there is none.
+func (e Env) Get(key string) string { return e[key] }
+
 // Load returns the stack that the environment variable STACK_ENV names, and
 // skips the test where none is named. `make test` names one, and fails where a
 // test is skipped.

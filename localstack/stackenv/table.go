@@ -36,7 +36,7 @@ func CopyShape(ctx context.Context, from, to *dynamodb.Client, like, name string
 	_, err = to.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		KeySchema: shape.Table.KeySchema, AttributeDefinitions: shape.Table.AttributeDefinitions,
-		GlobalSecondaryIndexes: indexesLike(shape.Table.GlobalSecondaryIndexes),
+		GlobalSecondaryIndexes: indexesLike(shape.Table.GlobalSecondaryIndexes), StreamSpecification: shape.Table.StreamSpecification,
 	})
 	if err != nil {
 		return fmt.Errorf("make a table: %w", err)

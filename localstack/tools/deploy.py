@@ -17,6 +17,9 @@ import deployment
 # What the API answers to anybody: one path of three functions each.
 PUBLIC = "/.well-known/jwks.json", "/api/v1/openapi.json", "/dashboard"
 
+LAYOUT = "OutcomesLayout"
+RESTORED = "RestoredAuthTable", "RestoredCampaignsTable", "RestoredOutcomesTable", "RestoredOutcomesStream", "RestoredWebhooksTable"
+
 
 def describe(stack, region):
     """Returns the stack of that name, None where there is none."""
@@ -45,6 +48,16 @@ def check_keys(stack, region, environment, overrides):
     env = os.environ | credentials() | {"AWS_REGION": region, "BY_MAKE": f"make ENV={environment}"}
     if subprocess.run(check, env=env).returncode:
         sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 leaves this check out, and clients may have to get new tokens")
+
+
+def layout(deployed, overrides):
+    """Returns the layout of outcomes to deploy with: the one that samconfig.toml names, else
+    that of new stacks. A stack that is of the version before gets v1 first: that version
+    runs beside the new one for minutes, and reads nothing else."""
+    if deployed and LAYOUT not in deployment.parameters(deployed):
+        return "v1"
+    named = [value.strip("\"'") for name, _, value in (o.partition("=") for o in overrides) if name == LAYOUT]
+    return (named or ["v2"])[-1]
 
 
 def deploy(sam, environment, overrides, *flags):
@@ -83,14 +96,17 @@ def main():
     settings = deployment.settings(environment)
     overrides = list(settings["parameter_overrides"])
     stack, region = settings["stack_name"], settings["region"]
-    first = not describe(stack, region)
+    deployed = describe(stack, region)
+    first = not deployed
     if not first:
         check_keys(stack, region, environment, overrides)
 
     # CloudFormation keeps the value of a parameter that is not named.
-    for parameter, default in ("RestoredAuthTable", '""'), ("RestoredCampaignsTable", '""'), ("DeletionProtection", "true"):
+    for parameter, default in [(name, '""') for name in RESTORED] + [("DeletionProtection", "true")]:
         if not any(override.startswith(parameter + "=") for override in overrides):
             overrides.append(f"{parameter}={default}")
+    wanted = layout(deployed, overrides)
+    overrides = [o for o in overrides if not o.startswith(LAYOUT + "=")] + [f"{LAYOUT}={wanted}"]
 
     # As the default too: an emulator transforms a template by nothing else.
     release = secrets.token_hex(16)
@@ -112,9 +128,11 @@ def main():
     else:
         deploy(sam, environment, overrides)
     protection = next(o for o in overrides if o.startswith("DeletionProtection="))
-    outputs = check_deployed(stack, region, protection, "Release=" + release)
+    outputs = check_deployed(stack, region, protection, "Release=" + release, f"{LAYOUT}={wanted}")
     if environment != "local":  # an emulator's API has no routes
         check_api(outputs["BaseUrl"])
+    if wanted == "v1" and not first and LAYOUT not in deployment.parameters(deployed):
+        print(f"outcomes are still kept as before ({LAYOUT}=v1): run `make deploy` again to move new batches to their own tables")
 
 
 if __name__ == "__main__":

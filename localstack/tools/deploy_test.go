@@ -85,7 +85,7 @@ func TestDeploy_NamesTheTables(t *testing.T) {
 	}
 	existing, own := &account{stack: "UPDATE_COMPLETE"}, deployment{samconfig: string(samconfig)}
 	own.run(t, existing)
-	for _, want := range []string{`RestoredAuthTable=""`, `RestoredCampaignsTable=""`, "DeletionProtection=true", "Environment=production"} {
+	for _, want := range []string{`RestoredAuthTable=""`, `RestoredCampaignsTable=""`, `RestoredOutcomesTable=""`, `RestoredOutcomesStream=""`, `RestoredWebhooksTable=""`, "DeletionProtection=true", "Environment=production"} {
 		if len(own.sam) != 1 || !slices.Contains(own.sam[0], want) {
 			t.Errorf("%s is missing in %v", want, own.sam)
 		}
@@ -93,6 +93,48 @@ func TestDeploy_NamesTheTables(t *testing.T) {
 	restored := deployment{samconfig: production + `["RestoredAuthTable=t-at-1"]`}
 	if !restored.run(t, existing) || !slices.Contains(restored.sam[0], "RestoredAuthTable=t-at-1") || slices.Contains(restored.sam[0], `RestoredAuthTable=""`) {
 		t.Errorf("a table that is named is not taken: %v", restored.sam)
+	}
+}
+
+// The version before reads one layout of outcomes only, and runs beside the new version
+// while that is deployed.
+func TestDeploy_LayoutOfOutcomes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		parameters string // in samconfig.toml
+		stack      *account
+		want       string
+		again      bool // it says that another deployment is to follow
+	}{
+		"a new stack":                     {"", &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v2", false},
+		"a new stack with v1":             {`"OutcomesLayout=v1"`, &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v1", false},
+		"the version before":              {"", &account{stack: "UPDATE_COMPLETE"}, "v1", true},
+		"the version before, v2 is named": {`"OutcomesLayout=v2"`, &account{stack: "UPDATE_COMPLETE"}, "v1", true},
+		"the second deployment":           {"", &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v2", false},
+		"the second, v1 is named":         {`"OutcomesLayout=v1"`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v1", false},
+		"back from v2, as samconfig says": {`"OutcomesLayout=\"v1\""`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v2"}}, "v1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := deployment{samconfig: production + "[" + c.parameters + "]"}
+			if !d.run(t, c.stack) {
+				t.Fatal(d.said)
+			}
+			for _, call := range d.sam {
+				var named []string
+				for _, argument := range call {
+					if strings.HasPrefix(argument, "OutcomesLayout=") {
+						named = append(named, argument)
+					}
+				}
+				if !slices.Equal(named, []string{"OutcomesLayout=" + c.want}) {
+					t.Errorf("sam was called with %v, want %s", named, c.want)
+				}
+			}
+			if again := strings.Contains(d.said, "run `make deploy` again"); again != c.again {
+				t.Errorf("it says to deploy again: %v, want %v: %s", again, c.again, d.said)
+			}
+		})
 	}
 }
 

@@ -105,7 +105,10 @@ func (a *account) deployed() map[string]string {
 	if a.deployedBy == "" {
 		return a.parameters
 	}
-	notes, _ := os.ReadFile(a.deployedBy) // none before the first call
+	notes, err := os.ReadFile(a.deployedBy)
+	if err != nil { // before the first call
+		return a.parameters
+	}
 	calls := strings.Split(strings.TrimSpace(string(notes)), "\n\n")
 	values := map[string]string{}
 	for argument := range strings.SplitSeq(calls[len(calls)-1], "\n") {

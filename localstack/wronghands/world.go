@@ -114,10 +114,8 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 
 func (w *World) desk() *admin.Desk {
 	return &admin.Desk{
-		Store: &dynamo.Store{
-			Client: dynamodb.NewFromConfig(w.env.AWS()), Auth: w.env["AUTH_TABLE"], Campaigns: w.env["CAMPAIGNS_TABLE"], Now: time.Now,
-		},
-		Keys: ssmparam.Writer{Client: ssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
+		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
+		Keys:  ssmparam.Writer{Client: ssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

@@ -10,7 +10,7 @@ const calledByMake = "BY_MAKE"
 var variables = map[string]string{
 	"id": "TENANT", "tenant": "TENANT", "name": "NAME", "agent": "AGENT", "agent-id": "AGENT", "key-file": "KEY",
 	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE",
-	"phone": "PHONE", "file": "FILE", "at": "AT",
+	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
 }
 
 // flagName finds the name of a flag in a message.

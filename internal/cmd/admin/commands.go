@@ -34,6 +34,7 @@ func commands() []command {
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
 		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
+		{name: "replay-webhooks", summary: "queue webhooks again from the recorded outcomes, since an instant", prepare: replayCommand, endless: true},
 		{name: "export-number", summary: "write all that a tenant's data holds on one phone number to a file", prepare: exportNumberCommand, endless: true},
 		{name: "erase-number", summary: "erase all that a tenant's data holds on one phone number", prepare: eraseNumberCommand, endless: true},
 		{name: "drift", summary: "tell what is not as the template says any more", prepare: driftCommand, endless: true},

@@ -314,6 +314,8 @@ func TestThroughMakeItNamesWhatMakeTakes(t *testing.T) {
 		"restore":                           "AT is missing",
 		"restore --at yesterday":            "for AT: it is an instant with its zone",
 		"restore --at 2999-01-01T00:00:00Z": "AT is in the future",
+		"replay-webhooks":                   "SINCE is missing",
+		"replay-webhooks --since yesterday": "for SINCE: it is an instant with its zone",
 	} {
 		got := c.run(strings.Fields(args)...)
 		if all := got.stdout + got.stderr; !strings.Contains(all, says) || strings.Contains(all, "go run") || strings.Contains(all, " --") {

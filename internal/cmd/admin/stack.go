@@ -46,6 +46,8 @@ type stack struct {
 	store *dynamo.Store
 	mover redrive.Mover
 	blobs *blob.Store
+	// config is that of the clients of AWS.
+	config aws.Config
 	// What works on the stack as a whole.
 	formation *cloudformation.Client
 	tables    restore.Tables
@@ -128,9 +130,7 @@ func readEnv(path string) (map[string]string, error) {
 
 func newStack(config aws.Config, env func(string) string, name string) *stack {
 	clock := time.Now
-	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(config), Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"), Now: clock,
-	}
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	return &stack{
 		desk: admin.Desk{
 			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
@@ -138,7 +138,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 			People:        &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
-		store: store, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+		store: store, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
 		blobs: &blob.Store{
 			Client: s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},
@@ -222,6 +222,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	}
 	names := map[string]string{
 		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
+		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName", "OUTCOMES_LAYOUT": "OutcomesLayout",
 		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
 		"BUCKET": "BucketName", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
 		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",

@@ -83,60 +83,88 @@ func restoreCommand(flags *flag.FlagSet) action {
 	}
 }
 
+// restorable are the tables, by their variables: the parameter that lets a restored one
+// stand in, and its name in answers.
+var restorable = []struct{ table, parameter, answer string }{
+	{"AUTH_TABLE", "RestoredAuthTable", "authTable"},
+	{"CAMPAIGNS_TABLE", "RestoredCampaignsTable", "campaignsTable"},
+	{"OUTCOMES_TABLE", "RestoredOutcomesTable", "outcomesTable"},
+	{"WEBHOOKS_TABLE", "RestoredWebhooksTable", "webhooksTable"},
+}
+
 // restore holds the service and makes tables as they were at an instant. The stack's
 // own stay as they are.
 func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
-	sources := []string{s.env("AUTH_TABLE"), s.env("CAMPAIGNS_TABLE")}
-	for _, source := range sources {
-		if err := s.tables.Check(ctx, source, at); err != nil {
+	for _, r := range restorable {
+		if source := s.env(r.table); source == "" {
+			return answer{}, fmt.Errorf("the stack has no %s: deploy this version first", r.table)
+		} else if err := s.tables.Check(ctx, source, at); err != nil {
 			return answer{}, err
 		}
 	}
 	if err := s.hold(ctx); err != nil {
 		return answer{}, err
 	}
-	targets, err := s.restoreAll(ctx, sources, at)
+	parameters, err := s.restoreAll(ctx, at)
 	if err != nil {
 		return answer{}, s.held(err)
 	}
+	return s.restored(at, parameters), nil
+}
+
+// recordedLate is how long before a restore outcomes may have been recorded whose
+// webhooks were still to be posted.
+const recordedLate = time.Hour
+
+func (s *stack) restored(at time.Time, parameters map[string]string) answer {
+	data := map[string]any{"at": at.Format(time.RFC3339), "outcomesStream": parameters[outcomesStream]}
+	lines := []string{"the tables are as they were at " + at.Format(time.RFC3339) + ", but for opt-outs, which are as they are; the service is held; these parameters switch it over:"}
+	for _, r := range restorable {
+		data[r.answer] = parameters[r.parameter]
+		lines = append(lines, "  "+r.parameter+"="+parameters[r.parameter])
+	}
+	replay := s.next("replay-webhooks", "since", at.Add(-recordedLate).Format(time.RFC3339), "confirm", "1")
 	return answer{
-		Lines: []string{
-			"the tables are as they were at " + at.Format(time.RFC3339) + ", but for opt-outs, which are as they are; the service is held; these parameters switch it over:",
-			"  RestoredAuthTable=" + targets[0],
-			"  RestoredCampaignsTable=" + targets[1],
-			"  GradualDeployment=false",
-			doAgain,
-		},
-		Data: map[string]any{"at": at.Format(time.RFC3339), "authTable": targets[0], "campaignsTable": targets[1]},
-		Next: "let them replace those in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") + "; it alone goes back to the tables as they are",
-	}, nil
+		Lines: append(lines, "  "+outcomesStream+"="+parameters[outcomesStream], "  GradualDeployment=false", doAgain),
+		Data:  data,
+		Next: "let them replace those in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") +
+			" and " + replay + ", which queues again the webhooks that the restored tables do not have; reopen alone goes back to the tables as they are",
+	}
 }
 
 const doAgain = "before sending goes on, do again what was done after that instant: campaigns cancelled or rescheduled, numbers erased, credentials revoked"
 
-// restoreAll makes the tables, with nobody's opt-out undone and sending paused.
-func (s *stack) restoreAll(ctx context.Context, sources []string, at time.Time) (targets []string, err error) {
-	for _, source := range sources {
-		if err := s.tables.Begin(ctx, source, at); err != nil {
+// outcomesStream is the parameter of the stream that webhooks come from.
+const outcomesStream = "RestoredOutcomesStream"
+
+// restoreAll makes the tables, with nobody's opt-out undone and sending paused, and
+// returns the parameters that let them stand in.
+func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[string]string, err error) {
+	for _, r := range restorable {
+		if err := s.tables.Begin(ctx, s.env(r.table), at); err != nil {
 			return nil, err
 		}
 	}
-	for _, source := range sources {
-		target := restore.Name(source, at)
+	parameters = map[string]string{}
+	for _, r := range restorable {
+		target := restore.Name(s.env(r.table), at)
 		if err := s.tables.Await(ctx, target, s.waiting(target+" is being restored")); err != nil {
 			return nil, err
 		}
-		if err := s.tables.Equip(ctx, source, target); err != nil {
+		if err := s.tables.Equip(ctx, s.env(r.table), target); err != nil {
 			return nil, err
 		}
 		s.say(target + " is restored, with the settings of its source")
-		targets = append(targets, target)
+		parameters[r.parameter] = target
 	}
-	restored := s.storeOn(targets[0], targets[1])
+	if parameters[outcomesStream], err = s.tables.Stream(ctx, parameters["RestoredOutcomesTable"]); err != nil {
+		return nil, err
+	}
+	restored := s.storeOn(parameters["RestoredAuthTable"], parameters["RestoredCampaignsTable"])
 	if err := s.carryOptOuts(ctx, s.store, restored); err != nil {
 		return nil, err
 	}
-	return targets, restored.Pause(ctx, "all") // at that instant nobody had
+	return parameters, restored.Pause(ctx, "all") // at that instant nobody had
 }
 
 // storeOn is the store on other tables.

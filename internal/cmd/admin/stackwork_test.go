@@ -33,6 +33,7 @@ type cloud struct {
 	env    map[string]string // of commands, beside what all have
 	mu     sync.Mutex
 	asked  []string
+	told   string // on stdout by the last command
 }
 
 func newCloud(t *testing.T) *cloud {
@@ -76,7 +77,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 	t.Helper()
 	env := map[string]string{
 		"AWS_ENDPOINT_URL": a.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
-		"AUTH_TABLE": "auth", "CAMPAIGNS_TABLE": "campaigns", calledByMake: "make",
+		"AUTH_TABLE": "auth", "CAMPAIGNS_TABLE": "campaigns", "OUTCOMES_TABLE": "outcomes", "WEBHOOKS_TABLE": "webhooks", calledByMake: "make",
 	}
 	maps.Copy(env, a.env)
 	for _, name := range []string{"TOKEN", "DISPATCH", "CAMPAIGNS", "DASHBOARD", "RELEASE", "SEND", "OUTCOMES", "NOTIFY", "REVOKE"} {
@@ -86,6 +87,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 	}
 	var out, errors bytes.Buffer
 	code = run(t.Context(), arguments, func(key string) string { return env[key] }, &out, &errors)
+	a.told = out.String()
 	return code, errors.String()
 }
 
@@ -153,15 +155,19 @@ func TestARestoreKeepsWhoOptedOutSince(t *testing.T) {
 	}
 	a.tables, a.env = httputil.NewSingleHostReverseProxy(emulator), maps.Clone(env)
 	own := dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env.OwnTable(t, env["AUTH_TABLE"]), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env.OwnTable(t, env["AUTH_TABLE"]), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Outcomes: env.OwnTable(t, env["OUTCOMES_TABLE"]), Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: time.Now,
 	}
-	maps.Copy(a.env, map[string]string{"AWS_ENDPOINT_URL": a.URL, "AUTH_TABLE": own.Auth, "CAMPAIGNS_TABLE": own.Campaigns})
+	maps.Copy(a.env, map[string]string{
+		"AWS_ENDPOINT_URL": a.URL, "AUTH_TABLE": own.Auth, "CAMPAIGNS_TABLE": own.Campaigns, "OUTCOMES_TABLE": own.Outcomes, "WEBHOOKS_TABLE": own.Webhooks,
+	})
 	if err := own.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", AgentID: "agent"}); err != nil {
 		t.Fatal(err)
 	}
 	at := time.Now().Truncate(time.Second)
 	restored := dynamo.Store{Client: own.Client, Auth: restore.Name(own.Auth, at), Campaigns: restore.Name(own.Campaigns, at), Now: time.Now}
-	for source, target := range map[string]string{own.Auth: restored.Auth, own.Campaigns: restored.Campaigns} {
+	for _, source := range []string{own.Auth, own.Campaigns, own.Outcomes, own.Webhooks} {
+		target := restore.Name(source, at)
 		if err := (restore.Tables{Client: own.Client}).Begin(t.Context(), source, at); err != nil {
 			t.Fatal(err)
 		}
@@ -178,6 +184,15 @@ func TestARestoreKeepsWhoOptedOutSince(t *testing.T) {
 	kept, err := restored.OptOuts(t.Context(), "acme")
 	if err != nil || len(kept) != 1 || kept[0].Version != 7 {
 		t.Errorf("the restored table has the opt-outs %v, %v", kept, err)
+	}
+	for _, want := range []string{
+		"RestoredAuthTable=" + restored.Auth, "RestoredCampaignsTable=" + restored.Campaigns,
+		"RestoredOutcomesTable=" + restore.Name(own.Outcomes, at), "RestoredWebhooksTable=" + restore.Name(own.Webhooks, at),
+		":table/" + restore.Name(own.Outcomes, at) + "/stream/", "make replay-webhooks SINCE=" + at.Add(-time.Hour).Format(time.RFC3339),
+	} {
+		if !strings.Contains(a.told, want) {
+			t.Errorf("it does not say %s:\n%s", want, a.told)
+		}
 	}
 	for name, store := range map[string]dynamo.Store{"own": own, "restored": restored} {
 		if pauses, err := store.Pauses(t.Context()); err != nil || len(pauses) != 1 {

@@ -134,7 +134,7 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, f
 	for i := first; i <= last; i++ {
 		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: at.Add(time.Duration(i-first) * time.Second)})
 	}
-	books, err := d.store.Books(context.Background(), b.Key, frames)
+	books, err := d.store.Books(context.Background(), b, frames)
 	d.must(err)
 	_, err = d.store.Enter(context.Background(), b, books, books.News(changes), nil, noon)
 	d.must(err)

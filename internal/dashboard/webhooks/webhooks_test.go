@@ -45,7 +45,7 @@ func newOffice(tb testing.TB, local bool) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
 	store := &dynamo.Store{
-		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
 	pages := &webhooks.Pages{
 		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},

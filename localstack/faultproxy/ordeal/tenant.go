@@ -26,7 +26,7 @@ type tenant struct {
 }
 
 func (s *stack) store() *dynamo.Store {
-	return &dynamo.Store{Client: dynamodb.NewFromConfig(s.env.AWS()), Auth: s.env["AUTH_TABLE"], Campaigns: s.env["CAMPAIGNS_TABLE"], Now: time.Now}
+	return dynamo.FromEnv(dynamodb.NewFromConfig(s.env.AWS()), s.env.Get, time.Now)
 }
 
 // newTenant makes a tenant with an agent, of whose messages the provider tells, a

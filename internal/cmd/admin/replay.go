@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/feed"
+	"campaign-dispatch/internal/queue"
+)
+
+func replayCommand(flags *flag.FlagSet) action {
+	var since time.Time
+	flags.Func("since", "`INSTANT` since which webhooks are queued again, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
+		if since, err = time.Parse(time.RFC3339, text); err != nil {
+			return errors.New("it is an instant with its zone, like 2026-11-20T12:00:00-03:00")
+		}
+		return nil
+	})
+	confirmed := flags.Bool("confirm", false, "queue them; without it, the batches are only counted")
+	return func(ctx context.Context, s *stack) (answer, error) {
+		switch {
+		case since.IsZero():
+			return answer{}, usageError{errors.New("--since is missing")}
+		case since.After(time.Now()):
+			return answer{}, usageError{errors.New("--since is in the future")}
+		}
+		replayer, err := s.replayer()
+		if err != nil {
+			return answer{}, err
+		}
+		if !*confirmed {
+			return s.replayPlan(ctx, replayer, since)
+		}
+		return s.replay(ctx, replayer, since)
+	}
+}
+
+// replayer is what queues webhooks again.
+func (s *stack) replayer() (feed.Replayer, error) {
+	url := s.env("NOTIFY_QUEUE_URL")
+	if url == "" || s.env("OUTCOMES_TABLE") == "" {
+		return feed.Replayer{}, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
+	}
+	tasks := &queue.Queue{Client: sqs.NewFromConfig(s.config), URL: url}
+	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
+}
+
+// replayPlan says what a replay would do.
+func (s *stack) replayPlan(ctx context.Context, r feed.Replayer, since time.Time) (answer, error) {
+	s.say("counting the batches, which reads all outcomes")
+	batches, err := r.Count(ctx, since)
+	if err != nil {
+		return answer{}, err
+	}
+	result := answer{
+		Lines: []string{fmt.Sprintf("%d batches have outcomes since %s; nothing was queued", batches, since.Format(time.RFC3339))},
+		Data:  map[string]any{"batches": batches, "entries": 0, "queued": false},
+	}
+	if batches > 0 {
+		result.Lines = append(result.Lines, "endpoints get webhooks again that they have taken before, with the same ids")
+		result.Next = s.next("replay-webhooks", "since", since.Format(time.RFC3339), "confirm", "1") + " queues them"
+	}
+	return result, nil
+}
+
+func (s *stack) replay(ctx context.Context, r feed.Replayer, since time.Time) (answer, error) {
+	done, err := r.Replay(ctx, since, func(done feed.Replayed) {
+		s.say(fmt.Sprintf("%d batches, %d outcomes so far", done.Batches, done.Entries))
+	})
+	if err != nil {
+		return answer{}, fmt.Errorf("after %d batches, %w; repeat the command: what comes twice has the same ids", done.Batches, err)
+	}
+	return answer{
+		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches since %s are queued", done.Entries, done.Batches, since.Format(time.RFC3339))},
+		Data:  map[string]any{"batches": done.Batches, "entries": done.Entries, "queued": true},
+		Next:  "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has letters from before",
+	}, nil
+}

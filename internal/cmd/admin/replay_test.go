@@ -1,0 +1,103 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/outcome"
+)
+
+// Nothing is queued until it is confirmed. A batch whose outcomes were written before
+// the instant is left alone.
+func TestReplayWebhooks(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	queues := sqs.NewFromConfig(c.env.AWS())
+	c.env["CAMPAIGNS_TABLE"], c.env["OUTCOMES_TABLE"] = c.env.OwnTable(t, c.env["CAMPAIGNS_TABLE"]), c.env.OwnTable(t, c.env["OUTCOMES_TABLE"])
+	c.env["NOTIFY_QUEUE_URL"] = newQueue(t, queues)
+	since := time.Now().Add(-2 * time.Hour)
+	store := dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
+	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	recorded(t, store, time.Now(), 3)
+	recorded(t, store, since.Add(-24*time.Hour), 5)
+
+	at := since.Format(time.RFC3339)
+	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 0.0, "queued": false}, c.replayed("--since", at)); diff != "" {
+		t.Errorf("not confirmed (-want +got):\n%s", diff)
+	}
+	if n := len(received(t, queues, c.env["NOTIFY_QUEUE_URL"])); n != 0 {
+		t.Errorf("%d tasks were queued before it was confirmed", n)
+	}
+	c.env[calledByMake] = "make"
+	if got := c.run("replay-webhooks", "--since", at); !strings.Contains(got.stdout, "next: make replay-webhooks SINCE="+at+" CONFIRM=1") {
+		t.Errorf("the next step is not named: %+v", got)
+	}
+	if diff := cmp.Diff(map[string]any{"batches": 1.0, "entries": 3.0, "queued": true}, c.replayed("--since", at, "--confirm")); diff != "" {
+		t.Errorf("confirmed (-want +got):\n%s", diff)
+	}
+	tasks := received(t, queues, c.env["NOTIFY_QUEUE_URL"])
+	if len(tasks) != 1 || tasks[0].Tenant != "acme" || tasks[0].EndpointID != "endpoint" || tasks[0].Entries == "" {
+		t.Errorf("queued %+v, want one task of the endpoint", tasks)
+	}
+}
+
+// replayed is what the command answers. It tells its progress besides.
+func (c tool) replayed(flags ...string) (data map[string]any) {
+	c.t.Helper()
+	got := c.run(append([]string{"replay-webhooks", "--json"}, flags...)...)
+	if err := json.Unmarshal([]byte(got.stdout), &data); err != nil || got.code != 0 {
+		c.t.Errorf("%q: %+v, %v", flags, got, err)
+	}
+	return data
+}
+
+// recorded is a batch of the new layout with so many messages sent at a time.
+func recorded(t *testing.T, store *dynamo.Store, at time.Time, messages int) {
+	t.Helper()
+	then := *store
+	then.Split, then.Now = true, func() time.Time { return at }
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "acme", CampaignID: rand.Text()}, BatchID: campaign.BatchID(rand.Text())},
+		Payload:  rand.Text(), Accepted: messages, AcceptedAt: at, Due: at, NextCheck: at, State: campaign.BatchSending,
+	}
+	_, _ = rand.Read(b.Key[:])
+	if err := then.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+		t.Fatal(err)
+	}
+	var changes []campaign.Change
+	for i := range messages {
+		changes = append(changes, campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: at})
+	}
+	if _, err := outcome.EnterLedger(t.Context(), &then, b, changes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// received are the tasks of a queue.
+func received(t *testing.T, queues *sqs.Client, url string) (tasks []campaign.NotifyTask) {
+	t.Helper()
+	out, err := queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(url), MaxNumberOfMessages: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range out.Messages {
+		var message campaign.NotifyMessage
+		if err := json.Unmarshal([]byte(*m.Body), &message); err != nil {
+			t.Fatal(err)
+		}
+		tasks = append(tasks, message.Tasks()...)
+	}
+	return tasks
+}

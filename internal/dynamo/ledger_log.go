@@ -1,0 +1,122 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+)
+
+// Entries returns up to limit entries of a batch's log after a sequence, in their
+// order. What it returns does not depend on where they are stored: the head is read
+// first, so that entries which move meanwhile are found in both places.
+func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	head, err := s.LedgerHead(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	last := min(after+limit, head.Sequence)
+	entries, err := s.moved(ctx, key, after, min(last, head.First()-1))
+	if err != nil {
+		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
+	}
+	return follow(entries, ledger.Numbered(head.First(), head.Tail), after, last)
+}
+
+// moved returns the entries of the LOG rows that hold those after one sequence and up
+// to another.
+func (s *Store) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
+	if last <= after {
+		return nil, nil
+	}
+	rows, err := s.queryIn(ctx, s.Outcomes, "pk = :pk AND sk BETWEEN :from AND :to", Item{
+		":pk": text(key.String()), ":from": text(logSK(max(1, after+2-ledger.MaxPage))), ":to": text(logSK(last)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var entries []ledger.Entry
+	for _, row := range rows {
+		first, err := firstOf(row)
+		if err != nil {
+			return nil, err
+		}
+		changes, err := ledger.Unpack(getBinary(row, "entries"))
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, ledger.Numbered(first, changes)...)
+	}
+	return entries, nil
+}
+
+func changesIn(entries []ledger.Entry) []campaign.Change {
+	changes := make([]campaign.Change, len(entries))
+	for i, e := range entries {
+		changes[i] = e.Change
+	}
+	return changes
+}
+
+func firstOf(row Item) (int, error) {
+	first, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), "LOG#"))
+	if err != nil {
+		return 0, fmt.Errorf("read the sequence of a LOG row: %w", campaign.ErrDamaged)
+	}
+	return first, nil
+}
+
+// follow returns the entries after one sequence and up to another, each once.
+func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error) {
+	var entries []ledger.Entry
+	next := after + 1
+	for _, part := range [][]ledger.Entry{moved, tail} {
+		for _, e := range part {
+			if e.Sequence < next || e.Sequence > last {
+				continue
+			}
+			if e.Sequence > next {
+				return nil, fmt.Errorf("read entry %d: %w", next, campaign.ErrDamaged)
+			}
+			entries, next = append(entries, e), next+1
+		}
+	}
+	if next <= last {
+		return nil, fmt.Errorf("read entry %d: %w", next, campaign.ErrDamaged)
+	}
+	return entries, nil
+}
+
+// LedgersSince returns the batches whose ledgers were written since an instant, by the
+// clocks of those who wrote them, each once. It reads the whole Outcomes table. The
+// sequence ends at the first error.
+func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
+		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
+		FilterExpression:     aws.String("sk = :head AND #at >= :since AND " + TTL + " > :now"),
+		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
+		ExpressionAttributeValues: Item{":head": text(headSK), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
+	})
+	return func(yield func(campaign.BatchKey, error) bool) {
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(campaign.BatchKey{}, fmt.Errorf("read which outcomes were written since %s: %w", since, err))
+				return
+			}
+			for _, row := range page.Items {
+				if key, err := campaign.ParseBatchKey(getText(row, "pk")); !yield(key, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}

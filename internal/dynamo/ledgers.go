@@ -1,0 +1,163 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+)
+
+// The rows of the Outcomes table, by batch key:
+//
+//	HEAD      states, tally and the newest entries of the log (the tail)
+//	LOG#first the entries from a sequence on; never changed
+//
+// All entries up to the sequence of HEAD are stored, each in the tail or in a LOG
+// row, and no LOG row holds an entry that HEAD has not counted. A row that has new
+// entries has the attribute was, the sequence before the first of them. Whose a batch
+// is stands in its HEAD row of the Campaigns table, see Identity.
+
+func ledgerKey(key campaign.BatchKey, sk string) Item {
+	return Item{"pk": text(key.String()), "sk": text(sk)}
+}
+
+// LedgerHead reads the head of a batch's ledger consistently: the zero head where
+// nothing is known of it. The error wraps campaign.ErrEnded of a batch that has ended.
+func (s *Store) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
+	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
+	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
+		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
+	}
+	head, err := readLedgerHead(row)
+	if err != nil {
+		return head, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
+	}
+	return head, nil
+}
+
+func readLedgerHead(row Item) (ledger.Head, error) {
+	packed := ledger.Packed{States: getBinary(row, "states"), Tally: getBinary(row, "tally"), Tail: getBinary(row, "tail")}
+	return packed.Head(int(getNumber(row, "seq")))
+}
+
+// EnterLedger writes the news, which head.News returned, into the ledger of a batch
+// whose head is still as it was read, and returns the head as it is then. A tail that
+// is full moves into a LOG row first, which by itself changes nothing: readers address
+// entries by sequence. The error wraps campaign.ErrLostRace where the head was no
+// longer as it was read, or where an earlier try of this call, whose answer was lost,
+// changed it; after any other error the news may have been written. Reading the head
+// again tells.
+func (s *Store) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+	w := head.Plan(b.Accepted, news)
+	for w.Move {
+		moved, err := s.moveTail(ctx, b, head)
+		if err != nil {
+			return head, fmt.Errorf("move entries of batch %s: %w", b.BatchID, err)
+		}
+		head = head.Drop(moved)
+		w = head.Plan(b.Accepted, news)
+	}
+	write := s.putHead
+	if len(w.Pages) > 0 {
+		write = s.putPages
+	}
+	if err := write(ctx, b, w); err != nil {
+		return head, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
+	}
+	return w.Head, nil
+}
+
+// moveTail writes the tail of a head as a LOG row, unless one is there that begins with
+// the same entry: another call may have moved a shorter tail and ended before it
+// changed the head. It returns how many entries the row has.
+func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
+	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
+	if err != nil || there == nil {
+		return len(head.Tail), err
+	}
+	changes, err := ledger.Unpack(getBinary(there, "entries"))
+	if err != nil {
+		return 0, err
+	}
+	if len(changes) == 0 || len(changes) > len(head.Tail) {
+		return 0, campaign.ErrLostRace // the head has moved on since it was read
+	}
+	return len(changes), nil
+}
+
+// putFirst writes a row where there is none, and returns the row that is there instead.
+func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) {
+	err = repeat(ctx, func() error {
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		return err
+	})
+	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+		return failed.Item, nil
+	}
+	return nil, err
+}
+
+// putHead replaces the head.
+func (s *Store) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+	put := s.headPut(b, w)
+	err := repeat(ctx, func() error {
+		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: put.TableName, Item: put.Item,
+			ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		})
+		return err
+	})
+	if ok, err := held(err, "write the head"); err != nil || ok {
+		return err
+	}
+	return campaign.ErrLostRace
+}
+
+// putPages replaces the head and writes the news, which no tail holds, as LOG rows, or
+// does neither.
+func (s *Store) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
+	first := w.Was + 1
+	for _, page := range w.Pages {
+		row := entriesRow(b, first, page)
+		row["was"] = number(first - 1)
+		items = append(items, types.TransactWriteItem{Put: &types.Put{TableName: &s.Outcomes, Item: row}})
+		first += len(page)
+	}
+	reasons, err := s.transact(ctx, items, rand.Text())
+	if err == nil && len(reasons) > 0 {
+		err = campaign.ErrLostRace
+	}
+	return err
+}
+
+func (s *Store) headPut(b campaign.Batch, w ledger.Write) *types.Put {
+	row := ledgerKey(b.Key, headSK)
+	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
+	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)
+	row["at"] = number(s.Now().Unix())
+	setEnd(row, b.Ends())
+	put := &types.Put{TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
+	if w.Was > 0 {
+		put.ConditionExpression = aws.String("seq = :was")
+		put.ExpressionAttributeValues = Item{":was": number(w.Was)}
+	}
+	return put
+}
+
+func entriesRow(b campaign.Batch, first int, changes []campaign.Change) Item {
+	row := ledgerKey(b.Key, logSK(first))
+	row["entries"] = bytesOf(ledger.Pack(changes))
+	setEnd(row, b.Ends())
+	return row
+}

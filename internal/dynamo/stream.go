@@ -1,0 +1,116 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+)
+
+// Unread takes the addresses of stream records that cannot be read.
+type Unread interface {
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// UnreadRecord is the address of a stream record that cannot be read.
+type UnreadRecord struct {
+	PK             string `json:"pk"`
+	SK             string `json:"sk"`
+	SequenceNumber string `json:"sequenceNumber"`
+}
+
+// OfStream returns the handler of the Outcomes table's stream. It gets what is
+// new in all records of a call at once. What cannot be read is put on a queue, lest it
+// stop the records behind it; any other failure fails the whole call.
+func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
+	return func(ctx context.Context, event events.DynamoDBEvent) error {
+		var fresh []ledger.Fresh
+		var damaged []UnreadRecord
+		for _, r := range event.Records {
+			n, err := freshOf(r.Change)
+			if err != nil {
+				damaged = append(damaged, UnreadRecord{streamText(r.Change.Keys, "pk"), streamText(r.Change.Keys, "sk"), r.Change.SequenceNumber})
+				slog.ErrorContext(ctx, "a stream record cannot be read", "sequence_number", r.Change.SequenceNumber, "error", err)
+			}
+			if len(n.Entries) > 0 {
+				fresh = append(fresh, n)
+			}
+		}
+		if err := handle(ctx, fresh); err != nil || len(damaged) == 0 {
+			return err
+		}
+		bodies, err := campaign.Bodies(damaged)
+		if err != nil {
+			return err
+		}
+		return unread.SendAll(ctx, "unread", bodies)
+	}
+}
+
+// freshOf returns the entries that a write has added: none where it is a removal, or a
+// row that tells nothing new.
+func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
+	row := change.NewImage
+	if _, tells := row["was"]; !tells {
+		return n, nil
+	}
+	if n.Key, err = campaign.ParseBatchKey(streamText(row, "pk")); err != nil {
+		return n, err
+	}
+	was, isNumber := streamNumber(row, "was")
+	packed, last := streamBytes(row, "entries"), 0
+	if streamText(row, "sk") == headSK {
+		packed = streamBytes(row, "tail")
+		var ok bool
+		last, ok = streamNumber(row, "seq")
+		isNumber = isNumber && ok
+	}
+	changes, err := ledger.Unpack(packed)
+	if err != nil || !isNumber {
+		return n, fmt.Errorf("read what is new: %w", campaign.ErrDamaged)
+	}
+	if last == 0 {
+		last = was + len(changes)
+	}
+	before := was - (last - len(changes)) // entries that are not new
+	if len(changes) > 0 && (before < 0 || before > len(changes)) {
+		return n, fmt.Errorf("find what is new: %w", campaign.ErrDamaged)
+	}
+	if len(changes) > 0 {
+		n.Entries = ledger.Numbered(was+1, changes[before:])
+	}
+	return n, nil
+}
+
+func streamNumber(row map[string]events.DynamoDBAttributeValue, name string) (int, bool) {
+	v, there := row[name]
+	if !there || v.DataType() != events.DataTypeNumber {
+		return 0, false
+	}
+	n, err := strconv.Atoi(v.Number())
+	return n, err == nil
+}
+
+func streamText(row map[string]events.DynamoDBAttributeValue, name string) string {
+	if v, there := row[name]; there && v.DataType() == events.DataTypeString {
+		return v.String()
+	}
+	return ""
+}
+
+func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []byte {
+	if v, there := row[name]; there && v.DataType() == events.DataTypeBinary {
+		return v.Binary()
+	}
+	return nil
+}
+
+// StreamFilter is the filter of the mapping: only rows that say what is new are handed
+// on, no removals, expiries or moved entries. It looks at the new image
+// alone: Lambda documents no other key of a stream's records to be filtered by.
+const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`

@@ -1,0 +1,153 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// The Webhooks table holds, each under a partition key of its own:
+//
+//	W#id                       NOTICE#tenant#endpoint  a notice that has an ID
+//	FAILURES#tenant#endpoint   instant#webhook         a post that was not taken
+//	STATS#tenant               hour                    the posts to the tenant's endpoints
+//
+// The key of a notice tells all that its task holds, so that the index of what is due
+// suffices to write one.
+
+// NoticeShards is the number of hash keys of the index DueIndex of the Webhooks table
+// among which the notices that sweep sees are divided. What waits for one endpoint, and
+// what is dead of one, is divided among as many, so that an endpoint that is down makes
+// no key hot.
+const NoticeShards = 16
+
+const noticeIDPrefix = "W#"
+
+// inWebhooks returns the store of the rows of the Webhooks table, which are keyed as
+// those of the Campaigns table are.
+func (s *Store) inWebhooks() *Store {
+	return &Store{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now}
+}
+
+// inTableOf returns the store of the table in which a notice stands.
+func (s *Store) inTableOf(t campaign.NotifyTask) *Store {
+	if t.NoticeID == "" {
+		return s
+	}
+	return s.inWebhooks()
+}
+
+func noticeIDKey(t campaign.NotifyTask) Item {
+	return Item{"pk": text(noticeIDPrefix + t.NoticeID), "sk": text(noticePrefix + t.Tenant + "#" + t.EndpointID)}
+}
+
+// readNoticeIDKey reads the key that noticeIDKey made. No id of an endpoint holds a #.
+func readNoticeIDKey(row Item) (t campaign.NotifyTask, ok bool) {
+	id, hasID := strings.CutPrefix(getText(row, "pk"), noticeIDPrefix)
+	owner, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
+	at := strings.LastIndexByte(owner, '#')
+	if !hasID || !isNotice || at < 0 {
+		return t, false
+	}
+	return campaign.NotifyTask{NoticeID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
+}
+
+// noticeIDDue is the hash key of DueIndex under which a notice that has an ID stands.
+func noticeIDDue(n campaign.Notice) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(n.ID))
+	shard := int(h.Sum32() % NoticeShards)
+	switch {
+	case n.Dead:
+		return shardOf(deadPrefix, n.Tenant, n.EndpointID, shard)
+	case n.Parked:
+		return shardOf(parkedPrefix, n.Tenant, n.EndpointID, shard)
+	}
+	return strconv.Itoa(shard)
+}
+
+// shardOf is a hash key of the notices of an endpoint that sweep does not see.
+func shardOf(prefix, tenant, endpointID string, shard int) string {
+	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
+}
+
+// DueNotices returns the notices of one of the NoticeShards of the Webhooks table whose
+// next check is not after now, the longest overdue first. The index lags behind the
+// rows: what it names may have moved on. The sequence ends at the first error.
+func (s *Store) DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+	pages := dynamodb.NewQueryPaginator(s.Client, noticesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
+	return func(yield func(campaign.Due, error) bool) {
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				yield(campaign.Due{}, fmt.Errorf("read shard %d of the notices that are due: %w", shard, err))
+				return
+			}
+			for _, row := range page.Items {
+				task, ok := readNoticeIDKey(row)
+				if ok && !yield(campaign.Due{Notice: &task, Check: getMillis(row, "nextCheck")}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func noticesQuery(table, due, condition string, at time.Time) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName: &table, IndexName: aws.String(DueIndex), KeyConditionExpression: &condition,
+		ExpressionAttributeNames:  map[string]string{"#due": "due"},
+		ExpressionAttributeValues: Item{":due": text(due), ":at": millis(at)},
+	}
+}
+
+// noticesUnder names up to limit of an endpoint's notices, of both tables, whose index
+// key begins with the prefix and whose next check is not before since, in the order of
+// their checks.
+func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	var found [NoticeShards + 1][]Item
+	group, ctx := errgroup.WithContext(ctx)
+	for shard := range found {
+		table, due := s.Webhooks, shardOf(prefix, tenant, endpointID, shard)
+		if shard == NoticeShards {
+			table, due = s.Campaigns, prefix+tenant+"#"+endpointID
+		}
+		group.Go(func() error {
+			query := noticesQuery(table, due, "#due = :due AND nextCheck >= :at", since)
+			query.Limit = aws.Int32(int32(limit)) //nolint:gosec // some hundreds
+			out, err := s.Client.Query(ctx, query)
+			if err == nil {
+				found[shard] = out.Items
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("read the notices of endpoint %s: %w", endpointID, err)
+	}
+	return firstTasks(slices.Concat(found[:]...), limit), nil
+}
+
+// firstTasks returns the tasks of the notices that are due first.
+func firstTasks(rows []Item, limit int) []campaign.NotifyTask {
+	slices.SortStableFunc(rows, func(a, b Item) int { return cmp.Compare(getNumber(a, "nextCheck"), getNumber(b, "nextCheck")) })
+	tasks := make([]campaign.NotifyTask, 0, min(limit, len(rows)))
+	for _, row := range rows[:min(limit, len(rows))] {
+		if task, ok := readNoticeKey(row); ok {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}

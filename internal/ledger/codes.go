@@ -1,0 +1,39 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// codes are the known codes by their number, which rows hold: new ones are added
+// at the end, and none is removed. Another code is spelled out.
+var codes = []string{
+	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
+	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",
+	"payload_missing", "not_sent_in_time", campaign.CodeTextTooLong, "erased",
+}
+
+// spelled is the number of all codes that have none.
+const spelled = 255
+
+func packCode(b []byte, code string) []byte {
+	if i := slices.Index(codes, code); i >= 0 {
+		return append(b, byte(i)) //nolint:gosec // fewer than 255
+	}
+	b = binary.AppendUvarint(append(b, spelled), uint64(len(code)))
+	return append(b, code...)
+}
+
+func (r *reader) code() string {
+	i := r.byte()
+	if i == spelled {
+		return r.text(int(min(r.uvarint(), 1<<16)))
+	}
+	if int(i) >= len(codes) {
+		r.fail()
+		return ""
+	}
+	return codes[i]
+}

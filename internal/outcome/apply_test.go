@@ -1,0 +1,96 @@
+package outcome_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome"
+)
+
+// released is a batch of three messages that agent has, and a clock.
+type released struct {
+	*books
+	batch campaign.Batch
+	reads int // of the batch
+	now   time.Time
+}
+
+func newReleased(inLedger bool) *released {
+	r := &released{books: newBooks(), now: time.Unix(1000, 0)}
+	r.batch = campaign.Batch{Accepted: 3, AcceptedAt: r.now, AgentID: "agent", State: campaign.BatchSending, Ledger: inLedger}
+	return r
+}
+
+func (r *released) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
+	r.reads++
+	return r.batch, nil
+}
+
+func (r *released) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	r.reads++
+	return r.batch, nil
+}
+
+func (r *released) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
+	return b, nil
+}
+
+// process returns a warm process, which gets events one at a time.
+func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
+	recorder := r.recorder()
+	recorder.Store, recorder.Now = r, func() time.Time { return r.now }
+	applier := &outcome.Applier{Batches: r, Recorder: recorder}
+	return func(t *testing.T, kind campaign.EventKind, index int) error {
+		t.Helper()
+		task := campaign.EventTask{Kind: kind, AgentID: "agent", MessageID: r.batch.Key.MessageID(index), At: r.now}
+		return applier.Handle(t.Context(), []campaign.EventTask{task})[0]
+	}
+}
+
+// A process reads a batch once, and again only what can have changed and matters.
+func TestHandle_KnownBatch(t *testing.T) {
+	t.Parallel()
+	for _, inLedger := range []bool{false, true} {
+		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
+			t.Parallel()
+			r := newReleased(inLedger)
+			apply := r.process()
+			for index, kind := range []campaign.EventKind{campaign.EventDelivered, campaign.EventRead} {
+				if err := apply(t, kind, index); err != nil || r.reads != 1 {
+					t.Errorf("event %d: error %v, the batch was read %d times", index, err, r.reads)
+				}
+			}
+			r.batch.CancelledAt, r.batch.TakeBack = r.now, true
+			r.now = r.now.Add(time.Minute)
+			if err := apply(t, campaign.EventExpired, 2); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range r.entered {
+				got = append(got, fmt.Sprint(c.Index, " ", c.Outcome, " ", c.Code))
+			}
+			if diff := cmp.Diff([]string{"0 delivered ", "1 read ", "2 revoked cancelled"}, got); diff != "" {
+				t.Errorf("entered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An event of a known batch whose time is over is one of an unknown message.
+func TestHandle_EndedBatch(t *testing.T) {
+	t.Parallel()
+	r := newReleased(true)
+	apply := r.process()
+	if err := apply(t, campaign.EventDelivered, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.now = r.batch.Ends()
+	if err := apply(t, campaign.EventRead, 0); err == nil || len(r.entered) != 1 {
+		t.Errorf("error %v, %d changes entered", err, len(r.entered))
+	}
+}

@@ -1,0 +1,175 @@
+package outcome_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	crand "crypto/rand"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/feed"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// metered is a batch with a ledger, of a tenant with so many endpoints, whose outcomes
+// are recorded and fed by one warm process. Its calls of DynamoDB are metered by what
+// DynamoDB says that they consume.
+type metered struct {
+	used    *metering.Consumed
+	store   *dynamo.Store // unmetered
+	applier *outcome.Applier
+	feeder  *feed.Feeder
+	fed     int // entries
+	tasks   int
+	batch   campaign.Batch
+}
+
+func (m *metered) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, body := range bodies {
+		var message campaign.NotifyMessage
+		if err := json.Unmarshal(body, &message); err != nil {
+			return err
+		}
+		m.tasks += len(message.Tasks())
+	}
+	return nil
+}
+
+func newMetered(t *testing.T, endpoints int) *metered {
+	t.Helper()
+	env := stackenv.Load(t)
+	m := &metered{used: &metering.Consumed{}}
+	m.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: time.Now}
+	m.store.Outcomes, _ = env.LedgerTable(t)
+	store := *m.store
+	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)
+	m.feeder = &feed.Feeder{Batches: &store, Endpoints: &store, Queue: m, Now: time.Now}
+	m.applier = &outcome.Applier{
+		Batches: &store, Tenants: &store, Contents: discard{}, OptOuts: &optout.Book{Store: &store, Now: time.Now},
+		Recorder: &outcome.Recorder{
+			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: discard{}, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+		},
+	}
+	tenant := "tenant-" + crand.Text()
+	m.batch = accept(t, m.store, tenant, 1)[0]
+	m.batch.Ledger = true
+	for range endpoints {
+		if err := m.store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "ep_" + crand.Text(), Tenant: tenant}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// record enters changes and feeds what is new.
+func (m *metered) record(t *testing.T, changes []campaign.Change) {
+	t.Helper()
+	if kind := changes[0].Outcome; kind == campaign.OutcomeDelivered || kind == campaign.OutcomeRead {
+		m.apply(t, changes)
+	} else if err := m.applier.Recorder.Record(t.Context(), m.batch, changes); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := m.store.Entries(t.Context(), m.batch.Key, m.fed, campaign.MaxChanges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.fed += len(entries)
+	if err := m.feeder.Handle(t.Context(), []ledger.Fresh{{Key: m.batch.Key, Entries: entries}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// apply records changes as the provider's events.
+func (m *metered) apply(t *testing.T, changes []campaign.Change) {
+	t.Helper()
+	kinds := map[campaign.Outcome]campaign.EventKind{campaign.OutcomeDelivered: campaign.EventDelivered, campaign.OutcomeRead: campaign.EventRead}
+	var tasks []campaign.EventTask
+	for _, c := range changes {
+		tasks = append(tasks, campaign.EventTask{Kind: kinds[c.Outcome], AgentID: "agent", MessageID: m.batch.Key.MessageID(c.Index), At: c.At})
+	}
+	if err := errors.Join(m.applier.Handle(t.Context(), tasks)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// groups records a kind of change of those messages in any order, so many at once, over
+// a time.
+func (m *metered) groups(t *testing.T, size int, messages []int, kind campaign.Outcome, from, over time.Duration) {
+	t.Helper()
+	for first := 0; first < len(messages); first += size {
+		var changes []campaign.Change
+		for at, i := range messages[first:min(first+size, len(messages))] {
+			after := from + over*time.Duration(first+at)/time.Duration(len(messages))
+			c := campaign.Change{Index: i, Outcome: kind, At: m.batch.AcceptedAt.Add(after)}
+			if kind == campaign.OutcomeFailed {
+				c.Code = "unreachable"
+			}
+			changes = append(changes, c)
+		}
+		m.record(t, changes)
+	}
+}
+
+// TestLedgerUnits_IsolatedEvents meters 200 reads of a batch of 2,000, each alone in
+// its call, spread over a day, after a tenth of it has failed and all others were
+// delivered and half of them read. The first and the second hundred are metered apart
+// only for the log.
+func TestLedgerUnits_IsolatedEvents(t *testing.T) {
+	t.Parallel()
+	for _, endpoints := range []int{0, 1, 2, 5} {
+		t.Run(fmt.Sprintf("%d endpoints", endpoints), func(t *testing.T) {
+			t.Parallel()
+			m := newMetered(t, endpoints)
+			order := rand.Perm(campaign.MaxMessages)
+			m.groups(t, 100, order[:200], campaign.OutcomeFailed, 0, 10*time.Minute)
+			m.groups(t, 500, order[200:], campaign.OutcomeSent, 0, 10*time.Minute)
+			m.groups(t, 500, order[200:], campaign.OutcomeDelivered, time.Minute, 30*time.Minute)
+			m.groups(t, 75, order[200:1100], campaign.OutcomeRead, 2*time.Minute, 24*time.Hour)
+			m.used.Take()
+			m.tasks = 0
+			m.groups(t, 1, order[1100:1300], campaign.OutcomeRead, time.Hour, 24*time.Hour)
+			used := m.used.Take()
+			t.Logf("%.3f write units and %.2f read units an event, %.2f tasks", used.Writes/200, used.Reads/200, float64(m.tasks)/200)
+			if mean := used.Writes / 200; mean > 1.3 || used.Writes <= 200 {
+				t.Errorf("%.3f write units an event, want more than 1, since the tail moves, and 1.3 at most", mean)
+			}
+			if mean := used.Reads / 200; mean > 1.05 {
+				t.Errorf("%.2f read units an event, want that of the head", mean)
+			}
+			if m.tasks != 200*endpoints {
+				t.Errorf("%d tasks, want %d", m.tasks, 200*endpoints)
+			}
+		})
+	}
+}
+
+// TestLedgerUnits_Groups meters what TestWriteUnits meters of the former rows: a batch
+// of 2,000 that is sent, delivered and read in groups of 500 in any order.
+func TestLedgerUnits_Groups(t *testing.T) {
+	t.Parallel()
+	m := newMetered(t, 2)
+	kinds := []campaign.Outcome{campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead}
+	total := 0.0
+	for i, kind := range kinds {
+		m.groups(t, 500, rand.Perm(campaign.MaxMessages), kind, time.Duration(i)*time.Minute, time.Hour)
+		used := m.used.Take()
+		t.Logf("%s: %.2f write units and %.2f read units a group of 500", kind, used.Writes/4, used.Reads/4)
+		total += used.Writes
+	}
+	t.Logf("%.4f write units a message, %d tasks", total/campaign.MaxMessages, m.tasks)
+	if perMessage := total / campaign.MaxMessages; perMessage > 0.06 {
+		t.Errorf("%.4f write units a message, want 0.06 at most", perMessage)
+	}
+}

@@ -1,0 +1,463 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// metered makes the world's store count what its calls consume.
+func (w *world) metered() *metering.Consumed {
+	used := &metering.Consumed{}
+	w.store.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
+	return used
+}
+
+// steps counts the steps of the notifier, and returns how often it took one.
+func (w *world) steps() func(step string) int {
+	taken := map[string]int{}
+	w.broken = func(step string) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		taken[step]++
+		return nil
+	}
+	return func(step string) int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return taken[step]
+	}
+}
+
+// takeTasks takes all tasks off the queue, without a look at what sweep would find.
+func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.queue {
+		tasks = append(tasks, q.task)
+	}
+	w.queue = nil
+	return tasks
+}
+
+// Webhooks that are taken at the first attempt write the counts of the posts, and nothing
+// else: 200 events over a day, each alone, cost less than 0.25 units each.
+func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
+	t.Parallel()
+	for _, endpoints := range []int{0, 1, 2, 5} {
+		t.Run(fmt.Sprint(endpoints, " endpoints"), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 200, true)
+			w.must(w.removeEndpoint(w.endpoint))
+			for range endpoints {
+				w.newEndpoint(w.receiver.URL)
+			}
+			process := w.notifier()
+			process.Posts = &webhook.PostSums{Store: w.store}
+			used := w.metered()
+			process.Store, process.Endpoints = w.store, w.store
+			for i := range 200 {
+				w.now = start.Add(time.Duration(i) * 24 * time.Hour / 200)
+				w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: w.now})
+				for _, err := range process.Handle(t.Context(), w.takeTasks()) {
+					w.must(err)
+				}
+			}
+			units := used.Take().Writes
+			t.Logf("%.3f write units an event", units/200)
+			if units > 0.25*200 || endpoints == 0 && units > 0 {
+				t.Errorf("%.3f write units an event, want 0.25 at most, and none without endpoints", units/200)
+			}
+			if _, posts := w.receiver.taken(); posts != 200*endpoints {
+				t.Errorf("%d posts, want %d", posts, 200*endpoints)
+			}
+		})
+	}
+}
+
+// A call that posts 500 webhooks to a well endpoint writes nothing once the counts of the
+// hour have begun, and leaves no row to be swept.
+func TestTakenAtOnce_WritesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 600, true)
+	used := w.metered()
+	process := w.notifier()
+	process.Posts = silent{}
+	w.record(sent(500)...)
+	w.run(time.Second, process)
+	if got := used.Take(); got.Writes > 0 || got.Refused > 0 {
+		t.Errorf("%.1f write units and %d refused writes, want none", got.Writes, got.Refused)
+	}
+	if ids, posts := w.receiver.taken(); len(ids) != 500 || posts != 500 {
+		t.Errorf("%d webhooks arrived in %d posts, want 500", len(ids), posts)
+	}
+	if due := w.due(start.Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are due", len(due))
+	}
+}
+
+type silent struct{}
+
+func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
+
+// An endpoint that is down costs one write a task, beside its probes.
+func TestDeadEndpoint_OneWriteATask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1100, true)
+	w.receiver.set(failing(503))
+	process := w.notifier()
+	w.record(sent(100)...)
+	w.run(time.Second, process) // which opens the circuit
+	taken := w.steps()
+	var more []campaign.Change
+	for i := range 1000 {
+		more = append(more, campaign.Change{Index: 100 + i, Outcome: campaign.OutcomeSent, At: start})
+	}
+	w.record(more...)
+	tasks := w.arrived()
+	for _, err := range process.Handle(t.Context(), tasks) {
+		w.must(err)
+	}
+	if len(tasks) != 4 || taken("save notice") != 4 || taken("delete notice")+taken("save circuit") > 0 {
+		t.Errorf("%d tasks of 1,000 entries made %d writes of notices, %d deletions and %d writes of the circuit; want one write each",
+			len(tasks), taken("save notice"), taken("delete notice"), taken("save circuit"))
+	}
+	w.receiver.set(nil)
+	w.run(time.Hour, process)
+	if ids, _ := w.receiver.taken(); len(ids) != 1100 {
+		t.Errorf("%d webhooks arrived once it was up, want 1100", len(ids))
+	}
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
+// A task that arrives twice while its endpoint is down leaves one notice.
+func TestTask_ArrivesTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5, true)
+	w.receiver.set(failing(503))
+	w.record(sent(5)...)
+	tasks := w.arrived()
+	for range 2 {
+		for _, err := range w.notifier().Handle(t.Context(), tasks) {
+			w.must(err)
+		}
+	}
+	rows := len(w.due(start.Add(1000 * time.Hour)))
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	w.must(err)
+	for _, d := range w.due(start.Add(1000 * time.Hour)) {
+		if d.Notice.OfCircuit() {
+			rows--
+		}
+	}
+	if rows+len(parked) != 1 {
+		t.Errorf("%d notices are due and %d parked, want one in all", rows, len(parked))
+	}
+	w.receiver.set(nil)
+	w.run(time.Hour, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 5 {
+		t.Errorf("%d webhooks arrived, want 5", len(ids))
+	}
+}
+
+// A circuit that closes, or an endpoint that is switched on, just before a notice is
+// parked strands nothing.
+func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ stop, start func(w *world) }{
+		"the circuit closes": {
+			func(w *world) {
+				_, err := w.store.SaveCircuit(w.t.Context(), campaign.Circuit{Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(time.Hour)})
+				w.must(err)
+			},
+			func(w *world) {
+				c, err := w.store.Circuit(w.t.Context(), w.tenant, w.endpoint.ID)
+				w.must(err)
+				_, err = w.store.EndCircuit(w.t.Context(), c)
+				w.must(err)
+			},
+		},
+		"the endpoint is switched on": {
+			func(w *world) {
+				_, err := w.store.SwitchEndpoint(w.t.Context(), w.tenant, w.endpoint.ID, "operator")
+				w.must(err)
+			},
+			func(w *world) {
+				_, err := w.store.SwitchEndpoint(w.t.Context(), w.tenant, w.endpoint.ID, "")
+				w.must(err)
+			},
+		},
+	}
+	for name, tt := range tests {
+		for _, step := range []string{"save notice", "saved notice"} {
+			t.Run(name+" at "+step, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, 20, true)
+				w.record(sent(20)...)
+				tt.stop(w)
+				var once sync.Once
+				w.broken = func(at string) error {
+					if at == step {
+						once.Do(func() { tt.start(w) })
+					}
+					return nil
+				}
+				w.run(10*time.Minute, w.notifier())
+				if ids, _ := w.receiver.taken(); len(ids) != 20 {
+					t.Errorf("%d webhooks arrived, want 20", len(ids))
+				}
+				if parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(parked) > 0 {
+					t.Errorf("%d notices wait, %v", len(parked), err)
+				}
+			})
+		}
+	}
+}
+
+func (w *world) removeEndpoint(e campaign.Endpoint) error {
+	_, err := w.store.Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(w.store.Campaigns), Key: dynamo.Item{
+			"pk": &types.AttributeValueMemberS{Value: "TEN#" + e.Tenant}, "sk": &types.AttributeValueMemberS{Value: "ENDPOINT#" + e.ID},
+		},
+	})
+	return err
+}
+
+// Tasks of an endpoint that does not exist any more are dropped, and its notices deleted.
+func TestTask_EndpointIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10, true)
+	at := w.refusing(bad, 3)
+	w.record(sent(5)...)
+	w.run(time.Second, w.notifier())
+	w.record(campaign.Change{Index: 7, Outcome: campaign.OutcomeSent, At: start})
+	w.must(w.removeEndpoint(w.endpoint))
+	w.run(time.Hour, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 4 || len(at[w.batch.Key.MessageID(3)]) != 1 {
+		t.Errorf("%d webhooks arrived, want the 4 before", len(ids))
+	}
+	if due := w.due(start.Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
+// What waits for an endpoint that is deleted goes with its circuit.
+func TestCircuit_EndpointIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20, true)
+	w.receiver.set(failing(503))
+	w.record(sent(20)...)
+	w.run(time.Minute, w.notifier())
+	w.must(w.removeEndpoint(w.endpoint))
+	w.run(time.Hour, w.notifier())
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
+		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
+	}
+}
+
+// Entries whose recipients cannot be read for so long that the queue would give their
+// task up are posted once they can.
+func TestTask_ComesTooOften(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 5, true)
+	w.record(sent(5)...)
+	tasks := w.arrived()
+	broken := w.notifier()
+	broken.Blobs = brokenBlobs{}
+	for receives := 1; receives <= 3; receives++ {
+		tasks[0].Receives = receives
+		errs := broken.Handle(t.Context(), tasks)
+		if again := errs[0] != nil; again != (receives < 3) {
+			t.Errorf("receive %d: %v", receives, errs[0])
+		}
+	}
+	w.run(time.Minute/2, w.notifier())
+	if _, posts := w.receiver.taken(); posts > 0 {
+		t.Errorf("%d posts within half a minute, want none", posts)
+	}
+	w.run(10*time.Minute, w.notifier())
+	if ids, _ := w.receiver.taken(); len(ids) != 5 {
+		t.Errorf("%d webhooks arrived, want 5", len(ids))
+	}
+	if due := w.due(w.Now().Add(1000 * time.Hour)); len(due) > 0 {
+		t.Errorf("%d rows are left", len(due))
+	}
+}
+
+// What is gone of a task for good is dead by itself, and the rest of it is posted.
+func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 150, true)
+	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
+	fresh := []ledger.Fresh{w.fresh(changes...)}
+	payload := w.batch
+	w.batch = w.newBatch(3)
+	fresh = append(fresh, w.fresh(sent(3)...))
+	w.must(w.blobs.Delete(t.Context(), w.batch.Payload))
+	w.must(w.blobs.Put(t.Context(), payload.Payload, bytes.Repeat([]byte{0xff}, payload.Offsets[1]), "application/octet-stream"))
+	w.batch = w.newBatch(4)
+	fresh = append(fresh, w.fresh(sent(4)...))
+	w.feed(fresh...)
+	if len(w.queue) != 1 {
+		t.Fatalf("%d tasks, want one", len(w.queue))
+	}
+	w.run(time.Hour, w.notifier())
+	if ids, posts := w.receiver.taken(); len(ids) != 4 || posts != 4 {
+		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the batch that is well", len(ids), posts)
+	}
+	entries, err := ledger.UnpackFresh(w.notice(w.dead(1)[0]).Entries)
+	w.must(err)
+	dead := 0
+	for _, f := range entries {
+		dead += len(f.Entries)
+	}
+	if dead != 6 {
+		t.Errorf("%d entries are dead, want the 6 of the two others", dead)
+	}
+	w.isWell()
+}
+
+// countedBlobs counts the reads of each payload.
+type countedBlobs struct {
+	webhook.Blobs
+	mu    sync.Mutex
+	reads map[string]int
+}
+
+func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
+	b.mu.Lock()
+	b.reads[key]++
+	b.mu.Unlock()
+	return b.Blobs.GetRange(ctx, key, from, to)
+}
+
+// The payload of a batch is read once for all endpoints, frames, tasks and calls, until a
+// quarter of an hour has passed.
+func TestRecipients_ReadOnceABatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 600, true)
+	w.newEndpoint(w.receiver.URL)
+	blobs := &countedBlobs{Blobs: w.blobs, reads: map[string]int{}}
+	process := w.notifier()
+	process.Blobs = blobs
+	var fresh []ledger.Fresh
+	var keys []string
+	for i := range 3 {
+		if i > 0 {
+			w.batch = w.newBatch(600)
+		}
+		keys = append(keys, w.batch.Payload)
+		var changes []campaign.Change
+		for k := range 600 {
+			changes = append(changes, campaign.Change{Index: k, Outcome: campaign.OutcomeSent, At: start})
+		}
+		fresh = append(fresh, w.fresh(changes...))
+	}
+	w.feed(fresh...)
+	w.run(time.Second, process)
+	w.record(campaign.Change{Index: 599, Outcome: campaign.OutcomeRead, At: start})
+	w.run(time.Second, process)
+	want := map[string]int{keys[0]: 1, keys[1]: 1, keys[2]: 1}
+	if diff := cmp.Diff(want, blobs.reads); diff != "" {
+		t.Errorf("reads by payload (-want +got):\n%s", diff)
+	}
+	if ids, posts := w.receiver.taken(); len(ids) != 1801 || posts != 2*1801 {
+		t.Errorf("%d webhooks in %d posts, want 1801 for each of two endpoints", len(ids), posts)
+	}
+	w.advance(w.Now().Add(20 * time.Minute))
+	w.record(campaign.Change{Index: 598, Outcome: campaign.OutcomeRead, At: start})
+	w.run(time.Second, process)
+	if got := blobs.reads[keys[2]]; got != 2 {
+		t.Errorf("20 minutes later the payload was read %d times, want twice", got)
+	}
+}
+
+// A number that is erased after its entry was fed is not named, neither at the first post
+// nor at one that comes after failures.
+func TestErasedAfterItWasFed(t *testing.T) {
+	t.Parallel()
+	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 2, true)
+			process := w.notifier()
+			w.record(sent(2)...)
+			if down {
+				w.receiver.set(failing(503))
+				w.run(20*time.Minute, process)
+				w.receiver.set(nil)
+				w.receiver.posts = nil
+			}
+			w.erase(1)
+			w.pass(time.Hour, process)
+			var phones []string
+			for _, p := range w.receiver.posts {
+				var l struct{ Data struct{ Phone string } }
+				w.must(json.Unmarshal(p.body, &l))
+				phones = append(phones, l.Data.Phone)
+			}
+			slices.Sort(phones)
+			if diff := cmp.Diff([]string{"", "+5511900000000"}, phones); diff != "" {
+				t.Errorf("numbers (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Neither a task nor what is written of a notice holds a number, a uid or a text.
+func TestNoNumberInTasksAndNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, true)
+	w.receiver.set(failing(503))
+	w.record(sent(3)...)
+	tasks := w.arrived()
+	for _, err := range w.notifier().Handle(t.Context(), tasks) {
+		w.must(err)
+	}
+	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	if err != nil || len(parked) != 1 {
+		t.Fatalf("%d notices wait, %v; want 1", len(parked), err)
+	}
+	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
+	w.must(err)
+	kept := fmt.Sprintf("%+v %s %+v %+v", tasks, w.notice(parked[0]).Entries, parked, failures)
+	for _, secret := range []string{"5511900000", "uid-"} {
+		if strings.Contains(kept, secret) {
+			t.Errorf("%q stands in %s", secret, kept)
+		}
+	}
+}
+
+// A task that cannot be read comes again, until its queue puts it with the dead letters.
+func TestTask_Damaged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, true)
+	for _, entries := range []string{"%", "AAAA"} {
+		task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: entries}
+		if errs := w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}); errs[0] == nil {
+			t.Errorf("the entries %q were handled", entries)
+		}
+	}
+	w.dead(0)
+}

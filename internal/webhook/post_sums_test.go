@@ -1,0 +1,122 @@
+package webhook_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook"
+)
+
+// counts are the posts that were written, by tenant, hour and endpoint.
+type counts struct {
+	mu      sync.Mutex
+	writes  int
+	failing bool
+	posts   map[string]campaign.Posts
+}
+
+func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes++
+	if c.failing {
+		return errDied
+	}
+	if c.posts == nil {
+		c.posts = map[string]campaign.Posts{}
+	}
+	for id, p := range posts {
+		key := fmt.Sprint(tenant, " ", at.Format("15"), " ", id)
+		c.posts[key] = campaign.Posts{Taken: c.posts[key].Taken + p.Taken, Failed: c.posts[key].Failed + p.Failed}
+	}
+	return nil
+}
+
+func TestPostSums_WhenCountsAreWritten(t *testing.T) {
+	t.Parallel()
+	steps := []struct {
+		after             time.Duration
+		tenant, endpoint  string
+		taken, failed     int
+		writes            int
+		key               string
+		takenIn, failedIn int // as written then
+	}{
+		{0, "a", "e", 1, 0, 1, "a 12 e", 1, 0}, // the first of the hour
+		{time.Minute, "a", "f", 1, 0, 1, "a 12 f", 0, 0},
+		{2 * time.Minute, "a", "e", 60, 2, 1, "a 12 e", 1, 0},
+		{3 * time.Minute, "b", "g", 0, 1, 2, "b 12 g", 0, 1},   // another tenant's first
+		{4 * time.Minute, "a", "f", 37, 0, 3, "a 12 e", 61, 2}, // a hundred of the tenant
+		{5 * time.Minute, "a", "e", 3, 0, 3, "a 12 f", 38, 0},
+		{59 * time.Minute, "b", "g", 5, 0, 3, "b 12 g", 0, 1},
+		{61 * time.Minute, "b", "g", 1, 0, 6, "a 12 e", 64, 2}, // the hour has ended: that of both, and the first of the next
+		{62 * time.Minute, "b", "g", 1, 0, 6, "b 12 g", 5, 1},
+		{4 * time.Hour, "c", "h", 1, 0, 8, "b 13 g", 2, 0},
+	}
+	store := &counts{}
+	sums := webhook.PostSums{Store: store}
+	for i, s := range steps {
+		if err := sums.CountPosts(t.Context(), s.tenant, s.endpoint, start.Add(s.after), s.taken, s.failed); err != nil {
+			t.Fatal(err)
+		}
+		want := campaign.Posts{Taken: s.takenIn, Failed: s.failedIn}
+		if store.writes != s.writes || store.posts[s.key] != want {
+			t.Errorf("step %d: %d writes, %s has %v; want %d and %v", i, store.writes, s.key, store.posts[s.key], s.writes, want)
+		}
+	}
+}
+
+func TestPostSums_FailedWritesAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	store := &counts{failing: true}
+	sums := webhook.PostSums{Store: store}
+	for range 150 {
+		err := sums.CountPosts(t.Context(), "a", "e", start, 1, 0)
+		if err != nil && !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+	}
+	store.failing = false
+	if err := sums.CountPosts(t.Context(), "a", "e", start.Add(time.Hour), 1, 0); err != nil {
+		t.Error(err)
+	}
+	want := map[string]campaign.Posts{"a 12 e": {Taken: 150}, "a 13 e": {Taken: 1}}
+	if diff := cmp.Diff(want, store.posts); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
+}
+
+// Posts that are counted side by side are counted once each.
+func TestPostSums_SideBySide(t *testing.T) {
+	t.Parallel()
+	store := &counts{}
+	sums := webhook.PostSums{Store: store}
+	var posts sync.WaitGroup
+	for i := range 20 {
+		posts.Go(func() {
+			for k := range 50 {
+				at := start.Add(time.Duration(k%2) * time.Hour)
+				if err := sums.CountPosts(t.Context(), "a", fmt.Sprint("e", i%2), at, 1, 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	posts.Wait()
+	if err := sums.CountPosts(t.Context(), "b", "f", start.Add(9*time.Hour), 1, 0); err != nil {
+		t.Error(err)
+	}
+	want := map[string]campaign.Posts{
+		"a 12 e0": {Taken: 250}, "a 12 e1": {Taken: 250}, "a 13 e0": {Taken: 250}, "a 13 e1": {Taken: 250}, "b 21 f": {Taken: 1},
+	}
+	if diff := cmp.Diff(want, store.posts); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
+}

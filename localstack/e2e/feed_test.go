@@ -1,0 +1,80 @@
+package e2e_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/localstack/uuid"
+)
+
+// Records are fed in their order, and one that fails holds up those behind it. So the
+// address of an unreadable record arrives only where the webhooks of the one before it
+// were queued, by what the function's role allows.
+func TestFeed_UnreadableRecord(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
+	store := dynamo.FromEnv(client, c.env.Get, time.Now)
+	store.Split = true
+	b := acceptedFarAhead(t, store, c.env["TENANT"])
+	_, err := outcome.EnterLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
+	must(t, err)
+
+	damaged := map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: newBatchKey().String()}, "sk": &types.AttributeValueMemberS{Value: "HEAD"},
+		"was": &types.AttributeValueMemberN{Value: "1"}, "seq": &types.AttributeValueMemberN{Value: "2"},
+		"tail": &types.AttributeValueMemberB{Value: []byte{0x80}},
+	}
+	_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: damaged})
+	must(t, err)
+	c.eventually(time.Minute, "the address of the record is a dead letter", func() bool {
+		return c.takeUnread(damaged["pk"].(*types.AttributeValueMemberS).Value)
+	})
+}
+
+// acceptedFarAhead is an accepted batch of a tenant, which sweep does not look at.
+func acceptedFarAhead(t *testing.T, store *dynamo.Store, tenant string) campaign.Batch {
+	t.Helper()
+	far := time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
+	b := campaign.Batch{
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: uuid.New()}, BatchID: campaign.BatchID(rand.Text())},
+		TemplateID: uuid.New(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
+		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
+	}
+	must(t, store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	return b
+}
+
+func newBatchKey() (key campaign.BatchKey) {
+	_, _ = rand.Read(key[:])
+	return key
+}
+
+// takeUnread takes the address of a record of that key from the dead letters, and
+// reports whether it was there.
+func (c *client) takeUnread(pk string) bool {
+	c.t.Helper()
+	queues, url := sqs.NewFromConfig(c.env.AWS()), aws.String(c.env["FEED_DEAD_LETTERS_URL"])
+	out, err := queues.ReceiveMessage(c.t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url, MaxNumberOfMessages: 10, VisibilityTimeout: 1})
+	must(c.t, err)
+	for _, m := range out.Messages {
+		var record dynamo.UnreadRecord
+		must(c.t, json.Unmarshal([]byte(*m.Body), &record))
+		if record.PK == pk && record.SK == "HEAD" && record.SequenceNumber != "" {
+			_, err := queues.DeleteMessage(c.t.Context(), &sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: m.ReceiptHandle})
+			must(c.t, err)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,266 @@
+package scale
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/localstack/metering"
+)
+
+// Limit is one of AWS, or a setting of the template.
+type Limit struct {
+	Value  float64 `json:"value"`
+	Kind   Kind    `json:"kind"`
+	Ask    string  `json:"ask"` // what to raise: a service and its quota, or a setting
+	Source string  `json:"source"`
+}
+
+// Kind is what may be done about a limit.
+type Kind string
+
+// A hard limit binds the design, a quota is raised by AWS, a setting by a deployment.
+const (
+	Hard   Kind = "hard"
+	Quota  Kind = "quota"
+	Config Kind = "setting"
+)
+
+// Need is what a load needs of a resource at its peak.
+type Need struct {
+	Limit
+
+	Resource string
+	Need     float64
+}
+
+// Share is how much of the limit is needed; the limit binds from 1 on.
+func (n Need) Share() float64 { return n.Need / n.Value }
+
+//go:embed limits.json
+var limitList []byte
+
+// Model computes what loads need.
+type Model struct {
+	Metered  Metered
+	Settings Settings
+	Limits   map[string]Limit
+}
+
+// New returns the model of what was metered and of a template.
+func New(templatePath string) (m Model, err error) {
+	if m.Metered, err = Measured(); err != nil {
+		return m, err
+	}
+	if m.Settings, err = ReadSettings(templatePath); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(limitList, &m.Limits); err != nil {
+		return m, fmt.Errorf("read the limits: %w", err)
+	}
+	return m, nil
+}
+
+// Needs are a load's, the largest share first.
+func (m Model) Needs(l Load) []Need {
+	used := m.Metered.Sum(l.Steps())
+	needs := slices.Concat(m.rows(l, used), m.functions(l, used), m.entries(l, used))
+	slices.SortStableFunc(needs, func(a, b Need) int { return cmp.Compare(b.Share(), a.Share()) })
+	return needs
+}
+
+func (m Model) need(limit, resource string, need float64) Need {
+	return Need{Limit: m.Limits[limit], Resource: resource, Need: need}
+}
+
+func setting(value float64, ask, resource string, need float64) Need {
+	return Need{Limit: Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}, Resource: resource, Need: need}
+}
+
+// hotKey is a key of a table or an index whose partition takes many units.
+type hotKey struct {
+	name  string
+	match func(p metering.Place) bool
+	share func(l Load) float64 // of all units, that the hottest such key takes
+}
+
+func rowsOf(table string, kinds ...string) func(metering.Place) bool {
+	return func(p metering.Place) bool {
+		return p.Table == table && p.Index == "" && slices.Contains(kinds, p.Kind)
+	}
+}
+
+func entriesOf(table, attribute string) func(metering.Place) bool {
+	return func(p metering.Place) bool { return p.Table == table && p.Index == attribute }
+}
+
+func hottest(l Load) float64 { return l.Hottest }
+
+// hotKeys are the keys whose rows many messages share. What another storage changes is
+// here, in batchRows and tenantRows, and in what is metered.
+var (
+	hotKeys = []hotKey{
+		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.SplitDueShards), entriesOf("campaigns", "nextCheck"), dueShare},
+		{"index campaigns, key of the hottest tenant, writes", entriesOf("campaigns", "listAs"), hottest},
+		{"campaign rows (META, BATCH, SET) of the hottest tenant, writes", rowsOf("campaigns", "META", "BATCH", "SET", "PROGRESS"), hottest},
+		{"rate of an agent (PACE), writes", rowsOf("campaigns", "PACE"), hottest},
+		{"call counter of a tenant (CALLS), writes", rowsOf("auth", "CALLS"), hottest},
+	}
+	batchRows  = rowsOf("outcomes", "HEAD", "LOG")
+	tenantRows = rowsOf("campaigns", "TENANT", "ENDPOINT", "CIRCUIT")
+)
+
+// dueShare is the share of the hottest key: the rows of a tenant are in one part of the
+// keys.
+func dueShare(l Load) float64 {
+	const keys, ofPart = 1.0 / dynamo.SplitDueShards, dynamo.SplitDueShards / dynamo.DueParts
+	return math.Max(keys, l.Hottest/ofPart)
+}
+
+// rows are the needs of tables and keys.
+func (m Model) rows(l Load, used Step) (needs []Need) {
+	for _, k := range hotKeys {
+		needs = append(needs, m.need("partitionWrites", k.name, used.at(k.match).Writes*k.share(l)))
+	}
+	for _, table := range []string{"campaigns", "outcomes", "webhooks", "auth"} {
+		units := used.at(func(p metering.Place) bool { return p.Table == table && p.Index == "" })
+		needs = append(needs,
+			m.need("tableWrites", "table "+table+", writes", units.Writes), m.need("tableReads", "table "+table+", reads", units.Reads),
+			m.need("newTableWrites", "table "+table+" while it is new, writes", units.Writes))
+	}
+	return append(needs,
+		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
+		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, each of its %d keys of an endpoint that is down, writes", dynamo.NoticeShards), m.downWrites(l)),
+		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
+		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
+}
+
+// downWrites are those of the hottest tenant's endpoint that takes nothing: one entry of
+// the index for each task.
+func (m Model) downWrites(l Load) float64 {
+	tasks := 0.0
+	for name, n := range l.Steps() {
+		tasks += n * m.Metered[name].Queues["notify"]
+	}
+	return tasks / Endpoints * l.Hottest / dynamo.NoticeShards
+}
+
+// batchWrites are those of a batch that is sent within a second, while each outcomes
+// call that may run has a group of its events in every window.
+func (m Model) batchWrites(l Load) float64 {
+	sent, outcomes := m.Metered[l.call()], m.Settings.Functions["outcomes"]
+	groups := outcomes.Concurrency / math.Max(1, outcomes.Window)
+	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
+}
+
+// tenantReads are those of the hottest tenant: an environment reads its rows again
+// after cached seconds.
+func (m Model) tenantReads(l Load, used Step) float64 {
+	const cached = 3
+	busy := m.concurrency(l)
+	each := m.Metered[Isolated].at(tenantRows).Reads
+	return math.Min(used.at(tenantRows).Reads*l.Hottest, each*(busy["outcomes"]+busy["notify"]+busy["send"])/cached)
+}
+
+// coldReads are those of dispatch environments that know nothing of a campaign of which
+// half is accepted: eventually consistent ones of rows written in transactions. As many
+// environments start as the load needs, one at least, while it rises.
+func (m Model) coldReads(l Load) float64 {
+	const transaction, readKilobytes = 2, 8
+	kilobytes := m.Metered[l.call()].at(rowsOf("campaigns", "SET")).Writes / transaction
+	started := math.Max(1, m.concurrency(l)["dispatch"]*l.Hottest) / rise
+	return l.Batches / 2 * kilobytes / readKilobytes * started
+}
+
+// functions are the needs of Lambda and of the queues that call functions.
+func (m Model) functions(l Load, used Step) (needs []Need) {
+	busy := m.concurrency(l)
+	all, largest := 0.0, 0.0
+	for _, f := range slices.Sorted(maps.Keys(busy)) {
+		s := m.Settings.Functions[f]
+		all, largest = all+busy[f], math.Max(largest, busy[f])
+		if s.BatchSize > 0 {
+			needs = append(needs, m.need("mappingConcurrency", f+": calls at once by its queue", busy[f]),
+				setting(s.Concurrency, "MaximumConcurrency of "+f, f+": MaximumConcurrency", busy[f]),
+				m.need("inFlight", f+": messages in flight", m.inFlight(f, used, busy[f])))
+		}
+	}
+	url := m.Settings.Functions["events"].Concurrency * m.Limits["callsPerEnvironment"].Value
+	return append(needs,
+		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
+		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
+		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
+}
+
+// inFlight is how many messages of a function's queue wait for the window and the end
+// of their call.
+func (m Model) inFlight(function string, used Step, busy float64) float64 {
+	s := m.Settings.Functions[function]
+	return used.Queues[function]*s.Window + busy*s.BatchSize
+}
+
+// concurrency is how many environments of each function are busy.
+func (m Model) concurrency(l Load) map[string]float64 {
+	busy := map[string]float64{}
+	steps := l.Steps()
+	for _, name := range slices.Sorted(maps.Keys(steps)) {
+		for f, used := range m.Metered[name].Functions {
+			busy[f] += steps[name] * m.seconds(f, name, used)
+		}
+	}
+	for f, calls := range map[string]float64{"token": steps[Token], "dispatch": l.Calls, "events": l.Events()} {
+		busy[f] = math.Max(busy[f], calls/m.Limits["callsPerEnvironment"].Value)
+	}
+	return busy
+}
+
+// seconds is how long a function is busy with one step. Isolated events of full batches
+// were metered in calls of their own, those of singles in one call of outcomes as on AWS.
+// The emulator gives notify fewer tasks a call than AWS.
+func (m Model) seconds(function, step string, used Function) float64 {
+	alone := step == Isolated || step == IsolatedSingle
+	if shared, ok := m.Metered[IsolatedSingle].Functions[function]; ok && alone {
+		used = shared
+	}
+	waited := used.Waits * metering.AWSRoundTrip.Seconds()
+	switch {
+	case function == "send":
+		messages := map[string]float64{Batch: campaign.MaxMessages, Single: 1}[step]
+		waited += rounds(messages, used.Calls, metering.SendConcurrency) * metering.ProviderRoundTrip.Seconds()
+	case function == "notify" && alone:
+		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full ones
+		waited = calls * (waited/used.Calls + metering.WebhookRoundTrip.Seconds())
+	case function == "notify":
+		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
+	}
+	memory := m.Settings.Functions[function].Memory
+	return metering.GBSeconds(memory, waited, used.CPU) / memory
+}
+
+// rounds is how many times calls wait that share things evenly and have some at once.
+func rounds(things, calls, atOnce float64) float64 {
+	calls = math.Max(1, calls)
+	return calls * math.Ceil(things/calls/atOnce)
+}
+
+// entries are the needs of the API, KMS and EventBridge Scheduler.
+func (m Model) entries(l Load, used Step) []Need {
+	calls := l.Calls + l.Steps()[Token]
+	p := m.Settings.Parameters
+	return []Need{
+		m.need("apiCalls", "API Gateway: calls a second", calls),
+		setting(p["DispatchRate"], "DispatchRate", "API Gateway: calls of dispatch a second", l.Calls),
+		setting(p["TenantDispatchRate"], "TenantDispatchRate", "dispatch: calls a second of one tenant", l.Calls*l.Hottest),
+		m.need("kmsSignatures", "KMS: signatures a second", used.Signed),
+		m.need("createSchedule", "EventBridge Scheduler: CreateSchedule a second", l.Calls),
+		m.need("scheduleInvocations", "EventBridge Scheduler: invocations a second", l.Calls),
+	}
+}

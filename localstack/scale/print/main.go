@@ -1,0 +1,20 @@
+// Command print prints which limits of AWS bind first for the loads of package scale.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"campaign-dispatch/localstack/scale"
+)
+
+func main() {
+	model, err := scale.New("template.yaml")
+	if err == nil {
+		err = model.Print(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}

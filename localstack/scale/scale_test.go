@@ -1,0 +1,134 @@
+package scale
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"campaign-dispatch/localstack/metering"
+)
+
+func model(t *testing.T) Model {
+	t.Helper()
+	m, err := New("../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func find(t *testing.T, needs []Need, resource string) Need {
+	t.Helper()
+	at := slices.IndexFunc(needs, func(n Need) bool { return strings.HasPrefix(n.Resource, resource) })
+	if at < 0 {
+		t.Fatalf("nothing is said of %s", resource)
+	}
+	return needs[at]
+}
+
+// The needs of one step are the same as counted by hand. The hottest tenant has half of
+// the load, and its rows a quarter of the keys of the index.
+func TestNeeds_HotKeys(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	m.Metered = Metered{Isolated: {Places: []Spent{
+		{Place: metering.Place{Table: "campaigns", Index: "nextCheck", Kind: "BATCH"}, Writes: 64},
+		{Place: metering.Place{Table: "campaigns", Kind: "META"}, Writes: 2},
+	}}}
+	l := Load{Calls: 1, PerCall: 2000, Tenants: 10, Hottest: 0.5, Isolated: 0.25} // 1,000 isolated events a second
+	needs := m.Needs(l)
+	for resource, want := range map[string]float64{"index due": 1000, "post counter": 60, "table campaigns, writes": 2000} {
+		if got := find(t, needs, resource); got.Need != want {
+			t.Errorf("%s: %v units a second, want %v", got.Resource, got.Need, want)
+		}
+	}
+	if said := Verdict(l, needs); !strings.Contains(said, "index due") || !strings.Contains(said, "from 2000 messages a second on") {
+		t.Errorf("the index binds exactly, the verdict is %q", said)
+	}
+}
+
+func TestNeeds_DoubleLoad(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	l := Loads()[0]
+	single := m.Needs(l)
+	l.Calls *= 2
+	double := m.Needs(l)
+	for _, resource := range []string{"index due", "post counter", "rate of an agent", "API Gateway: calls of dispatch", "EventBridge Scheduler: Create"} {
+		once, twice := find(t, single, resource).Need, find(t, double, resource).Need
+		if once <= 0 || twice < 1.99*once || twice > 2.01*once {
+			t.Errorf("%s: %v, of twice the load %v", resource, once, twice)
+		}
+	}
+}
+
+func TestNeeds_TemplateSettings(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	for name, want := range map[string]Setting{
+		"send":     {Memory: 0.5, BatchSize: 5, Concurrency: 50},
+		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 10},
+		"events":   {Memory: 0.25, Concurrency: 100},
+	} {
+		if got := m.Settings.Functions[name]; got != want {
+			t.Errorf("%s is deployed with %+v, want %+v", name, got, want)
+		}
+	}
+	for _, l := range Loads() {
+		for _, n := range m.Needs(l) {
+			if n.Value <= 0 || n.Source == "" || (n.Kind != Hard) != (n.Ask != "") {
+				t.Errorf("%s: the limit %+v is incomplete", n.Resource, n.Limit)
+			}
+		}
+	}
+}
+
+func TestPrint_SortedWithFirstMarked(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	for _, l := range Loads() {
+		if needs := m.Needs(l); !slices.IsSortedFunc(needs, func(a, b Need) int { return int(1e6*b.Share()) - int(1e6*a.Share()) }) {
+			t.Errorf("%s: the needs are not sorted", l.Name)
+		}
+	}
+	var out strings.Builder
+	if err := m.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), "binds first"); got != len(Loads()) {
+		t.Errorf("%d of %d loads say what binds first", got, len(Loads()))
+	}
+}
+
+// The README has the figures that the model has.
+func TestREADME_Figures(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, loads := model(t), Loads()
+	_, section, _ := strings.Cut(string(text), "| resource | 100 million messages a day |")
+	table, after, _ := strings.Cut(section, "\n\n")
+	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
+	if len(rows) == 0 {
+		t.Fatal("the README has no table of limits")
+	}
+	for _, row := range rows {
+		for i, l := range loads {
+			n := find(t, m.Needs(l), row[1])
+			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[5] == "no") != (n.Kind == Hard) {
+				t.Errorf("%s, %s: the README says %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
+			}
+		}
+	}
+	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[0], "index due of campaigns": loads[2]} {
+		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
+		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
+			t.Errorf("%s: the README's verdict lacks %q: %s", l.Name, from, verdict)
+		}
+	}
+}

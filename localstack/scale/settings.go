@@ -1,0 +1,110 @@
+package scale
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Setting is how a function is deployed in production; 0 is no limit.
+type Setting struct {
+	Memory      float64 // GB
+	BatchSize   float64
+	Window      float64 // seconds
+	Concurrency float64 // MaximumConcurrency of its queue's mapping, or what is reserved
+}
+
+// Settings are those of the template: functions by their short names, and parameters.
+type Settings struct {
+	Functions  map[string]Setting
+	Parameters map[string]float64
+}
+
+type template struct {
+	Parameters map[string]struct {
+		Default string `yaml:"Default"`
+	} `yaml:"Parameters"`
+	Mappings  map[string]map[string]map[string]string `yaml:"Mappings"`
+	Resources map[string]struct {
+		Properties struct {
+			Memory   yaml.Node `yaml:"MemorySize"`
+			Reserved yaml.Node `yaml:"ReservedConcurrentExecutions"`
+			Events   map[string]struct {
+				Type       string  `yaml:"Type"`
+				Properties mapping `yaml:"Properties"`
+			} `yaml:"Events"`
+		} `yaml:"Properties"`
+	} `yaml:"Resources"`
+}
+
+// mapping is how a queue calls a function.
+type mapping struct {
+	BatchSize yaml.Node `yaml:"BatchSize"`
+	Window    yaml.Node `yaml:"MaximumBatchingWindowInSeconds"`
+	Scaling   struct {
+		Most yaml.Node `yaml:"MaximumConcurrency"`
+	} `yaml:"ScalingConfig"`
+}
+
+// ReadSettings reads them.
+func ReadSettings(path string) (s Settings, err error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the project's own
+	if err != nil {
+		return s, fmt.Errorf("read the template: %w", err)
+	}
+	var t template
+	if err := yaml.Unmarshal(text, &t); err != nil {
+		return s, fmt.Errorf("read the template: %w", err)
+	}
+	return t.settings(), nil
+}
+
+func (t template) settings() Settings {
+	s := Settings{Functions: map[string]Setting{}, Parameters: map[string]float64{}}
+	for name, p := range t.Parameters {
+		if n, err := strconv.ParseFloat(p.Default, 64); err == nil {
+			s.Parameters[name] = n
+		}
+	}
+	for _, f := range functions {
+		r := t.Resources[f.resource].Properties
+		set := Setting{Memory: t.number(&r.Memory) / 1024, Concurrency: t.number(&r.Reserved)}
+		for _, e := range r.Events {
+			if e.Type == "SQS" {
+				set.BatchSize, set.Window = t.number(&e.Properties.BatchSize), t.number(&e.Properties.Window)
+				set.Concurrency = t.number(&e.Properties.Scaling.Most)
+			}
+		}
+		s.Functions[f.name] = set
+	}
+	return s
+}
+
+// number is a value of the template in production, 0 for none.
+func (t template) number(node *yaml.Node) float64 {
+	text := node.Value
+	switch node.Tag {
+	case "!Ref":
+		text = t.Parameters[node.Value].Default
+	case "!FindInMap":
+		text = t.Mappings[node.Content[0].Value]["production"][node.Content[2].Value]
+	case "!If":
+		return t.number(node.Content[1])
+	}
+	n, _ := strconv.ParseFloat(text, 64)
+	return n
+}
+
+// functions are those that a load calls.
+var functions = []struct{ name, resource string }{
+	{"token", "TokenFunction"},
+	{"dispatch", "DispatchFunction"},
+	{"release", "ReleaseFunction"},
+	{"send", "SendFunction"},
+	{"events", "EventsFunction"},
+	{"outcomes", "OutcomesFunction"},
+	{"feed", "FeedFunction"},
+	{"notify", "NotifyFunction"},
+}

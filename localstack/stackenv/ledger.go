@@ -1,0 +1,38 @@
+package stackenv
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// LedgerTable makes an empty table of outcomes with its stream, which lives as long
+// as the test, and returns its name and the stream's ARN.
+func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
+	tb.Helper()
+	client := dynamodb.NewFromConfig(e.AWS())
+	name = "outcomes-" + rand.Text()
+	key := func(name string, role types.KeyType) (types.KeySchemaElement, types.AttributeDefinition) {
+		return types.KeySchemaElement{AttributeName: &name, KeyType: role}, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
+	}
+	hash, hashType := key("pk", types.KeyTypeHash)
+	order, orderType := key("sk", types.KeyTypeRange)
+	made, err := client.CreateTable(tb.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		KeySchema: []types.KeySchemaElement{hash, order}, AttributeDefinitions: []types.AttributeDefinition{hashType, orderType},
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
+	})
+	if err != nil {
+		tb.Fatalf("make a table: %v", err)
+	}
+	tb.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			tb.Errorf("delete the test's table: %v", err)
+		}
+	})
+	return name, aws.ToString(made.TableDescription.LatestStreamArn)
+}
