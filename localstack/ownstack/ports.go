@@ -39,7 +39,7 @@ func Ports(ctx context.Context, n int) ([]string, error) {
 
 func listen(ctx context.Context) (l net.Listener, err error) {
 	for range portTries {
-		port := strconv.Itoa(lowest + rand.IntN(beyond-lowest))
+		port := strconv.Itoa(lowest + rand.IntN(beyond-lowest)) //nolint:gosec // a port is no secret
 		if l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
 			return l, nil
 		}
