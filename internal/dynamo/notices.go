@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -93,9 +92,7 @@ func setSubject(row Item, n campaign.Notice) {
 }
 
 func noticeShard(key Item) string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(getText(key, "pk") + getText(key, "sk")))
-	return strconv.FormatUint(uint64(h.Sum32()%DueShards), 10)
+	return strconv.FormatUint(hashOf(getText(key, "pk")+getText(key, "sk"))%DueShards, 10)
 }
 
 func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) {
@@ -150,11 +147,10 @@ func (s *Store) Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Not
 	return readNotice(t, row)
 }
 
-// SaveNotice replaces the notice read, where it is still owed what was owed then
-// and was tried as often, by n, and tells whether it was so. Of a notice that is New it
-// writes the row, unless there is one. A save whose answer was lost may report false
-// although it took place. When the notice is looked at next may have been changed
-// meanwhile. Left must ascend.
+// SaveNotice replaces the notice read by n, and reports whether it did. It does where
+// Left and Attempt are still as they were read; Next may differ. A New notice has no row
+// yet: SaveNotice writes n where there is none. After a lost answer it may report false
+// although it saved n. Left must ascend.
 func (s *Store) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
 	if read.New {
 		return s.addNotice(ctx, n)

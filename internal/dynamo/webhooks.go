@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"slices"
 	"strconv"
@@ -66,9 +65,7 @@ func readNoticeIDKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 // noticeIDDue is the hash key of DueIndex under which a notice that has an ID stands.
 func noticeIDDue(n campaign.Notice) string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(n.ID))
-	shard := int(h.Sum32() % NoticeShards)
+	shard := int(hashOf(n.ID) % NoticeShards) //nolint:gosec // below NoticeShards
 	switch {
 	case n.Dead:
 		return shardOf(deadPrefix, n.Tenant, n.EndpointID, shard)
