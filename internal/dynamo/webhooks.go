@@ -65,7 +65,7 @@ func readNoticeIDKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 // noticeIDDue is the hash key of DueIndex under which a notice that has an ID stands.
 func noticeIDDue(n campaign.Notice) string {
-	shard := int(hashOf(n.ID) % NoticeShards) //nolint:gosec // below NoticeShards
+	shard := int(hashOf(n.ID) % NoticeShards)
 	switch {
 	case n.Dead:
 		return shardOf(deadPrefix, n.Tenant, n.EndpointID, shard)
