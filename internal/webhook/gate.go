@@ -57,34 +57,40 @@ func (g *gate) enter(ctx context.Context) bool {
 	}
 }
 
-// leave gives the place back, and tells whether so much has failed that nothing
-// more is to be posted for now. The letters of a notice that speaks for the
-// endpoint shut the gate then.
-func (g *gate) leave(v hookpost.Verdict, now time.Time, speaks bool) (fails bool) {
+// judge counts what came of a letter, and tells whether so much has failed that nothing
+// more is to be posted for now. The letters of a notice that speaks for the endpoint shut
+// the gate then.
+func (g *gate) judge(v hookpost.Verdict, now time.Time, speaks bool) (fails bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !v.Taken {
-		if now.Sub(g.failed) > streakFor {
-			g.streak = 0
-		}
-		g.streak++
-		g.failed = now
-		fails = g.streak >= g.limit(v, now, speaks)
-		g.shut = g.shut || fails && speaks
-		if g.width > 1 {
-			g.width--
-		} else {
-			g.places <- struct{}{}
-		}
-		return fails
+	if v.Taken {
+		g.streak, g.took = 0, now
+		return false
 	}
-	g.streak, g.took = 0, now
-	g.places <- struct{}{}
-	if g.width < widest {
+	if now.Sub(g.failed) > streakFor {
+		g.streak = 0
+	}
+	g.streak++
+	g.failed = now
+	fails = g.streak >= g.limit(v, now, speaks)
+	g.shut = g.shut || fails && speaks
+	return fails
+}
+
+// leave gives the place of a letter back, after what came of it is noted: the letter that
+// waits for the place must see it.
+func (g *gate) leave(taken bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case !taken && g.width > 1:
+		g.width--
+		return
+	case taken && g.width < widest:
 		g.width++
 		g.places <- struct{}{}
 	}
-	return false
+	g.places <- struct{}{}
 }
 
 // limit is how many failures in a row are too many.

@@ -77,7 +77,8 @@ func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campai
 		}
 		posts.Go(func() {
 			v := poster.Post(ctx, e, l.Letter)
-			r.note(l, v, g.leave(v, n.Now(), speaks(notice)))
+			r.note(l, v, g.judge(v, n.Now(), speaks(notice)))
+			g.leave(v.Taken)
 			if !v.Taken {
 				metrics.Kind(ctx, v.Code, 1)
 				n.recordFailure(ctx, notice, e, l, v)
