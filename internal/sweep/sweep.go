@@ -88,7 +88,7 @@ const (
 	// reserve is what is kept of a call's time for what was begun.
 	reserve = 5 * time.Second
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
-	maxEnded = 100
+	maxEnded = 500
 	// atOnce is how many shards are worked on at once. Each of them waits for the
 	// database most of the time.
 	atOnce = 32
