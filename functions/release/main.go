@@ -1,33 +1,10 @@
-// Command release is the Lambda function behind the release queue.
+// Command release is the Lambda function of the release queue. It queues the frames of
+// batches that are due.
 package main
 
 import (
-	"log/slog"
-	"os"
-	"time"
-
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
-	"campaign-dispatch/internal/awsconf"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/inbox"
-	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/queue"
-	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/release"
 )
 
-func main() {
-	slog.SetDefault(awsconf.Logger(os.Stderr, os.Getenv("AWS_LAMBDA_LOG_LEVEL")))
-	cfg := awsconf.FromEnv()
-	client := sqs.NewFromConfig(cfg)
-	releaser := release.Releaser{
-		Store:      dynamo.FromEnv(dynamodb.NewFromConfig(cfg), os.Getenv, time.Now),
-		Frames:     &queue.Queue{Client: client, URL: os.Getenv("SEND_QUEUE_URL")},
-		Releases:   &queue.Queue{Client: client, URL: os.Getenv("RELEASE_QUEUE_URL")},
-		SweepAfter: awsconf.Seconds("SWEEP_AFTER_SECONDS", 600),
-		Now:        time.Now,
-	}
-	lambda.Start(metrics.Of(lambda.NewHandler(inbox.Of(releaser.Handle)), os.Stdout, time.Now))
-}
+func main() { app.Start(release.Handler) }

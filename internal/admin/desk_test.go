@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/paramstore"
-	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -34,7 +34,7 @@ var now = time.Date(2126, 5, 4, 12, 0, 0, 0, time.UTC)
 type bench struct {
 	*admin.Desk
 	store  *dynamo.Store
-	keys   paramstore.Reader
+	keys   ssm.Reader
 	tenant string
 	agent  string
 }
@@ -46,12 +46,12 @@ func newBench(t *testing.T) bench {
 	store := &dynamo.Store{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
-	client := ssm.NewFromConfig(env.AWS())
+	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
 		Desk: &admin.Desk{
-			Store: store, Keys: ssmparam.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
+			Store: store, Keys: ssmwriter.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
 		},
-		store: store, keys: paramstore.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
+		store: store, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
 	}
 	_, err := b.SaveTenant(t.Context(), admin.TenantForm{
 		ID: b.tenant, Name: "Tenant", Agent: admin.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "token", Rate: 5},

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Kinds are the events that a webhook endpoint can ask for.

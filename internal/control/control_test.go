@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/accesstoken"
-	"campaign-dispatch/internal/apidoc/apitest"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/httpapi/openapi/openapitest"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -185,7 +185,7 @@ func (d *desk) post(path, body string) string {
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, address, strings.NewReader(body))
 	d.must(err)
 	r.Header.Set("Content-Type", "application/json")
-	client := http.Client{Transport: apitest.New(d.t, http.DefaultTransport)}
+	client := http.Client{Transport: openapitest.New(d.t, http.DefaultTransport)}
 	res, err := client.Do(r)
 	d.must(err)
 	defer func() { _ = res.Body.Close() }()

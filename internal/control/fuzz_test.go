@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // Whatever the body, it is read, or refused as the client's fault.
@@ -25,7 +25,7 @@ func FuzzReadReschedule(f *testing.F) {
 			}
 			return
 		}
-		problem, ok := errors.AsType[*gateway.Problem](err)
+		problem, ok := errors.AsType[*httpapi.Problem](err)
 		if !ok || problem.Status != http.StatusBadRequest {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/jsonscan"
-	"campaign-dispatch/internal/localtime"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
 // maxBody is the size of a request's body in bytes that is read.
@@ -37,7 +37,7 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if _, err := readSwitches(r); err != nil {
 		return err
 	}
-	body, err := gateway.Body(r, maxBody)
+	body, err := httpapi.Body(r, maxBody)
 	if err != nil {
 		return err
 	}
@@ -50,13 +50,13 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	gateway.WriteJSON(w, http.StatusOK, rescheduleAnswer{id, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
+	httpapi.WriteJSON(w, http.StatusOK, rescheduleAnswer{id, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
 	return nil
 }
 
 // Reschedule gives a batch, named as choose says, another time, which is written
 // as a schedule is in a dispatch, and returns the batch with that time. The error
-// of a refused call is a *gateway.Problem.
+// of a refused call is a *httpapi.Problem.
 func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
@@ -78,7 +78,7 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 }
 
 // MayReschedule returns a batch with the time that Reschedule would give it, and
-// changes nothing. Its error is the *gateway.Problem with which Reschedule would
+// changes nothing. Its error is the *httpapi.Problem with which Reschedule would
 // refuse.
 func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
@@ -152,14 +152,14 @@ func strict(body []byte) error {
 	return err
 }
 
-func fault(pointer, code, detail string) *gateway.Problem {
+func fault(pointer, code, detail string) *httpapi.Problem {
 	return refuse(http.StatusBadRequest, pointer, code, detail)
 }
 
-func refuse(status int, pointer, code, detail string) *gateway.Problem {
-	return &gateway.Problem{
+func refuse(status int, pointer, code, detail string) *httpapi.Problem {
+	return &httpapi.Problem{
 		Status: status, Code: code, Detail: detail,
-		Errors: []gateway.Violation{{Pointer: pointer, Code: code, Detail: detail}},
+		Errors: []httpapi.Violation{{Pointer: pointer, Code: code, Detail: detail}},
 	}
 }
 
@@ -168,7 +168,7 @@ func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
 	b, ok := c.Find(name)
 	switch {
 	case !ok:
-		return b, &gateway.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
 	case !c.CancelledAt.IsZero():
 		return b, refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
 	}
@@ -183,7 +183,7 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 		err = s.swap(ctx, lost.now, due) // once more, from what the other call made of it
 	}
 	if _, ok := errors.AsType[*raceLost](err); ok {
-		return &gateway.Problem{
+		return &httpapi.Problem{
 			Status: http.StatusServiceUnavailable, Code: "try_again",
 			Detail: "another call moved the batch at the same time: repeat this one", Header: http.Header{"Retry-After": {"1"}},
 		}

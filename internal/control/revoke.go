@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 // firstAgain is when a frame is looked at again of which messages were still

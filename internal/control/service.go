@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 // Tokens tells whose a request's access token is.
@@ -57,13 +57,13 @@ type Service struct {
 // Register adds the service's routes to the mux.
 func (s *Service) Register(mux *http.ServeMux) {
 	const path = "POST /api/v1/external/campaigns/{campaignId}"
-	mux.Handle(path+"/cancel", gateway.HandlerFunc(s.ServeCancel))
-	mux.Handle(path+"/reschedule", gateway.HandlerFunc(s.ServeReschedule))
+	mux.Handle(path+"/cancel", httpapi.HandlerFunc(s.ServeCancel))
+	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 
 // tenant authorizes a request.
 func (s *Service) tenant(r *http.Request) (string, error) {
-	claims, err := s.Tokens.Authorize(r, gateway.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
 	return claims.Tenant, err
 }
 
@@ -83,8 +83,8 @@ func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, 
 	return c, nil
 }
 
-func noCampaign() *gateway.Problem {
-	return &gateway.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+func noCampaign() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
 }
 
 type cancelAnswer struct {
@@ -107,14 +107,14 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	if revoke, err = s.Cancel(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, revoke); err != nil {
 		return err
 	}
-	gateway.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", revoke})
+	httpapi.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", revoke})
 	return nil
 }
 
 // Cancel begins the cancelling of a campaign, and tells whether what the provider
 // has is taken back, too, as this call asks or one before did. From its answer on
 // no batch that had to wait for its time is sent; a Canceller does the rest. The
-// error of a refused call is a *gateway.Problem.
+// error of a refused call is a *httpapi.Problem.
 func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error) {
 	c, err := s.find(ctx, id)
 	if err != nil {
@@ -131,11 +131,11 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 	return revokes, nil
 }
 
-// MayCancel tells by a *gateway.Problem why Cancel would refuse a campaign, and
+// MayCancel tells by a *httpapi.Problem why Cancel would refuse a campaign, and
 // changes nothing.
 func (*Service) MayCancel(c campaign.Campaign) error {
 	if c.Status() == campaign.StatusCompleted {
-		return &gateway.Problem{
+		return &httpapi.Problem{
 			Status: http.StatusConflict, Code: "campaign_completed",
 			Detail: "The campaign is completed: there is nothing left to cancel.",
 		}
@@ -145,7 +145,7 @@ func (*Service) MayCancel(c campaign.Campaign) error {
 
 // switches of the calls that change a campaign. None of them has a dry run: they
 // know its name to refuse it.
-var switches = gateway.Parameters{"revoke": "invalid_revoke", "dryRun": "invalid_dry_run"}
+var switches = httpapi.Parameters{"revoke": "invalid_revoke", "dryRun": "invalid_dry_run"}
 
 func readSwitches(r *http.Request) (revoke bool, err error) {
 	query, err := switches.Read(r)
@@ -157,7 +157,7 @@ func readSwitches(r *http.Request) (revoke bool, err error) {
 		return false, err
 	}
 	if dryRun {
-		return false, &gateway.Problem{
+		return false, &httpapi.Problem{
 			Status: http.StatusBadRequest, Code: "invalid_dry_run", Detail: "This call has no dry run. Nothing was changed.",
 		}
 	}

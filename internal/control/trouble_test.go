@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 var errBroken = errors.New("broken")
@@ -27,7 +27,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 	d.accept(1, "p", 1, campaign.BatchPending)
 	for want, unfit := range map[string]error{
 		"401 invalid_token": accesstoken.InvalidToken(),
-		"403 insufficient_scope": &gateway.Problem{
+		"403 insufficient_scope": &httpapi.Problem{
 			Status: http.StatusForbidden, Code: "insufficient_scope", Detail: "The access token lacks the scope.",
 			Header: http.Header{"Www-Authenticate": {"Bearer"}},
 		},

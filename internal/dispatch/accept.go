@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/payload"
 )
 
 // maxInlineAnswer is the size in bytes up to which an idempotent answer is kept

@@ -15,11 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/accesstoken"
-	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/retry"
 )
 
 // MaxBody is the size of a request's body in bytes, decoded, that is read.
@@ -96,10 +96,10 @@ type call struct {
 	accepted bool
 }
 
-// ServeDispatch answers one dispatch call, or returns the *gateway.Problem to
+// ServeDispatch answers one dispatch call, or returns the *httpapi.Problem to
 // answer.
 func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
-	base := gateway.BaseURL(r, s.BaseURL)
+	base := httpapi.BaseURL(r, s.BaseURL)
 	claims, err := s.Tokens.Authorize(r, base, campaign.ScopeDispatch)
 	if claims.ClientID == "" {
 		return err
@@ -121,7 +121,7 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-var parameters = gateway.Parameters{"dryRun": "invalid_dry_run"}
+var parameters = httpapi.Parameters{"dryRun": "invalid_dry_run"}
 
 func isDryRun(r *http.Request) (bool, error) {
 	query, err := parameters.Read(r)
@@ -135,7 +135,7 @@ func isDryRun(r *http.Request) (bool, error) {
 // a client's, by the same rules, but without a credential. base is the service's
 // address; lines are those of the person's file that the messages stand in, one for
 // each, nil where there is no file: the error file names them. The error of a
-// refused call is the *gateway.Problem that a client would get. A dry run's answer
+// refused call is the *httpapi.Problem that a client would get. A dry run's answer
 // tells all that speaks against the call.
 func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
 	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
@@ -152,7 +152,7 @@ func (s *Service) receive(c *call, r *http.Request) {
 		c.key = ""
 		c.wrong.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
-	body, err := gateway.Body(r, MaxBody)
+	body, err := httpapi.Body(r, MaxBody)
 	if err != nil {
 		c.unfit = err
 		return
@@ -199,7 +199,7 @@ const maxRaces = 40
 // races.
 func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int, err error) {
 	for race := range maxRaces {
-		if err = backoff.Wait(ctx, race); err != nil {
+		if err = retry.Wait(ctx, race); err != nil {
 			break
 		}
 		body, status, err = s.attempt(ctx, c)
@@ -210,7 +210,7 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 	if !c.accepted && !errors.Is(err, errUnsettled) {
 		s.discard(ctx, c)
 	}
-	if problem := (*gateway.Problem)(nil); err != nil && !errors.As(err, &problem) {
+	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
 		slog.ErrorContext(ctx, "a dispatch call could not be decided", "error", err)
 		return nil, 0, tryAgain()
 	}
@@ -221,8 +221,8 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 // may belong to an accepted batch.
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
 
-func tryAgain() *gateway.Problem {
-	return &gateway.Problem{
+func tryAgain() *httpapi.Problem {
+	return &httpapi.Problem{
 		Status: http.StatusServiceUnavailable, Code: "try_again",
 		Detail: "the call could not be decided in time: repeat it, with the same Idempotency-Key where you use one",
 		Header: http.Header{"Retry-After": {"1"}},
@@ -313,7 +313,7 @@ var errIncomplete = errors.New("a set of numbers is missing")
 // repeat answers a call whose idempotency key has an answer already.
 func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.bodyHash[:]) {
-		return nil, &gateway.Problem{
+		return nil, &httpapi.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
 			Detail: "this Idempotency-Key was used with another body: use a new key for a new call",
 		}

@@ -2,8 +2,8 @@ package dispatch
 
 import (
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/e164"
-	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // dryAnswer is the body of a dry run's 200.

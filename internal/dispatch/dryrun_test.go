@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 )
 
 const dispatchPath = "/api/v1/external/campaigns/dispatch"
@@ -39,7 +39,7 @@ func TestDryRun_TokenIsJudgedBeforeTheQuery(t *testing.T) {
 	b := newBench(t)
 	const url = dispatchPath + "?dryRun=yes"
 	tokens := b.Tokens.(holder)
-	b.Tokens = holder{tokens.claims, &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
+	b.Tokens = holder{tokens.claims, &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
 	b.postTo(url, b.body(nil)).want(t, http.StatusForbidden, "insufficient_scope")
 	b.Tokens = tokens
 	b.postTo(url, strings.Repeat(" ", 5<<20)).want(t, http.StatusBadRequest, "invalid_dry_run")

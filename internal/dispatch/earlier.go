@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // Earlier remembers the numbers of the earlier batches of the campaigns that

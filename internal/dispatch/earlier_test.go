@@ -8,7 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 func set(ordinal int, numbers ...uint64) campaign.PackedSet {

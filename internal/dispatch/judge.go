@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/e164"
-	"campaign-dispatch/internal/jsonscan"
-	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // judge returns all that speaks against a call, in the order in which the

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/retention"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/privacy/retention"
 )
 
 // at sets the clock.
@@ -64,7 +64,7 @@ func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
 	defer cancel()
 	answer := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(waiting, http.MethodPost, "/", strings.NewReader(b.body(call)))
-	gateway.HandlerFunc(b.ServeDispatch).ServeHTTP(answer, r)
+	httpapi.HandlerFunc(b.ServeDispatch).ServeHTTP(answer, r)
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
 		t.Errorf("answered %d %s, want 503 and when to try again", answer.Code, answer.Body)
 	}

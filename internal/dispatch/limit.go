@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/warm"
 )
 
 // Limiter limits the dispatch calls of each tenant's clients.
@@ -21,7 +21,7 @@ type Limiter struct {
 	// Timeout is how long a call waits for a table that does not answer.
 	Timeout time.Duration
 
-	warned warm.Cache[struct{}, struct{}]
+	warned cache.Cache[struct{}, struct{}]
 }
 
 const (
@@ -88,9 +88,9 @@ func (s *Service) count(ctx context.Context, tenant string, bucket campaign.Call
 	return nil
 }
 
-func rateLimited(wait time.Duration) *gateway.Problem {
+func rateLimited(wait time.Duration) *httpapi.Problem {
 	seconds := int((wait + time.Second - 1) / time.Second)
-	return &gateway.Problem{
+	return &httpapi.Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited",
 		Detail: "The tenant makes more dispatch calls than its limit allows. Retry after the number of seconds in Retry-After.",
 		Header: http.Header{"Retry-After": {strconv.Itoa(seconds)}},

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 )
 
 var perSecond = campaign.CallLimit{Rate: 25, Burst: 50}
@@ -98,7 +98,7 @@ func TestLimit_Order(t *testing.T) {
 	}
 
 	own := b.Tokens
-	b.Tokens = holder{claims: own.(holder).claims, err: &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
+	b.Tokens = holder{claims: own.(holder).claims, err: &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
 	b.countedCall().want(t, http.StatusForbidden, "insufficient_scope")
 	b.Tokens = own
 	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
@@ -240,7 +240,7 @@ func callOn(t *testing.T, s *dispatch.Service) int {
 	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/external/campaigns/dispatch?dryRun=true", strings.NewReader(`{}`))
-	gateway.HandlerFunc(s.ServeDispatch).ServeHTTP(w, r)
+	httpapi.HandlerFunc(s.ServeDispatch).ServeHTTP(w, r)
 	return w.Code
 }
 

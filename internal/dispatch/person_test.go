@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // ask dispatches for a person of the tenant, and returns what a client would see.
 func (b *bench) ask(tenant, body string, dryRun bool) reply {
 	b.t.Helper()
 	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), nil, dryRun)
-	if problem, ok := errors.AsType[*gateway.Problem](err); ok {
+	if problem, ok := errors.AsType[*httpapi.Problem](err); ok {
 		return reply{status: problem.Status, Code: problem.Code}
 	}
 	b.must(err)

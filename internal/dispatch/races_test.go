@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/payload"
 )
 
 const racers = 12

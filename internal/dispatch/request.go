@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/e164"
-	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // maxText is the number of characters that a name, batch or uid may have.

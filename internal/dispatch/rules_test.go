@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 )
 
 func TestAValidCallIsAcceptedAndHandedOn(t *testing.T) {
@@ -326,7 +326,7 @@ func TestARevokedCredentialIsToldSoFirst(t *testing.T) {
 func TestARevokedCredentialIsToldSoBeforeAMissingScope(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Tokens = holder{b.Tokens.(holder).claims, &gateway.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
+	b.Tokens = holder{b.Tokens.(holder).claims, &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
 	b.post(b.body(nil)).want(t, http.StatusForbidden, "insufficient_scope")
 	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
 	b.post(b.body(nil)).want(t, http.StatusUnauthorized, "invalid_token")

@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"campaign-dispatch/internal/accesstoken"
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -81,8 +81,8 @@ func newBench(t *testing.T) *bench {
 	b.Service = &dispatch.Service{
 		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: campaign.ScopeDispatch}},
 		Store:  store,
-		Blobs: &blob.Store{
-			Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
+		Blobs: &s3.Store{
+			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
 		Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20}, Now: store.Now, Random: rand.Reader,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
@@ -160,7 +160,7 @@ func (b *bench) postTo(url, body string, headers ...string) reply {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
-	gateway.HandlerFunc(b.ServeDispatch).ServeHTTP(w, r)
+	httpapi.HandlerFunc(b.ServeDispatch).ServeHTTP(w, r)
 	got := reply{status: w.Code, header: w.Result().Header, body: w.Body.String()}
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		b.t.Fatalf("the answer is not JSON: %v\n%s", err, w.Body)

@@ -3,7 +3,7 @@ package dispatch
 import (
 	"time"
 
-	"campaign-dispatch/internal/localtime"
+	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // times are the instants of a request.

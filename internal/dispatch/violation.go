@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
 // violation is one thing that is wrong with a call.
@@ -32,14 +32,14 @@ func (v violations) has(pointer string) bool {
 
 // problem is the answer to the first violation, which lists the others that
 // share its status.
-func (v violations) problem() *gateway.Problem {
+func (v violations) problem() *httpapi.Problem {
 	if len(v) == 0 {
 		return nil
 	}
-	p := &gateway.Problem{Status: v[0].status, Code: v[0].code, Detail: v[0].detail}
+	p := &httpapi.Problem{Status: v[0].status, Code: v[0].code, Detail: v[0].detail}
 	for _, each := range v {
 		if each.status == p.Status {
-			p.Errors = append(p.Errors, gateway.Violation{Pointer: each.pointer, Code: each.code, Detail: each.detail})
+			p.Errors = append(p.Errors, httpapi.Violation{Pointer: each.pointer, Code: each.code, Detail: each.detail})
 		}
 	}
 	return p

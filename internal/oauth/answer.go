@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/metrics"
 )
 
@@ -91,7 +91,7 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="campaign-dispatch", charset="UTF-8"`)
 	}
 	metrics.Kind(r.Context(), f.code, 1)
-	gateway.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
+	httpapi.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
 }
 
 // seconds rounds up, so that who waits that long has waited long enough.

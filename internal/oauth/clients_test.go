@@ -7,9 +7,9 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 func TestStandardClientGetsAndRefreshesTokens(t *testing.T) {

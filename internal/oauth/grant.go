@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 // cacheControl lets verifiers keep the keys for a while: a new key is published
@@ -46,7 +46,7 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) error {
 		set.Keys = append(set.Keys, jwk)
 	}
 	w.Header().Set("Cache-Control", cacheControl)
-	gateway.WriteJSON(w, http.StatusOK, set)
+	httpapi.WriteJSON(w, http.StatusOK, set)
 	return nil
 }
 
@@ -54,9 +54,9 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 	if err := onlyGet(r); err != nil {
 		return err
 	}
-	base := gateway.BaseURL(r, s.BaseURL)
+	base := httpapi.BaseURL(r, s.BaseURL)
 	w.Header().Set("Cache-Control", cacheControl)
-	gateway.WriteJSON(w, http.StatusOK, metadata{
+	httpapi.WriteJSON(w, http.StatusOK, metadata{
 		Issuer:        base,
 		TokenEndpoint: base + TokenPath,
 		KeysURI:       base + KeysPath,
@@ -73,7 +73,7 @@ func onlyGet(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
-	return &gateway.Problem{
+	return &httpapi.Problem{
 		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This document takes GET only.",
 		Header: http.Header{"Allow": {"GET, HEAD"}},
 	}

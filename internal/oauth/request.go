@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/jsonscan"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
 // maxBody is many times the longest sensible token request.
@@ -48,7 +48,7 @@ func (q *tokenRequest) parameter(name string) *string {
 // authentication in the body or in the Authorization header. Where the error, a
 // *failure, is not nil the request holds what could be read.
 func readRequest(r *http.Request) (tokenRequest, error) {
-	body, err := gateway.Body(r, maxBody)
+	body, err := httpapi.Body(r, maxBody)
 	if err != nil {
 		return tokenRequest{}, invalidRequest("The body could not be read, or is too large.")
 	}

@@ -10,10 +10,10 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 // Store keeps credentials, refresh tokens and the windows of rate limits.
@@ -58,9 +58,9 @@ const settleMargin = 500 * time.Millisecond
 // Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(TokenPath, gateway.HandlerFunc(s.serveToken))
-	mux.Handle(KeysPath, gateway.HandlerFunc(s.serveKeys))
-	mux.Handle(MetadataPath, gateway.HandlerFunc(s.serveMetadata))
+	mux.Handle(TokenPath, httpapi.HandlerFunc(s.serveToken))
+	mux.Handle(KeysPath, httpapi.HandlerFunc(s.serveKeys))
+	mux.Handle(MetadataPath, httpapi.HandlerFunc(s.serveMetadata))
 	return mux
 }
 
@@ -89,7 +89,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	metrics.Add(ctx, metrics.TokensIssued, 1)
-	gateway.WriteJSON(w, http.StatusOK, answer)
+	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, error) {
 	request, err := readRequest(r)
-	c := caller{tokenRequest: request, address: gateway.SourceIP(r), baseURL: gateway.BaseURL(r, s.BaseURL)}
+	c := caller{tokenRequest: request, address: httpapi.SourceIP(r), baseURL: httpapi.BaseURL(r, s.BaseURL)}
 	if f, ok := errors.AsType[*failure](err); ok {
 		return tokenResponse{}, s.refuseUnread(ctx, c, f)
 	}

@@ -19,14 +19,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/oauth"
-	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -70,7 +70,7 @@ func newBench(t *testing.T) *bench {
 	env := stackenv.Load(t)
 	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
-	keys := &signer.Signer{Client: kms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
+	keys := &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
 		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, Random: rand.Reader, BaseURL: baseURL},
 		store:    store,

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/e164"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // optChange is a change of a tenant's opt-outs.

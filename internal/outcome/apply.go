@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/warm"
 )
 
 // Batches finds the batch that a message belongs to, and the agent that the batch is
@@ -46,7 +46,7 @@ type Applier struct {
 	Contents Contents
 	Recorder *Recorder
 
-	batches warm.Cache[campaign.BatchKey, campaign.Batch] // see lasting
+	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see lasting
 }
 
 const (
@@ -157,7 +157,7 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 
 // findBatch returns what never changes of a batch with its agent.
 func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	b, err := a.batches.Get(key, a.Recorder.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.Batch, error) {
+	b, err := a.batches.Get(key, a.Recorder.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.Batch, error) {
 		b, err := a.loadBatch(ctx, key)
 		return lasting(b), err
 	})

@@ -14,10 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 

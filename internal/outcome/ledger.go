@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/retry"
 )
 
 // Ledgers keeps the outcomes of batches. EnterLedger's error wraps
@@ -29,7 +29,7 @@ type Entered struct {
 // race reads the ledger and judges the changes again.
 func EnterLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Entered, err error) {
 	for ; e.Tries < tries; e.Tries++ {
-		if err := backoff.Wait(ctx, e.Tries); err != nil {
+		if err := retry.Wait(ctx, e.Tries); err != nil {
 			return e, fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
 		if e.Before, err = store.LedgerHead(ctx, b.Key); err != nil {

@@ -13,12 +13,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/feed"
 	"campaign-dispatch/internal/ledger"
-	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/stackenv"
 )

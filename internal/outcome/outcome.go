@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/backoff"
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/warm"
+	"campaign-dispatch/internal/retry"
 )
 
 // Store keeps the books of batches, and how far the batches are.
@@ -62,7 +62,7 @@ type Recorder struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	endpoints warm.Cache[string, []campaign.Endpoint]
+	endpoints cache.Cache[string, []campaign.Endpoint]
 }
 
 const (
@@ -88,7 +88,7 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 		return fmt.Errorf("record outcomes: %w", err)
 	}
 	for try := 0; try < tries; {
-		if err := backoff.Wait(ctx, try); err != nil {
+		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)
 		}
 		e := entry{batch: b, endpoints: endpoints}
@@ -152,7 +152,7 @@ func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Chang
 
 // endpointsOf returns the tenant's endpoints that are switched on.
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	return r.endpoints.Get(tenant, r.Now(), warm.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
+	return r.endpoints.Get(tenant, r.Now(), cache.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
 		all, err := r.Webhooks.Endpoints(ctx, tenant)
 		return slices.DeleteFunc(all, campaign.Endpoint.Off), err
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
-	"campaign-dispatch/internal/e164"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // What is wrong with a number of another country.

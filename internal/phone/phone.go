@@ -5,7 +5,7 @@
 // libphonenumber's IsValidNumber. Brazilian numbers are judged by a table.
 package phone
 
-import "campaign-dispatch/internal/e164"
+import "campaign-dispatch/internal/phone/e164"
 
 // Parse reads a number in one of the forms that e164.Parse knows. A number that
 // cannot exist comes back as a Rejection, which is nil otherwise. s is not kept.

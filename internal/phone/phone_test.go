@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"campaign-dispatch/internal/e164"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 func TestParse(t *testing.T) {

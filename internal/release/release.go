@@ -1,4 +1,5 @@
-// Package release puts the frames of a batch that is due on the send queue.
+// Package release schedules the release of accepted batches, and puts the frames of a
+// batch that is due on the send queue.
 package release
 
 import (

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/deadline"
+	"campaign-dispatch/internal/retry"
 )
 
 // The codes of this package; the others are the provider's.
@@ -43,7 +43,7 @@ const (
 // deliver sends the run's messages in the order of their turns, until the
 // provider throttles too many or ctx is near its end.
 func (s *Sender) deliver(ctx context.Context, r *run) {
-	starting, cancel := deadline.Before(ctx, reserve)
+	starting, cancel := retry.Before(ctx, reserve)
 	defer cancel()
 	r.checked = s.Now()
 	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 // replacing is a rig whose payload is replaced between a sender's look at the batch

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 // plan finds what the parts have left to send, and when it may go.

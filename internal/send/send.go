@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/warm"
 )
 
 // Batches keeps batches and their books.
@@ -82,8 +82,8 @@ type Sender struct {
 	SweepAfter time.Duration
 	Now        func() time.Time
 
-	channels  warm.Cache[channelKey, campaign.Channel]
-	templates warm.Cache[templateKey, campaign.Template]
+	channels  cache.Cache[channelKey, campaign.Channel]
+	templates cache.Cache[templateKey, campaign.Template]
 }
 
 // channelKey names a channel. A batch keeps the agent of its release, so a tenant
@@ -201,14 +201,14 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 }
 
 func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
-	return s.channels.Get(key, s.Now(), warm.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
+	return s.channels.Get(key, s.Now(), cache.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
 		return s.Directory.Channel(ctx, key.tenant, key.agentID)
 	})
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
-	return s.templates.Get(key, s.Now(), warm.Terms{For: warm.Forever, Most: maxWarm}, func() (campaign.Template, error) {
+	return s.templates.Get(key, s.Now(), cache.Terms{For: cache.Forever, Most: maxWarm}, func() (campaign.Template, error) {
 		return s.Directory.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/backoff"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
 )
 
 const (
@@ -152,7 +152,7 @@ func returnAfter(g campaign.Grant) time.Duration {
 // gets longer, and gives up with errContended.
 func (s *Sender) changePace(ctx context.Context, agentID string, change func(campaign.Pace) campaign.Pace) (campaign.Pace, error) {
 	for try := range paceTries {
-		if err := backoff.Wait(ctx, try); err != nil {
+		if err := retry.Wait(ctx, try); err != nil {
 			return campaign.Pace{}, err
 		}
 		old, err := s.Paces.Pace(ctx, agentID)

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/deadline"
-	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
 )
 
 const (
@@ -113,7 +112,7 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 // forget deletes what waits for an endpoint that does not exist any more, and then its
 // circuit.
 func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
-	starting, cancel := deadline.Before(ctx, reserve)
+	starting, cancel := retry.Before(ctx, reserve)
 	defer cancel()
 	for starting.Err() == nil {
 		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
@@ -177,7 +176,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 
 // offReason tells why an endpoint is switched off after a probe, "" where it is
 // not.
-func offReason(c campaign.Circuit, v hookpost.Verdict, now time.Time) string {
+func offReason(c campaign.Circuit, v Verdict, now time.Time) string {
 	switch {
 	case v.Gone():
 		return "gone"
@@ -253,7 +252,7 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 // drain puts the notices of a closing circuit back in sweep's sight and queues
 // their tasks. The circuit ends when none is found a while after it closed.
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
-	starting, cancel := deadline.Before(ctx, reserve)
+	starting, cancel := retry.Before(ctx, reserve)
 	defer cancel()
 	total := 0
 	for starting.Err() == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/metering"

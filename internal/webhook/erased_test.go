@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 // A process that knows the batch and its recipients from before tells of an erased

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"campaign-dispatch/internal/hookpost"
 )
 
 const (
@@ -60,7 +58,7 @@ func (g *gate) enter(ctx context.Context) bool {
 // judge counts what came of a letter, and tells whether so much has failed that nothing
 // more is to be posted for now. The letters of a notice that speaks for the endpoint shut
 // the gate then.
-func (g *gate) judge(v hookpost.Verdict, now time.Time, speaks bool) (fails bool) {
+func (g *gate) judge(v Verdict, now time.Time, speaks bool) (fails bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if v.Taken {
@@ -94,7 +92,7 @@ func (g *gate) leave(taken bool) {
 }
 
 // limit is how many failures in a row are too many.
-func (g *gate) limit(v hookpost.Verdict, now time.Time, speaks bool) int {
+func (g *gate) limit(v Verdict, now time.Time, speaks bool) int {
 	well := g.well(now)
 	switch {
 	case v.Grave() && !well:

@@ -8,19 +8,18 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/hookpost"
-	"campaign-dispatch/internal/warm"
 )
 
 // letter is one webhook of a notice.
 type letter struct {
-	hookpost.Letter
+	Letter
 	position int // within the page or the entries of its notice
 }
 
-func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d hookpost.Data) (letter, error) {
-	l, err := hookpost.New(subject, kind, at, d)
+func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d Data) (letter, error) {
+	l, err := New(subject, kind, at, d)
 	if err != nil {
 		return letter{}, fmt.Errorf("write a webhook: %w", err)
 	}
@@ -70,7 +69,7 @@ func letterOf(a *addressed, i item, position int) (letter, error) {
 	if err != nil {
 		return letter{}, fmt.Errorf("batch %s: %w", a.batch.BatchID, err)
 	}
-	d := hookpost.Data{
+	d := Data{
 		CampaignID: a.batch.CampaignID, Batch: a.batch.Name, MessageID: i.key.MessageID(i.Index), Sequence: i.Sequence,
 		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
 	}
@@ -102,7 +101,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 	if err := json.Unmarshal(content, &h); err != nil {
 		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
 	}
-	d := hookpost.Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
+	d := Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
 	if notice.Kind == campaign.KindReplied {
 		d.Text = h.Text
 	}
@@ -121,7 +120,7 @@ func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]let
 }
 
 // trace completes what is known of the message that a happening names.
-func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) error {
+func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {
 		return nil
@@ -148,5 +147,5 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *hookpost.Data) e
 }
 
 func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	return n.batches.Get(key, n.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
+	return n.batches.Get(key, n.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
 }

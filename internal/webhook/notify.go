@@ -16,10 +16,9 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/warm"
 )
 
 // Store keeps notices, and what they are about.
@@ -67,15 +66,15 @@ type Notifier struct {
 	Posts     Posts
 	Blobs     Blobs
 	Queue     Queue
-	// HTTP posts: see hookpost.Poster.
+	// HTTP posts: see Poster.
 	HTTP *http.Client
 	Now  func() time.Time
 	// Jitter returns a number from 0 up to 1, which spreads retries.
 	Jitter func() float64
 
-	endpoints warm.Cache[endpointKey, campaign.Endpoint]
-	circuits  warm.Cache[endpointKey, campaign.Circuit]
-	batches   warm.Cache[campaign.BatchKey, campaign.Batch]
+	endpoints cache.Cache[endpointKey, campaign.Endpoint]
+	circuits  cache.Cache[endpointKey, campaign.Circuit]
+	batches   cache.Cache[campaign.BatchKey, campaign.Batch]
 	directory directory
 	gates     gates
 }
@@ -85,7 +84,7 @@ type endpointKey struct{ tenant, id string }
 const (
 	// reserve is what is kept of a call's time for the posts that were begun and
 	// for writing down what came of them.
-	reserve = hookpost.Timeout + 5*time.Second
+	reserve = Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
 	// maxWarm is the number of endpoints that are kept, and maxBatches that of batches,
@@ -93,7 +92,7 @@ const (
 	maxWarm, maxBatches = 400, 10_000
 )
 
-func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
+func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
 
 // HandleMessages does what the tasks of the messages ask for, and returns an error by its
 // position for each message that has to come again. Then all of its tasks come again.
@@ -199,13 +198,13 @@ func (n *Notifier) notice(ctx context.Context, t campaign.NotifyTask) (campaign.
 }
 
 func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
-	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), warm.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Endpoint, error) {
+	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Endpoint, error) {
 		return n.Endpoints.Endpoint(ctx, tenant, id)
 	})
 }
 
 func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign.Circuit, error) {
-	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), warm.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Circuit, error) {
+	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Circuit, error) {
 		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	})
 }

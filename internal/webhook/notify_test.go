@@ -19,8 +19,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/hookpost"
-	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -488,7 +488,7 @@ func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
 
 func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
 	t.Parallel()
-	if client := (netguard.Guard{}).Client(1, hookpost.Timeout); client.Timeout != 15*time.Second {
+	if client := (netguard.Guard{}).Client(1, webhook.Timeout); client.Timeout != 15*time.Second {
 		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 const (

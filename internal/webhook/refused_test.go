@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/deadline"
-	"campaign-dispatch/internal/netguard"
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // schedule is when a letter that is always refused is posted.
@@ -402,7 +402,7 @@ func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
 	ctx, cancel := context.WithTimeout(t.Context(), reserve+4*time.Second)
 	defer cancel()
 	// The answer comes when the time to begin posts has long been over.
-	late, end := deadline.Before(ctx, reserve-time.Second)
+	late, end := retry.Before(ctx, reserve-time.Second)
 	defer end()
 	w.receiver.set(func(http.ResponseWriter, string) int {
 		<-late.Done()

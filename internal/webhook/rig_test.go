@@ -16,16 +16,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/feed"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/ledger"
-	"campaign-dispatch/internal/netguard"
-	"campaign-dispatch/internal/payload"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/feed"
+	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -38,7 +38,7 @@ var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 type world struct {
 	t        *testing.T
 	store    *dynamo.Store
-	blobs    *blob.Store
+	blobs    *s3.Store
 	tenant   string
 	endpoint campaign.Endpoint
 	batch    campaign.Batch
@@ -82,8 +82,8 @@ func newWorld(t *testing.T, messages int, l layout) *world {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Split: w.split, Now: w.Now,
 	}
-	w.blobs = &blob.Store{
-		Client: s3.NewFromConfig(env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
+	w.blobs = &s3.Store{
+		Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 	}
 	w.endpoint = w.newEndpoint(w.receiver.URL)
 	w.batch = w.newBatch(messages)

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/deadline"
-	"campaign-dispatch/internal/hookpost"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
 )
 
 // round is one post of each letter that a notice has left.
@@ -27,7 +26,7 @@ type round struct {
 }
 
 // note adds what came of a letter.
-func (r *round) note(l letter, v hookpost.Verdict, fails bool) {
+func (r *round) note(l letter, v Verdict, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v.Taken {
@@ -60,7 +59,7 @@ func speaks(n campaign.Notice) bool { return len(n.Left) == 0 }
 func (n *Notifier) postAll(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, letters []letter) *round {
 	r := &round{codes: map[string]int{}}
 	g := n.gates.of(endpointKey{e.Tenant, e.ID})
-	starting, cancel := deadline.Before(ctx, reserve)
+	starting, cancel := retry.Before(ctx, reserve)
 	defer cancel()
 	poster := n.poster()
 	var posts sync.WaitGroup
@@ -124,7 +123,7 @@ func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of
 
 // recordFailure writes a failure down. That it cannot be is no failure of
 // notifying.
-func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, l letter, v hookpost.Verdict) {
+func (n *Notifier) recordFailure(ctx context.Context, notice campaign.Notice, e campaign.Endpoint, l letter, v Verdict) {
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
 		Status: v.Status, Code: v.Code, Attempt: notice.Attempt, At: n.Now(),
@@ -152,7 +151,7 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	}
 }
 
-func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v hookpost.Verdict) {
+func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v Verdict) {
 	if v.Taken {
 		n.countPosts(ctx, e, 1, 0)
 		return

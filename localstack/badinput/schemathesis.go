@@ -20,7 +20,7 @@ import (
 
 const (
 	folder   = "localstack/badinput"
-	document = "internal/apidoc/openapi.json"
+	document = "internal/httpapi/openapi/openapi.json"
 	venv     = ".local/schemathesis"
 )
 

@@ -20,11 +20,12 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/golang-jwt/jwt/v5"
 
-	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/numberset"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 const (
@@ -114,8 +115,8 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
-	return gateway.Lambda(mux)
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
+	return lambdahttp.NewHandler(mux)
 }
 
 // unreached returns a limiter that counts calls as the deployed one does, and is

@@ -19,29 +19,29 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/scheduler"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	awsscheduler "github.com/aws/aws-sdk-go-v2/service/scheduler"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/awsconf"
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/scheduler"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/handoff"
-	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/paramstore"
-	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/release"
-	"campaign-dispatch/internal/schedule"
 	"campaign-dispatch/internal/send"
-	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
@@ -81,7 +81,7 @@ type plant struct {
 
 // tee puts messages on a queue and keeps them for the next stage.
 type tee struct {
-	queue  *queue.Queue
+	queue  *sqs.Queue
 	mu     sync.Mutex
 	bodies [][]byte
 }
@@ -129,7 +129,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	}
 	sizes := metering.RowSizes(ctx, dynamodb.NewFromConfig(env.AWS()))
 	p := &plant{meter: &metering.Meter{Rules: metering.OfService(sizes), Distance: distance}, logs: &logMeter{}}
-	slog.SetDefault(awsconf.Logger(p.logs, ""))
+	slog.SetDefault(config.Logger(p.logs, ""))
 	cfg := env.AWS()
 	p.meter.Attach(&cfg)
 	if p.releases, err = newTee(ctx, cfg, "bench-releases"); err != nil {
@@ -148,9 +148,9 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if err := stackenv.CopyShape(ctx, plain, plain, like, store.Outcomes); err != nil {
 		return nil, err
 	}
-	blobs := &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
-	handoffs := handoff.Releaser{Queue: p.releases, Schedules: &schedule.Scheduler{
-		Client: scheduler.NewFromConfig(cfg), Group: env["SCHEDULE_GROUP"],
+	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	handoffs := release.Scheduler{Queue: p.releases, Schedules: &scheduler.Scheduler{
+		Client: awsscheduler.NewFromConfig(cfg), Group: env["SCHEDULE_GROUP"],
 		QueueARN: "arn:aws:sqs:us-east-1:000000000000:bench-releases", RoleARN: "arn:aws:iam::000000000000:role/bench",
 	}}
 	p.dispatch = dispatchOn(store, blobs, handoffs, key)
@@ -163,7 +163,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Provider: &rcs.Client{
-			URL: env["RCS_URL"], Keys: paramstore.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now,
+			URL: env["RCS_URL"], Keys: ssm.Reader{Config: cfg, Now: time.Now}, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now,
 		},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
@@ -186,13 +186,13 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 // and without endpoints.
 func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *dynamo.Store) (string, error) {
 	known := "/campaign-dispatch/" + env["STACK_NAME"] + "/agents/" + env["DEMO_AGENT_ID"]
-	document, err := paramstore.Reader{Config: cfg, Now: time.Now}.KeyDocument(ctx, known)
+	document, err := ssm.Reader{Config: cfg, Now: time.Now}.KeyDocument(ctx, known)
 	if err != nil {
 		return "", err
 	}
 	id := "bench-" + strings.ToLower(rand.Text())
 	desk := &admin.Desk{
-		Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
+		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
 	}
 	_, err = desk.SaveTenant(ctx, admin.TenantForm{
 		ID: id, Name: "Bench",
@@ -202,23 +202,23 @@ func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *d
 }
 
 func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
-	client := sqs.NewFromConfig(cfg)
-	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(name)})
+	client := awssqs.NewFromConfig(cfg)
+	out, err := client.CreateQueue(ctx, &awssqs.CreateQueueInput{QueueName: aws.String(name)})
 	if err != nil {
 		return nil, fmt.Errorf("create queue %s: %w", name, err)
 	}
-	return &tee{queue: &queue.Queue{Client: client, URL: aws.ToString(out.QueueUrl)}}, nil
+	return &tee{queue: &sqs.Queue{Client: client, URL: aws.ToString(out.QueueUrl)}}, nil
 }
 
-func dispatchOn(store *dynamo.Store, blobs *blob.Store, handoffs handoff.Releaser, key benchKey) lambda.Handler {
+func dispatchOn(store *dynamo.Store, blobs *s3.Store, handoffs release.Scheduler, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
 		Handoff: handoffs, Earlier: &dispatch.Earlier{Limit: 128 << 20},
 		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /api/v1/external/campaigns/dispatch", gateway.HandlerFunc(service.ServeDispatch))
-	return gateway.Lambda(mux)
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
+	return lambdahttp.NewHandler(mux)
 }
 
 // seed makes a credential and a template of the tenant, which has an agent.

@@ -8,8 +8,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/numberset"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/numberset"
 )
 
 // normaliseFigures judges 2,000 valid and 2,000 invalid Brazilian mobiles.

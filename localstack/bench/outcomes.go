@@ -18,18 +18,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/feed"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/hookpost"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/ledger"
-	"campaign-dispatch/internal/netguard"
-	"campaign-dispatch/internal/optout"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/rbmhook"
+	"campaign-dispatch/internal/privacy/optout"
+	rcsevents "campaign-dispatch/internal/rcs/events"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/feed"
+	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -61,7 +60,7 @@ type aftermath struct {
 	posts    atomic.Int64
 }
 
-func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, events, notices *tee, tenant string) (*aftermath, error) {
+func newAftermath(ctx context.Context, store *dynamo.Store, blobs *s3.Store, events, notices *tee, tenant string) (*aftermath, error) {
 	t, err := store.Tenant(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -74,9 +73,9 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	if err != nil {
 		return nil, err
 	}
-	hook := &rbmhook.Hook{Agents: store, Blobs: blobs, Queue: events, Now: time.Now}
+	hook := &rcsevents.Hook{Agents: store, Blobs: blobs, Queue: events, Now: time.Now}
 	mux := http.NewServeMux()
-	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
+	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
 	a.hook = mux
 	a.applier = &outcome.Applier{
 		Batches: store, Tenants: store, Contents: blobs, OptOuts: &optout.Book{Store: store, Now: time.Now},
@@ -88,7 +87,7 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *blob.Store, e
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
 		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Blobs: blobs, Queue: notices,
-		HTTP: guard.Client(metering.PostsAtOnce, hookpost.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
+		HTTP: guard.Client(metering.PostsAtOnce, webhook.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
 	a.feeder = &feed.Feeder{Batches: store, Endpoints: store, Queue: notices, Now: time.Now}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))

@@ -19,13 +19,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/signer"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -109,7 +109,7 @@ func dispatchShown(ctx context.Context, env stackenv.Env, random *mathrand.Rand)
 // pages are those of the campaigns that no link leads to, or to another campaign's
 // first.
 func (s shown) pages() []page {
-	const list = webui.Root + "/campaigns"
+	const list = web.Root + "/campaigns"
 	long, large := list+"/"+s.long, list+"/"+s.large
 	return []page{
 		{name: list + "/… of 2,000 messages", path: long},
@@ -119,7 +119,7 @@ func (s shown) pages() []page {
 		{name: list + "/…/messages by number", path: long + "/messages?phone=" + s.phone},
 		{name: list + "/… of 500 batches, shown again", path: large},
 		{name: list + "?q=", path: list + "?q=bench"},
-		{name: webui.Root + "/templates/preview", path: webui.Root + "/templates/preview", update: true, form: neturl.Values{
+		{name: web.Root + "/templates/preview", path: web.Root + "/templates/preview", update: true, form: neturl.Values{
 			"name": {"Natal"}, "kind": {"text"}, "text": {strings.Repeat("Olá {{nome}}, seu pedido {{pedido}} saiu. ", 70)},
 		}},
 	}
@@ -159,7 +159,7 @@ func (b browser) figures(ctx context.Context, pages []page) (figures []figure, e
 			"CPU of the function's own process, its calls of AWS included, against a plain page of 100 rows"))
 		largest = max(largest, bytes)
 	}
-	return append(figures, measured("largest page", float64(largest), "bytes", webui.HTMLLimit, "HTML, without the style and the scripts")), nil
+	return append(figures, measured("largest page", float64(largest), "bytes", web.HTMLLimit, "HTML, without the style and the scripts")), nil
 }
 
 // browser opens pages of the dashboard's function, as an admin of the demo tenant.
@@ -204,9 +204,9 @@ func variables(ctx context.Context, env stackenv.Env) ([]string, error) {
 
 // sessionCookie signs an admin of the demo tenant in.
 func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
-	sessions := webui.Sessions{Signer: &signer.Signer{Client: kms.NewFromConfig(env.AWS()), KeyID: env["SESSION_KEY_ID"]}, Now: time.Now}
-	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], webui.Session{
-		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: webui.RoleAdmin, CSRF: benchCSRF, Expires: time.Now().Add(time.Hour),
+	sessions := web.Sessions{Signer: &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SESSION_KEY_ID"]}, Now: time.Now}
+	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], web.Session{
+		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: web.RoleAdmin, CSRF: benchCSRF, Expires: time.Now().Add(time.Hour),
 	})
 	if err != nil {
 		return "", err
@@ -221,7 +221,7 @@ var link = regexp.MustCompile(`href="(/dashboard/[^"#]*)"`)
 func required() []string {
 	of := func(area string, pages ...string) (kinds []string) {
 		for _, p := range pages {
-			kinds = append(kinds, webui.Root+area+p)
+			kinds = append(kinds, web.Root+area+p)
 		}
 		return kinds
 	}
@@ -243,7 +243,7 @@ func (b browser) pages(ctx context.Context) ([]page, error) {
 	}
 	var found []page
 	kinds := map[string]bool{}
-	next := []string{webui.Root + "/campaigns", webui.Root + "/templates", webui.Root + "/settings/credentials", review}
+	next := []string{web.Root + "/campaigns", web.Root + "/templates", web.Root + "/settings/credentials", review}
 	for ; len(next) > 0; next = next[1:] {
 		p := page{name: kindOf(next[0]), path: next[0]}
 		if kinds[p.name] || unmeasured.MatchString(p.name) {
@@ -290,7 +290,7 @@ func (b browser) review(ctx context.Context) (string, error) {
 		_, _ = fmt.Fprintf(file, "1198%07d,%d\n", i, i)
 	}
 	_ = form.Close()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.env["BASE_URL"]+webui.Root+"/campaigns/new", &body)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.env["BASE_URL"]+web.Root+"/campaigns/new", &body)
 	if err != nil {
 		return "", err
 	}
@@ -314,8 +314,8 @@ var id = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|rcs_[A-Za-z0-9_-]+`)
 
 func kindOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
-	if operation, ok := strings.CutPrefix(path, webui.Root+"/docs/"); ok && strings.ToLower(operation) != operation {
-		return webui.Root + "/docs/…"
+	if operation, ok := strings.CutPrefix(path, web.Root+"/docs/"); ok && strings.ToLower(operation) != operation {
+		return web.Root + "/docs/…"
 	}
 	return id.ReplaceAllString(path, "…")
 }

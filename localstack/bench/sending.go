@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/localstack/metering"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // tall is the height of the windows.
@@ -46,8 +46,8 @@ func (b *browser) check(name string) {
 	for _, fault := range faults {
 		b.t.Errorf("%s: %s", name, fault)
 	}
-	if weight > webui.PageLimit {
-		b.t.Errorf("%s weighs %d bytes, want %d at most", name, weight, webui.PageLimit)
+	if weight > web.PageLimit {
+		b.t.Errorf("%s weighs %d bytes, want %d at most", name, weight, web.PageLimit)
 	}
 	for _, w := range windows {
 		b.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))

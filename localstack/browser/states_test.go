@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"campaign-dispatch/internal/userpool"
+	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/localstack/uuid"
 )
 
@@ -123,7 +123,7 @@ func (b *browser) loseSession() {
 func (b *browser) noPlace() {
 	b.t.Helper()
 	email, ctx := "nobody-"+uuid.New()+"@example.com", b.t.Context()
-	pool := userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(b.env.AWS()), ID: b.env["USER_POOL_ID"]}
+	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(b.env.AWS()), ID: b.env["USER_POOL_ID"]}
 	_, err := pool.Client.AdminCreateUser(ctx, &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &pool.ID, Username: &email, MessageAction: types.MessageActionTypeSuppress,
 		UserAttributes: []types.AttributeType{{Name: aws.String("email"), Value: &email}, {Name: aws.String("email_verified"), Value: aws.String("true")}},

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"campaign-dispatch/internal/apidoc"
+	"campaign-dispatch/internal/httpapi/openapi"
 )
 
 // sources is where the folders of the programs are, from the module's own folder.
@@ -60,7 +60,7 @@ func (c Client) prepare(ctx context.Context, below, baseURL string) (workplace, 
 	if err := w.install(ctx); err != nil {
 		return workplace{}, err
 	}
-	document, err := apidoc.Document(baseURL)
+	document, err := openapi.Document(baseURL)
 	if err != nil {
 		return workplace{}, err
 	}

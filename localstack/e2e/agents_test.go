@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
 // The token of an agent writes nothing into the books of another agent's tenant.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/apidoc/apitest"
+	"campaign-dispatch/internal/httpapi/openapi/openapitest"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -35,7 +35,7 @@ type client struct {
 
 func newClient(t *testing.T) *client {
 	t.Helper()
-	return &client{t, stackenv.Load(t), &http.Client{Transport: apitest.New(t, http.DefaultTransport), Timeout: time.Minute}}
+	return &client{t, stackenv.Load(t), &http.Client{Transport: openapitest.New(t, http.DefaultTransport), Timeout: time.Minute}}
 }
 
 // reply is what the API answered.

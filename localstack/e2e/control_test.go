@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
 func TestACancelledScheduleIsNeverSent(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/cognito"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/userpool"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -126,8 +126,8 @@ func (v *visitor) person(role string) campaign.Person {
 	return who
 }
 
-func (v *visitor) pool() *userpool.Pool {
-	return &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(v.env.AWS()), ID: v.env["USER_POOL_ID"]}
+func (v *visitor) pool() *cognito.Pool {
+	return &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(v.env.AWS()), ID: v.env["USER_POOL_ID"]}
 }
 
 // operator is what make user is.

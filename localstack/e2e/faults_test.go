@@ -13,17 +13,17 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"campaign-dispatch/internal/accesstoken"
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 func TestProviderDownForLongerThanEveryRetry(t *testing.T) { //nolint:paralleltest // the provider is down for all
@@ -166,7 +166,7 @@ func (lostHandoff) HandOff(context.Context, campaign.Batch) error { return errLo
 func (c *client) acceptAlone(call fields) campaign.Batch {
 	c.t.Helper()
 	service := &dispatch.Service{
-		Tokens:  &accesstoken.Verifier{Keys: &signer.Signer{Client: kms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
+		Tokens:  &accesstoken.Verifier{Keys: &kms.Signer{Client: awskms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
 		Store:   c.store(),
 		Blobs:   c.blobs(),
 		Handoff: lostHandoff{},
@@ -178,7 +178,7 @@ func (c *client) acceptAlone(call fields) campaign.Batch {
 	r := httptest.NewRequestWithContext(c.t.Context(), http.MethodPost, dispatchPath, bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+c.token())
 	answer := httptest.NewRecorder()
-	gateway.HandlerFunc(service.ServeDispatch).ServeHTTP(answer, r)
+	httpapi.HandlerFunc(service.ServeDispatch).ServeHTTP(answer, r)
 	if answer.Code != http.StatusAccepted {
 		c.t.Fatalf("answered %d %s", answer.Code, answer.Body)
 	}
@@ -219,9 +219,9 @@ func (c *client) empty(queue string) bool {
 	return out.Attributes[string(name)] == "0"
 }
 
-func (c *client) blobs() *blob.Store {
-	return &blob.Store{
-		Client: s3.NewFromConfig(c.env.AWS(), func(o *s3.Options) { o.UsePathStyle = true }), Bucket: c.env["BUCKET"],
+func (c *client) blobs() *s3.Store {
+	return &s3.Store{
+		Client: awss3.NewFromConfig(c.env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: c.env["BUCKET"],
 	}
 }
 

@@ -20,13 +20,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/datasubject"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/optout"
-	"campaign-dispatch/internal/payload"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
 // traces is one person, in everything that a tenant's data can hold of them, among
@@ -128,7 +128,7 @@ type store struct {
 }
 
 type bucket struct {
-	*blob.Store
+	*s3.Store
 	*mortal
 }
 
@@ -206,9 +206,9 @@ func (b bucket) Delete(ctx context.Context, key string) error {
 
 // people is a desk, two hours from now: what came until now was applied. It dies with
 // m.
-func (x *traces) people(m *mortal) *datasubject.Desk {
+func (x *traces) people(m *mortal) *privacy.Desk {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
-	return &datasubject.Desk{
+	return &privacy.Desk{
 		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
 		Random: rand.Reader, Now: soon, Progress: func(string, int, int) {},
 	}
@@ -216,7 +216,7 @@ func (x *traces) people(m *mortal) *datasubject.Desk {
 
 func immortal() *mortal { return &mortal{left: 1 << 30} }
 
-func (x *traces) export() datasubject.Export {
+func (x *traces) export() privacy.Export {
 	x.c.t.Helper()
 	got, err := x.people(immortal()).Export(x.c.t.Context(), x.c.env["TENANT"], x.phone)
 	must(x.c.t, err)

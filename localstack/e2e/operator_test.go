@@ -16,15 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/paramstore"
-	"campaign-dispatch/internal/redrive"
-	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/internal/ops/redrive"
 )
 
 func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
@@ -164,7 +164,7 @@ func (c *client) with(pairs ...string) *client {
 // the demo agent's key.
 func (c *client) keyDocument(agentID string) []byte {
 	c.t.Helper()
-	reader := paramstore.Reader{Config: c.env.AWS(), Now: time.Now}
+	reader := ssm.Reader{Config: c.env.AWS(), Now: time.Now}
 	document, err := reader.KeyDocument(c.t.Context(), "/campaign-dispatch/"+c.env["STACK_NAME"]+"/agents/"+c.env["DEMO_AGENT_ID"])
 	must(c.t, err)
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))
@@ -172,7 +172,7 @@ func (c *client) keyDocument(agentID string) []byte {
 
 func (c *client) desk() *admin.Desk {
 	return &admin.Desk{
-		Store: c.store(), Keys: ssmparam.Writer{Client: ssm.NewFromConfig(c.env.AWS())},
+		Store: c.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
 		Random: rand.Reader, Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
 }

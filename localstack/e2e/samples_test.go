@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/dashboard/docs"
+	"campaign-dispatch/internal/dashboard/apidocs"
 )
 
 // The samples of the documentation are run as it tells, and what they send
@@ -16,7 +16,7 @@ import (
 func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	for _, sample := range docs.Samples(c.env["BASE_URL"]) {
+	for _, sample := range apidocs.Samples(c.env["BASE_URL"]) {
 		t.Run(sample.ID, func(t *testing.T) {
 			t.Parallel()
 			all := messages(1)
@@ -37,7 +37,7 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 
 // runSample keeps a sample and runs it as its page says, and returns what it
 // prints.
-func runSample(t *testing.T, sample docs.Sample, env ...string) string {
+func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/signer"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -87,7 +87,7 @@ func keyOf(t *testing.T, token string) string {
 func (r *rotation) signed(keyID string, issued time.Time) string {
 	r.t.Helper()
 	i := accesstoken.Issuer{
-		Signer: &signer.Signer{Client: kms.NewFromConfig(r.env.AWS()), KeyID: keyID},
+		Signer: &kms.Signer{Client: awskms.NewFromConfig(r.env.AWS()), KeyID: keyID},
 		Now:    func() time.Time { return issued }, Random: rand.Reader,
 	}
 	token, err := i.Issue(r.t.Context(), r.env["BASE_URL"], accesstoken.Claims{
@@ -194,7 +194,7 @@ func (r *rotation) dryRunBy(version, token string) int {
 
 func (r *rotation) stateOf(key string) types.KeyState {
 	r.t.Helper()
-	is, err := kms.NewFromConfig(r.env.AWS()).DescribeKey(r.t.Context(), &kms.DescribeKeyInput{KeyId: &key})
+	is, err := awskms.NewFromConfig(r.env.AWS()).DescribeKey(r.t.Context(), &awskms.DescribeKeyInput{KeyId: &key})
 	must(r.t, err)
 	return is.KeyMetadata.KeyState
 }
@@ -280,7 +280,7 @@ func (r *rotation) isPublished(signs string) string {
 // unlisted is a key of the same account that the service does not know.
 func (r *rotation) unlisted() string {
 	r.t.Helper()
-	out, err := kms.NewFromConfig(r.env.AWS()).CreateKey(r.t.Context(), &kms.CreateKeyInput{
+	out, err := awskms.NewFromConfig(r.env.AWS()).CreateKey(r.t.Context(), &awskms.CreateKeyInput{
 		KeySpec: types.KeySpecEccNistP256, KeyUsage: types.KeyUsageTypeSignVerify,
 	})
 	must(r.t, err)

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"campaign-dispatch/internal/drift"
+	"campaign-dispatch/internal/ops/drift"
 	"campaign-dispatch/localstack/ownstack"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"

@@ -28,8 +28,8 @@ import (
 // storage are the packages whose tests read and write tables themselves.
 func storage() []string {
 	names := []string{
-		"admin", "control", "dispatch", "dynamo", "handoff", "oauth", "optout", "outcome", "readback", "send", "sweep", "webhook",
-		"dashboard/...",
+		"admin", "aws/dynamo", "control", "dashboard/...", "dispatch", "oauth", "outcome", "privacy/optout", "query", "reconcile", "release",
+		"send", "webhook",
 	}
 	for i, name := range names {
 		names[i] = "./internal/" + name

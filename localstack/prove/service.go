@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"campaign-dispatch/internal/dynamo"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/metering"
 )

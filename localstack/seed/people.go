@@ -5,8 +5,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
+	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/userpool"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // people lets them in.
 func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
-	pool := userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
+	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
 	for _, who := range []campaign.Person{
 		{Email: adminEmail, Tenant: tenant, Role: "admin"},
 		{Email: viewerEmail, Tenant: tenant, Role: "viewer"},

@@ -17,15 +17,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/signer"
-	"campaign-dispatch/internal/ssmparam"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -186,7 +186,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 // it were issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
-		Signer: &signer.Signer{Client: kms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
+		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
 		Now:    func() time.Time { return at },
 		Random: rand.Reader,
 	}
@@ -196,7 +196,7 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 // desk does what an operator would do.
 func (s Seeder) desk() *admin.Desk {
 	return &admin.Desk{
-		Store: s.store(), Keys: ssmparam.Writer{Client: ssm.NewFromConfig(s.Env.AWS())},
+		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Random: rand.Reader, Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
-	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/aws/config"
 )
 
 // Variable is the environment variable that names the stack's file.
@@ -84,6 +84,6 @@ func (e Env) AWS() aws.Config {
 		BaseEndpoint: aws.String(e["AWS_ENDPOINT_URL"]),
 		Credentials: credentials.NewStaticCredentialsProvider(
 			e["AWS_ACCESS_KEY_ID"], e["AWS_SECRET_ACCESS_KEY"], ""),
-		HTTPClient: awsconf.HTTPClientFor(longestCall),
+		HTTPClient: config.HTTPClientFor(longestCall),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"campaign-dispatch/internal/apidoc"
+	"campaign-dispatch/internal/httpapi/openapi"
 )
 
 // operation is a request that the OpenAPI document has an example of.
@@ -29,7 +29,7 @@ var public = []string{"getDocument", "getErrorFile", "getKeys", "getServerMetada
 
 // operations reads the document.
 func operations() (all []operation, err error) {
-	text, err := apidoc.Document("http://127.0.0.1")
+	text, err := openapi.Document("http://127.0.0.1")
 	if err != nil {
 		return nil, err
 	}

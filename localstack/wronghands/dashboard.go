@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // visit is somebody with a session, "" for none, and the token that its forms hold.
@@ -23,15 +23,15 @@ type visit struct {
 }
 
 // session signs a session as the service does after a sign-in.
-func (w *World) session(ctx context.Context, tenant string, role webui.Role) (visit, error) {
+func (w *World) session(ctx context.Context, tenant string, role web.Role) (visit, error) {
 	return w.sessionAt(ctx, time.Now(), w.env["BASE_URL"], tenant, role)
 }
 
-func (w *World) sessionAt(ctx context.Context, at time.Time, base, tenant string, role webui.Role) (visit, error) {
+func (w *World) sessionAt(ctx context.Context, at time.Time, base, tenant string, role web.Role) (visit, error) {
 	v := visit{csrf: rand.Text()}
-	issuing := webui.Sessions{Signer: w.sessionKeys, Now: func() time.Time { return at }}
-	cookie, err := issuing.Cookie(ctx, base, webui.Session{
-		Tenant: tenant, Email: "somebody@hands.example", Role: role, CSRF: v.csrf, Expires: at.Add(webui.SessionLife),
+	issuing := web.Sessions{Signer: w.sessionKeys, Now: func() time.Time { return at }}
+	cookie, err := issuing.Cookie(ctx, base, web.Session{
+		Tenant: tenant, Email: "somebody@hands.example", Role: role, CSRF: v.csrf, Expires: at.Add(web.SessionLife),
 	})
 	v.cookie = cookie
 	return v, err
@@ -54,7 +54,7 @@ func (w *World) Dashboard(ctx context.Context) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	owner, err := w.session(ctx, w.victim.tenant, webui.RoleAdmin)
+	owner, err := w.session(ctx, w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return r, err
 	}
@@ -120,11 +120,11 @@ func guarded(ctx context.Context, r *Report) (routes []pageRoute, err error) {
 func (p pageRoute) about(t things) (address string, fields url.Values, err error) {
 	id := ""
 	switch {
-	case strings.HasPrefix(p.pattern, webui.Root+"/templates/"):
+	case strings.HasPrefix(p.pattern, web.Root+"/templates/"):
 		id = t.template
-	case strings.HasPrefix(p.pattern, webui.Root+"/settings/credentials/"):
+	case strings.HasPrefix(p.pattern, web.Root+"/settings/credentials/"):
 		id = t.credential
-	case strings.HasPrefix(p.pattern, webui.Root+"/settings/webhooks/"):
+	case strings.HasPrefix(p.pattern, web.Root+"/settings/webhooks/"):
 		id = t.endpoint
 	}
 	address = strings.NewReplacer("{campaignId}", t.campaign, "{version}", "1", "{id}", id).Replace(p.pattern)
@@ -135,7 +135,7 @@ func (p pageRoute) about(t things) (address string, fields url.Values, err error
 		"template": {t.template}, "upload": {t.upload}, "batch": {t.batch}, "id": {t.template}, "webhook": {"msg_" + t.upload},
 		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"},
 	}
-	if strings.HasPrefix(p.pattern, webui.Root+"/campaigns/new") {
+	if strings.HasPrefix(p.pattern, web.Root+"/campaigns/new") {
 		fields.Set("from", t.upload) // elsewhere it is a place in a list
 	}
 	return address, fields, nil
@@ -192,7 +192,7 @@ func (w *World) pages(ctx context.Context, routes []pageRoute, owner visit) (map
 
 // strangers are all who have no session that holds.
 func (w *World) strangers(ctx context.Context, keysAt string) ([]visit, error) {
-	viewer, err := w.session(ctx, w.victim.tenant, webui.RoleViewer)
+	viewer, err := w.session(ctx, w.victim.tenant, web.RoleViewer)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (w *World) strangers(ctx context.Context, keysAt string) ([]visit, error) {
 		cookie.Value = value
 		all = append(all, visit{name: name, cookie: &cookie, csrf: viewer.csrf})
 	}
-	forged, err := w.forgeries(ctx, w.sessionKeys, viewer.cookie.Value, keysAt, map[string]any{"role": webui.RoleAdmin})
+	forged, err := w.forgeries(ctx, w.sessionKeys, viewer.cookie.Value, keysAt, map[string]any{"role": web.RoleAdmin})
 	if err != nil {
 		return nil, err
 	}
@@ -210,12 +210,12 @@ func (w *World) strangers(ctx context.Context, keysAt string) ([]visit, error) {
 		named(name, value)
 	}
 	named("an access token", w.access)
-	old, err := w.sessionAt(ctx, time.Now().Add(-webui.SessionLife-time.Minute), w.env["BASE_URL"], w.victim.tenant, webui.RoleAdmin)
+	old, err := w.sessionAt(ctx, time.Now().Add(-web.SessionLife-time.Minute), w.env["BASE_URL"], w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return nil, err
 	}
 	named("a session that is over", old.cookie.Value)
-	foreign, err := w.sessionAt(ctx, time.Now(), "https://api.example.com", w.victim.tenant, webui.RoleAdmin)
+	foreign, err := w.sessionAt(ctx, time.Now(), "https://api.example.com", w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (w *World) tryStrangers(ctx context.Context, r *Report, routes []pageRoute,
 				return err
 			}
 			r.Tries++
-			led := p.method == http.MethodGet && a.status == http.StatusSeeOther && strings.HasPrefix(a.location, webui.SignInPath)
+			led := p.method == http.MethodGet && a.status == http.StatusSeeOther && strings.HasPrefix(a.location, web.SignInPath)
 			if !led && (p.method == http.MethodGet || a.status != http.StatusUnauthorized) {
 				r.wrong("%s %s with %s: %d", p.method, p.pattern, v.name, a.status)
 			}
@@ -255,7 +255,7 @@ func (w *World) noLeak(r *Report, p pageRoute, v visit, a answer, sent string) {
 // tryViewer has a viewer of the victim's, and somebody of an unknown role, ask for
 // every page and change.
 func (w *World) tryViewer(ctx context.Context, r *Report, routes []pageRoute) error {
-	for _, role := range []webui.Role{webui.RoleViewer, "owner"} {
+	for _, role := range []web.Role{web.RoleViewer, "owner"} {
 		v, err := w.session(ctx, w.victim.tenant, role)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (w *World) tryViewer(ctx context.Context, r *Report, routes []pageRoute) er
 				return err
 			}
 			r.Tries++
-			may := role == webui.RoleViewer && (p.kind == "View" || p.kind == "Own")
+			may := role == web.RoleViewer && (p.kind == "View" || p.kind == "Own")
 			if may && a.status >= http.StatusBadRequest || !may && a.status != http.StatusForbidden {
 				r.wrong("%s %s with %s: %d", p.method, p.pattern, v.name, a.status)
 			}
@@ -282,7 +282,7 @@ func (w *World) tryViewer(ctx context.Context, r *Report, routes []pageRoute) er
 
 // tryOtherSites has an admin's browser send every change from elsewhere.
 func (w *World) tryOtherSites(ctx context.Context, r *Report, routes []pageRoute, owner visit) error {
-	other, err := w.session(ctx, w.victim.tenant, webui.RoleAdmin)
+	other, err := w.session(ctx, w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (w *World) tryOtherSites(ctx context.Context, r *Report, routes []pageRoute
 // tryOtherAdmin has another tenant's admin ask for what is the victim's, and for what
 // does not exist: no answer may tell which. The victim's own admin can tell.
 func (w *World) tryOtherAdmin(ctx context.Context, r *Report, routes []pageRoute, owner visit) error {
-	thief, err := w.session(ctx, w.thief.tenant, webui.RoleAdmin)
+	thief, err := w.session(ctx, w.thief.tenant, web.RoleAdmin)
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,12 @@ import (
 // pageRoute is a route that an area of the dashboard registers.
 type pageRoute struct {
 	method, pattern string
-	kind            string // the method of webui.UI: View, AdminView, Change, Own, Public or WithoutSession
+	kind            string // the method of web.UI: View, AdminView, Change, Own, Public or WithoutSession
 }
 
-const webuiPath = "campaign-dispatch/internal/webui"
+const webPath = "campaign-dispatch/internal/dashboard/web"
 
-// methods are those of what is registered by each method of webui.UI; the last two
+// methods are those of what is registered by each method of web.UI; the last two
 // name theirs with the pattern.
 var methods = map[string]string{"View": "GET", "AdminView": "GET", "Change": "POST", "Own": "POST", "Public": "", "WithoutSession": ""}
 
@@ -38,10 +38,10 @@ type listed struct {
 }
 
 // pageRoutes reads the routes of the dashboard from its source, so that none is left
-// out: whatever is registered is registered by a method of webui.UI.
+// out: whatever is registered is registered by a method of web.UI.
 func pageRoutes(ctx context.Context) (all []pageRoute, err error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,Export,GoFiles", "-export", "-deps",
-		"./internal/dashboard/...", "./internal/webui").Output()
+		"./internal/dashboard/...").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the dashboard's packages: %w", err)
 	}
@@ -55,7 +55,7 @@ func pageRoutes(ctx context.Context) (all []pageRoute, err error) {
 			return nil, fmt.Errorf("list the dashboard's packages: %w", err)
 		}
 		exports[p.ImportPath] = p.Export
-		if strings.HasPrefix(p.ImportPath, "campaign-dispatch/internal/dashboard") || p.ImportPath == webuiPath {
+		if strings.HasPrefix(p.ImportPath, "campaign-dispatch/internal/dashboard") {
 			pages = append(pages, p)
 		}
 	}
@@ -113,9 +113,9 @@ func routeOf(info *types.Info, call *ast.CallExpr, within string) (pageRoute, bo
 		return pageRoute{}, false, nil
 	}
 	switch name := called.FullName(); {
-	case strings.HasPrefix(name, "(*net/http.ServeMux).Handle") && within != webuiPath:
+	case strings.HasPrefix(name, "(*net/http.ServeMux).Handle") && within != webPath:
 		return pageRoute{}, false, errors.New("a route that webui does not know")
-	case !strings.HasPrefix(name, "(*"+webuiPath+".UI)."):
+	case !strings.HasPrefix(name, "(*"+webPath+".UI)."):
 		return pageRoute{}, false, nil
 	}
 	method, ok := methods[called.Name()]

@@ -21,10 +21,10 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"campaign-dispatch/internal/accesstoken"
+	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/signer"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 // hand is who asks, by an Authorization header, and what they are answered.
@@ -48,7 +48,7 @@ func (w *World) hands(ctx context.Context, keysAt string) ([]hand, error) {
 	for name, token := range forged {
 		all = append(all, hand{name, "Bearer " + token, http.StatusUnauthorized})
 	}
-	session, err := w.session(ctx, w.victim.tenant, webui.RoleAdmin)
+	session, err := w.session(ctx, w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ type forger struct {
 
 // forgeries are tokens without a signature of the service's own over what they say.
 // The changes are what their maker is after; keys lie at an address of theirs.
-func (w *World) forgeries(ctx context.Context, service *signer.Signer, valid, keysAt string, changes map[string]any) (map[string]string, error) {
+func (w *World) forgeries(ctx context.Context, service *kms.Signer, valid, keysAt string, changes map[string]any) (map[string]string, error) {
 	keys, err := service.Keys(ctx)
 	if err != nil {
 		return nil, err

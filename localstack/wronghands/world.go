@@ -19,17 +19,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
-	"campaign-dispatch/internal/accesstoken"
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/paramstore"
-	"campaign-dispatch/internal/signer"
-	"campaign-dispatch/internal/ssmparam"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
 	"campaign-dispatch/localstack/uuid"
 )
@@ -75,21 +75,21 @@ type party struct {
 type World struct {
 	env             stackenv.Env
 	http            *http.Client
-	tokens          *signer.Signer
-	sessions        *webui.Sessions
-	sessionKeys     *signer.Signer
+	tokens          *kms.Signer
+	sessions        *web.Sessions
+	sessionKeys     *kms.Signer
 	victim, thief   party
 	revoked, access string // a credential that was revoked; the victim's token
 }
 
 // New makes the tenants on the stack.
 func New(ctx context.Context, env stackenv.Env) (*World, error) {
-	keys := kms.NewFromConfig(env.AWS())
+	keys := awskms.NewFromConfig(env.AWS())
 	w := &World{
-		env: env, tokens: &signer.Signer{Client: keys, KeyID: env["SIGNING_KEY_ID"]}, sessionKeys: &signer.Signer{Client: keys, KeyID: env["SESSION_KEY_ID"]},
+		env: env, tokens: &kms.Signer{Client: keys, KeyID: env["SIGNING_KEY_ID"]}, sessionKeys: &kms.Signer{Client: keys, KeyID: env["SESSION_KEY_ID"]},
 		http: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
-	w.sessions = &webui.Sessions{Signer: w.sessionKeys, Now: time.Now}
+	w.sessions = &web.Sessions{Signer: w.sessionKeys, Now: time.Now}
 	for _, p := range []*party{&w.victim, &w.thief} {
 		if err := w.settle(ctx, p); err != nil {
 			return nil, fmt.Errorf("make a tenant: %w", err)
@@ -115,7 +115,7 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 func (w *World) desk() *admin.Desk {
 	return &admin.Desk{
 		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
-		Keys:  ssmparam.Writer{Client: ssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
+		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
@@ -124,7 +124,7 @@ func (w *World) desk() *admin.Desk {
 // agent's.
 func (w *World) keyDocument(ctx context.Context, agent string) ([]byte, error) {
 	demo := w.env["DEMO_AGENT_ID"]
-	document, err := paramstore.Reader{Config: w.env.AWS(), Now: time.Now}.KeyDocument(ctx, "/campaign-dispatch/"+w.env["STACK_NAME"]+"/agents/"+demo)
+	document, err := ssm.Reader{Config: w.env.AWS(), Now: time.Now}.KeyDocument(ctx, "/campaign-dispatch/"+w.env["STACK_NAME"]+"/agents/"+demo)
 	return bytes.ReplaceAll(document, []byte(demo), []byte(agent)), err
 }
 
@@ -221,7 +221,7 @@ var uploadID = regexp.MustCompile(`[?&]upload=([^&]+)`)
 
 // upload gives the victim's admin a file to review.
 func (w *World) upload(ctx context.Context) error {
-	owner, err := w.session(ctx, w.victim.tenant, webui.RoleAdmin)
+	owner, err := w.session(ctx, w.victim.tenant, web.RoleAdmin)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (w *World) upload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.env["BASE_URL"]+webui.Root+"/campaigns/new", &form)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.env["BASE_URL"]+web.Root+"/campaigns/new", &form)
 	if err != nil {
 		return err
 	}

@@ -13,20 +13,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
+	awsevents "github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/inbox"
-	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/queue"
-	"campaign-dispatch/internal/rbmhook"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/rcs/events"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -148,7 +147,7 @@ func TestList_NamesOwnersAndSharedAgents(t *testing.T) {
 // pipeline is the way of events through a queue of the test's own.
 type pipeline struct {
 	tool
-	client *sqs.Client
+	client *awssqs.Client
 	stack  *stack
 	tenant string
 	hook   http.Handler
@@ -157,15 +156,15 @@ type pipeline struct {
 func newPipeline(t *testing.T) pipeline {
 	t.Helper()
 	c := newTool(t)
-	p := pipeline{tool: c, tenant: c.tenant(), client: sqs.NewFromConfig(c.env.AWS())}
+	p := pipeline{tool: c, tenant: c.tenant(), client: awssqs.NewFromConfig(c.env.AWS())}
 	p.env = withQueues(t, c.env)
 	var err error
 	if p.stack, err = open(t.Context(), func(key string) string { return p.env[key] }, ""); err != nil {
 		t.Fatal(err)
 	}
-	hook := &rbmhook.Hook{Agents: p.stack.store, Blobs: p.stack.blobs, Queue: &queue.Queue{Client: p.client, URL: p.env["EVENTS_QUEUE_URL"]}, Now: time.Now}
+	hook := &events.Hook{Agents: p.stack.store, Blobs: p.stack.blobs, Queue: &sqs.Queue{Client: p.client, URL: p.env["EVENTS_QUEUE_URL"]}, Now: time.Now}
 	mux := http.NewServeMux()
-	mux.Handle("POST /{agentId}", gateway.HandlerFunc(hook.ServeEvent))
+	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
 	p.hook = mux
 	return p
 }
@@ -188,7 +187,7 @@ func (p pipeline) event(data string) {
 func (p pipeline) apply() {
 	p.t.Helper()
 	url := aws.String(p.env["EVENTS_QUEUE_URL"])
-	got, err := p.client.ReceiveMessage(p.t.Context(), &sqs.ReceiveMessageInput{
+	got, err := p.client.ReceiveMessage(p.t.Context(), &awssqs.ReceiveMessageInput{
 		QueueUrl: url, MaxNumberOfMessages: 10, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{sqstypes.MessageSystemAttributeNameAll},
 	})
 	if err != nil {
@@ -198,14 +197,14 @@ func (p pipeline) apply() {
 		Batches: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
 		Recorder: &outcome.Recorder{Store: p.stack.store, Webhooks: p.stack.store, Blobs: p.stack.blobs, Now: time.Now},
 	}
-	handler := inbox.Of(applier.Handle)
+	handler := sqs.BatchHandler(applier.Handle)
 	for _, m := range got.Messages {
-		event := events.SQSEvent{Records: []events.SQSMessage{{MessageId: *m.MessageId, Body: *m.Body, Attributes: m.Attributes}}}
+		event := awsevents.SQSEvent{Records: []awsevents.SQSMessage{{MessageId: *m.MessageId, Body: *m.Body, Attributes: m.Attributes}}}
 		done, err := handler(p.t.Context(), event)
 		if err != nil || len(done.BatchItemFailures) > 0 {
 			continue
 		}
-		if _, err := p.client.DeleteMessage(p.t.Context(), &sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: m.ReceiptHandle}); err != nil {
+		if _, err := p.client.DeleteMessage(p.t.Context(), &awssqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -240,7 +239,7 @@ func TestEraseNumber_AfterEventsThatAreMalformed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(p.env["EVENTS_QUEUE_URL"]), MessageBody: aws.String(string(body))}); err != nil {
+			if _, err := p.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: aws.String(p.env["EVENTS_QUEUE_URL"]), MessageBody: aws.String(string(body))}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/awsconf"
+	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -371,9 +371,9 @@ func TestInterruptedCommandSaysSo(t *testing.T) {
 func TestRedrive(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
-	config := c.env.AWS()
-	config.HTTPClient = awsconf.HTTPClientFor(10 * time.Second)
-	client := sqs.NewFromConfig(config)
+	cfg := c.env.AWS()
+	cfg.HTTPClient = config.HTTPClientFor(10 * time.Second)
+	client := sqs.NewFromConfig(cfg)
 	for _, name := range queues() {
 		prefix := strings.ToUpper(name)
 		c.env[prefix+"_QUEUE_URL"], c.env[prefix+"_DEAD_LETTERS_URL"] = newQueue(t, client), newQueue(t, client)

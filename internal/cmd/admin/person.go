@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/datasubject"
-	"campaign-dispatch/internal/optout"
+	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/optout"
 )
 
 // exports is where exports are put for which no file is named. Git leaves it out.
@@ -167,7 +167,7 @@ func (s *stack) count(ctx context.Context, queue string) (int, error) {
 	return s.mover.Count(ctx, url)
 }
 
-func erasedLines(e datasubject.Erased) []string {
+func erasedLines(e privacy.Erased) []string {
 	lines := []string{
 		fmt.Sprintf("erased: %d messages, %d rejected lines, %d lines of kept answers, %d replies and opt-outs, %d uploads",
 			e.Messages, e.Rejected, e.Answers, e.Events, e.Uploads),
@@ -192,7 +192,7 @@ func erasedLines(e datasubject.Erased) []string {
 	return append(lines, "the number is not opted out, and may be sent to again: the person opts out by texting parar")
 }
 
-func erasedData(e datasubject.Erased) map[string]any {
+func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
 		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "uploads": e.Uploads,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
@@ -200,11 +200,11 @@ func erasedData(e datasubject.Erased) map[string]any {
 }
 
 // people returns the desk that answers for people's data.
-func (s *stack) people() (*datasubject.Desk, error) {
+func (s *stack) people() (*privacy.Desk, error) {
 	if s.blobs.Bucket == "" {
 		return nil, errors.New("the stack has no BUCKET: is it one of this service, and wholly deployed?")
 	}
-	return &datasubject.Desk{
+	return &privacy.Desk{
 		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
 		Random: rand.Reader, Now: time.Now, Progress: s.showProgress(),
 	}, nil

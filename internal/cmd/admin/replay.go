@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"campaign-dispatch/internal/feed"
-	"campaign-dispatch/internal/queue"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/webhook/feed"
 )
 
 func replayCommand(flags *flag.FlagSet) action {
@@ -46,7 +46,7 @@ func (s *stack) replayer() (feed.Replayer, error) {
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return feed.Replayer{}, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	tasks := &queue.Queue{Client: sqs.NewFromConfig(s.config), URL: url}
+	tasks := &sqs.Queue{Client: awssqs.NewFromConfig(s.config), URL: url}
 	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
 }
 

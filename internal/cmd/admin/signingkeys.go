@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
-	"campaign-dispatch/internal/keyrotation"
+	"campaign-dispatch/internal/ops/keyrotation"
 )
 
 func rotateSigningKeysCommand(flags *flag.FlagSet) action {

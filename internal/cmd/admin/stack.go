@@ -22,19 +22,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/awsconf"
-	"campaign-dispatch/internal/blob"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/redrive"
-	"campaign-dispatch/internal/restore"
-	"campaign-dispatch/internal/ssmparam"
-	"campaign-dispatch/internal/userpool"
+	"campaign-dispatch/internal/aws/cognito"
+	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
+	"campaign-dispatch/internal/ops/redrive"
+	"campaign-dispatch/internal/ops/restore"
 )
 
 // localStack is the file that tells where the local stack is.
@@ -45,7 +45,7 @@ type stack struct {
 	desk  admin.Desk
 	store *dynamo.Store
 	mover redrive.Mover
-	blobs *blob.Store
+	blobs *s3.Store
 	// config is that of the clients of AWS.
 	config aws.Config
 	// What works on the stack as a whole.
@@ -133,14 +133,14 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	return &stack{
 		desk: admin.Desk{
-			Store: store, Keys: ssmparam.Writer{Client: ssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
+			Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
-			People:        &userpool.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
+			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
 		store: store, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
-		blobs: &blob.Store{
-			Client: s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
+		blobs: &s3.Store{
+			Client: awss3.NewFromConfig(config, func(o *awss3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},
 		formation: cloudformation.NewFromConfig(config),
 		tables:    restore.Tables{Client: store.Client, Tick: everyLook},
@@ -196,7 +196,7 @@ func awsConfig(env func(string) string) (aws.Config, error) {
 	config := aws.Config{
 		Region:      region,
 		Credentials: credentials.NewStaticCredentialsProvider(id, secret, env("AWS_SESSION_TOKEN")),
-		HTTPClient:  awsconf.HTTPClientFor(longestCall),
+		HTTPClient:  config.HTTPClientFor(longestCall),
 	}
 	if url := env("AWS_ENDPOINT_URL"); url != "" {
 		config.BaseEndpoint = &url

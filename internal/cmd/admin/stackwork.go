@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
-	"campaign-dispatch/internal/drift"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/restore"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/ops/drift"
+	"campaign-dispatch/internal/ops/restore"
 )
 
 // everyLook is how long a command waits between two looks at something slow.

@@ -17,10 +17,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/drift"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/restore"
+	"campaign-dispatch/internal/ops/drift"
+	"campaign-dispatch/internal/ops/restore"
 	"campaign-dispatch/localstack/stackenv"
 )
 

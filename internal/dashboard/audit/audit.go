@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Log reads audit logs.
@@ -28,13 +28,13 @@ type Pages struct {
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Path is where the audit log is.
-const Path = webui.Root + "/settings/audit"
+const Path = web.Root + "/settings/audit"
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path, s.show)
 }
 
@@ -49,7 +49,7 @@ type page struct {
 }
 
 // On returns what an entry is about, in the reader's language.
-func (page) On(p *webui.Page, e campaign.AuditEntry) string {
+func (page) On(p *web.Page, e campaign.AuditEntry) string {
 	details := make([]string, len(e.Details))
 	for i, key := range e.Details {
 		details[i] = p.T(key)
@@ -60,7 +60,7 @@ func (page) On(p *webui.Page, e campaign.AuditEntry) string {
 	return e.Subject + ": " + strings.Join(details, ", ")
 }
 
-func (s *Pages) show(p *webui.Page) error {
+func (s *Pages) show(p *web.Page) error {
 	older := p.Query("older")
 	if _, err := strconv.ParseUint(older, 10, 63); older != "" && err != nil {
 		return campaign.ErrNotFound

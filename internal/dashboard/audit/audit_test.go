@@ -12,12 +12,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/audit"
-	"campaign-dispatch/internal/dashboard/rotation"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -27,7 +26,7 @@ func clock() time.Time { return noon }
 
 // bench is the audit log's page on real tables.
 type bench struct {
-	*webuitest.Dashboard
+	*webtest.Dashboard
 	store  *dynamo.Store
 	tenant string
 }
@@ -36,7 +35,7 @@ func newBench(t *testing.T) bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock}
-	return bench{webuitest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
+	return bench{webtest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
 }
 
 func (b bench) write(t *testing.T, e campaign.AuditEntry) {
@@ -55,7 +54,7 @@ func TestTheLogIsShownNewestFirst(t *testing.T) {
 			Subject: fmt.Sprintf("note-%03d.", i),
 		})
 	}
-	ana := b.SignIn(b.tenant, webui.RoleAdmin)
+	ana := b.SignIn(b.tenant, web.RoleAdmin)
 	var seen []string
 	path := audit.Path
 	for pages := 1; path != ""; pages++ {
@@ -93,7 +92,7 @@ func TestEntriesOfOneInstantAreAllKept(t *testing.T) {
 	for i := range 5 {
 		b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: fmt.Sprint("n", i)})
 	}
-	got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path)
+	got := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
 	for i := range 5 {
 		if !strings.Contains(got.Body, fmt.Sprint(">n", i, "<")) {
 			t.Errorf("entry %d is lost", i)
@@ -105,17 +104,17 @@ func TestWhoSeesWhichLog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: "<b>Black</b> Friday"})
-	got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path)
+	got := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path)
 	if !strings.Contains(got.Body, "&lt;b&gt;Black&lt;/b&gt; Friday") || !strings.Contains(got.Body, "4 May 2026, 09:00") {
 		t.Errorf("the entry is not shown as it is:\n%s", got.Body)
 	}
-	if got := b.SignIn(b.tenant, webui.RoleViewer).Get(audit.Path); got.Status != http.StatusForbidden {
+	if got := b.SignIn(b.tenant, web.RoleViewer).Get(audit.Path); got.Status != http.StatusForbidden {
 		t.Errorf("a viewer got %d", got.Status)
 	}
-	if got := b.SignIn(b.tenant+"x", webui.RoleAdmin).Get(audit.Path); strings.Contains(got.Body, "Black") || !strings.Contains(got.Body, "Nobody has changed anything yet") {
+	if got := b.SignIn(b.tenant+"x", web.RoleAdmin).Get(audit.Path); strings.Contains(got.Body, "Black") || !strings.Contains(got.Body, "Nobody has changed anything yet") {
 		t.Errorf("another tenant's admin got:\n%s", got.Body)
 	}
-	if got := b.SignIn(b.tenant, webui.RoleAdmin).Get(audit.Path + "?older=x"); got.Status != http.StatusNotFound {
+	if got := b.SignIn(b.tenant, web.RoleAdmin).Get(audit.Path + "?older=x"); got.Status != http.StatusNotFound {
 		t.Errorf("an odd place answers %d", got.Status)
 	}
 }
@@ -132,7 +131,7 @@ func TestDetails(t *testing.T) {
 		e.Tenant, e.At, e.Who = b.tenant, noon.Add(-time.Duration(i)*time.Minute), "ana@acme.example"
 		b.write(t, e)
 	}
-	reader := b.SignIn(b.tenant, webui.RoleAdmin)
+	reader := b.SignIn(b.tenant, web.RoleAdmin)
 	for language, want := range map[string][]string{
 		"en":    {">crm.example.com (e): previous secret for 24 more hours<", ">previous secret for 1 more hour, previous secret for 7 more days<", ">no details<"},
 		"pt-BR": {">crm.example.com (e): segredo anterior por mais 24 horas<", ">segredo anterior por mais 1 hora, segredo anterior por mais 7 dias<", ">no details<"},
@@ -154,7 +153,7 @@ func TestDetails_EveryPeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keep := range append(rotation.Choices(), rotation.None) {
+	for _, keep := range append(web.Choices(), web.None) {
 		if !strings.Contains(string(texts), `"audit.kept_`+keep+`"`) {
 			t.Errorf("the audit log has no text for %s", keep)
 		}
@@ -173,7 +172,7 @@ func TestALogOfLongEntriesIsLight(t *testing.T) {
 			At: noon, Who: "ana@acme.example", Action: "endpoint.kinds", Subject: "webhooks.crm.example.com (0123456789abcdef0123456789)", Details: details,
 		}
 	}
-	webuitest.Light(t, webuitest.New(t, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", webui.RoleAdmin), audit.Path)
+	webtest.Light(t, webtest.New(t, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", web.RoleAdmin), audit.Path)
 }
 
 // BenchmarkPage is the processor time of the page with all that it can show.
@@ -182,7 +181,7 @@ func BenchmarkPage(b *testing.B) {
 	for i := range entries {
 		entries[i] = campaign.AuditEntry{At: noon, Who: "ana@acme.example", Action: "credential.create", Subject: "rcs_0123456789"}
 	}
-	ana := webuitest.New(b, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", webui.RoleAdmin)
+	ana := webtest.New(b, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", web.RoleAdmin)
 	for b.Loop() {
 		ana.Get(audit.Path)
 	}

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/warm"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // Store reads campaigns.
@@ -31,13 +31,13 @@ type Store interface {
 }
 
 // Messages finds messages of a campaign; the error of what cannot be looked for is
-// a *gateway.Problem.
+// a *httpapi.Problem.
 type Messages interface {
 	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
 }
 
 // Controls cancels campaigns and moves batches; the error of what is refused is a
-// *gateway.Problem. What it may do is asked first, so that the audit log tells of
+// *httpapi.Problem. What it may do is asked first, so that the audit log tells of
 // no deed that was refused.
 type Controls interface {
 	MayCancel(c campaign.Campaign) error
@@ -54,20 +54,20 @@ type Pages struct {
 	Controls Controls
 	Now      func() time.Time
 
-	large warm.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns of many batches
+	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns of many batches
 }
 
 //go:embed *.html texts.json
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Path is where the list of campaigns is; a campaign's page lies below it.
-const Path = webui.Root + "/campaigns"
+const Path = web.Root + "/campaigns"
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
 	ui.View(mux, Path, s.list)
 	ui.View(mux, one, s.show)
@@ -79,7 +79,7 @@ func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
 }
 
 // campaign reads an overview of the campaign that the path names.
-func (s *Pages) campaign(p *webui.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
+func (s *Pages) campaign(p *web.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
 
 const (
 	// largeFrom is the number of batches from which on an overview, which reads two
@@ -105,7 +105,7 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 }
 
 // of reads the campaign of the person's tenant that the path names.
-func of(p *webui.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
+func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseCampaignID(p.R.PathValue("campaignId"))
 	if !ok {
 		return campaign.Campaign{}, campaign.ErrNotFound
@@ -116,19 +116,19 @@ func of(p *webui.Page, read func(context.Context, campaign.ID) (campaign.Campaig
 func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
 
 // refusalOf returns a problem that people can act on, in words of their own.
-func refusalOf(p *webui.Page, err error) (*webui.Refusal, bool) {
-	problem, ok := errors.AsType[*gateway.Problem](err)
+func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
+	problem, ok := errors.AsType[*httpapi.Problem](err)
 	if !ok || problem.Status >= http.StatusInternalServerError {
 		return nil, false
 	}
 	if key := "campaigns.problem." + problem.Code; p.Has(key) {
-		return &webui.Refusal{Status: problem.Status, Key: key}, true
+		return &web.Refusal{Status: problem.Status, Key: key}, true
 	}
-	return &webui.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
+	return &web.Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}, true
 }
 
 // refused returns the error that the ui shows for a problem.
-func refused(p *webui.Page, err error) error {
+func refused(p *web.Page, err error) error {
 	if refusal, ok := refusalOf(p, err); ok {
 		return refusal
 	}

@@ -15,20 +15,20 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"campaign-dispatch/internal/blob"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/numberset"
-	"campaign-dispatch/internal/payload"
-	"campaign-dispatch/internal/readback"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/query"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -39,9 +39,9 @@ var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 type desk struct {
 	tb     testing.TB
 	store  *dynamo.Store
-	blobs  *blob.Store
+	blobs  *s3.Store
 	tenant string
-	*webuitest.Dashboard
+	*webtest.Dashboard
 
 	mu     sync.Mutex
 	queued []string
@@ -69,16 +69,16 @@ func newDesk(tb testing.TB) *desk {
 	cfg, d := env.AWS(), &desk{tb: tb, tenant: "t-" + rand.Text()}
 	now := func() time.Time { return noon.Add(d.later) }
 	d.store = &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now}
-	d.blobs = &blob.Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
-	d.Dashboard = webuitest.New(tb, campaigns.Area(), &campaigns.Pages{
+	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Now: now,
-		Messages: &readback.Service{Store: d.store, Blobs: d.blobs},
+		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
 		Controls: &control.Service{Store: d.store, Queue: d, Handoff: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
 	}, now)
 	return d
 }
 
-func (d *desk) admin() webuitest.Person { return d.SignIn(d.tenant, webui.RoleAdmin) }
+func (d *desk) admin() webtest.Person { return d.SignIn(d.tenant, web.RoleAdmin) }
 
 func (d *desk) must(err error) {
 	d.tb.Helper()
@@ -171,7 +171,7 @@ func TestACampaignTellsHowFarItCame(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, a.Text())
 		}
 	}
-	for _, want := range []string{`hx-trigger="every 2s"`, `<noscript><meta http-equiv="refresh"`, webuitest.Base + "/api/v1/error-files/" + b.ErrorFile} {
+	for _, want := range []string{`hx-trigger="every 2s"`, `<noscript><meta http-equiv="refresh"`, webtest.Base + "/api/v1/error-files/" + b.ErrorFile} {
 		if !strings.Contains(a.Body, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -250,7 +250,7 @@ func TestTheListIsSearchedAndFiltered(t *testing.T) {
 			t.Errorf("%q lists %q, want %q", query, got, want)
 		}
 	}
-	stranger := d.SignIn("t-"+rand.Text(), webui.RoleAdmin)
+	stranger := d.SignIn("t-"+rand.Text(), web.RoleAdmin)
 	if got := namesOf(stranger.Get(campaigns.Path).Body); got != nil {
 		t.Errorf("another tenant sees %q", got)
 	}
@@ -373,7 +373,7 @@ func TestSearch_MatchesAnywhere(t *testing.T) {
 				})
 			}
 			now := func() time.Time { return noon }
-			d := &desk{Dashboard: webuitest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
+			d := &desk{Dashboard: webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
 			if diff := cmp.Diff(want, d.listed(t, "?q=natal")); diff != "" {
 				t.Errorf("how often each is listed (-want +got):\n%s", diff)
 			}
@@ -508,7 +508,7 @@ func TestACompletedCampaignIsNotCancelled(t *testing.T) {
 	d := newDesk(t)
 	b := d.accept(uuid(), "Natal", 1, 3, nil)
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
-	for _, a := range []webuitest.Answer{d.admin().Get(pathOf(b) + "/cancel"), d.admin().Post(pathOf(b)+"/cancel", url.Values{})} {
+	for _, a := range []webtest.Answer{d.admin().Get(pathOf(b) + "/cancel"), d.admin().Post(pathOf(b)+"/cancel", url.Values{})} {
 		if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "there is nothing left to cancel") {
 			t.Errorf("got %d: %s", a.Status, a.Text())
 		}
@@ -725,7 +725,7 @@ func TestWhoMayNot(t *testing.T) {
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
-	viewer, stranger := d.SignIn(d.tenant, webui.RoleViewer), d.SignIn("t-"+rand.Text(), webui.RoleAdmin)
+	viewer, stranger := d.SignIn(d.tenant, web.RoleViewer), d.SignIn("t-"+rand.Text(), web.RoleAdmin)
 	moved := url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
 	forged := url.Values{"csrf": {"forged"}, "batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}}
 	for name, got := range map[string]struct{ status, want int }{

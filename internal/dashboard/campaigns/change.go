@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // cancelPage says what cancelling would do.
@@ -20,7 +20,7 @@ type cancelPage struct {
 	Choice    bool // the provider has something, or may have it soon, that can be taken back
 }
 
-func (s *Pages) askCancel(p *webui.Page) error {
+func (s *Pages) askCancel(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *Pages) askCancel(p *webui.Page) error {
 		return refused(p, err)
 	}
 	if !c.CancelledAt.IsZero() && !revocable(c) {
-		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.nothing_to_revoke"}
+		return &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.nothing_to_revoke"}
 	}
 	return p.Render("campaigns.cancel", "campaigns_cancel.html", newCancelPage(c))
 }
@@ -60,7 +60,7 @@ func revocable(c campaign.Campaign) bool {
 	return false
 }
 
-func (s *Pages) cancel(p *webui.Page) error {
+func (s *Pages) cancel(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
 		return err
@@ -87,10 +87,10 @@ type reschedulePage struct {
 	campaign.Campaign
 	Batch   campaign.Batch
 	Value   string // of the field: a date and time in São Paulo
-	Refusal *webui.Refusal
+	Refusal *web.Refusal
 }
 
-func (s *Pages) askReschedule(p *webui.Page) error {
+func (s *Pages) askReschedule(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
 		return err
@@ -100,14 +100,14 @@ func (s *Pages) askReschedule(p *webui.Page) error {
 		return campaign.ErrNotFound
 	}
 	if b.State != campaign.BatchPending {
-		return &webui.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.batch_released"}
+		return &web.Refusal{Status: http.StatusConflict, Key: "campaigns.problem.batch_released"}
 	}
 	return p.Render("campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
 		Campaign: c, Batch: b.Batch, Value: p.Local(b.Due),
 	})
 }
 
-func (s *Pages) reschedule(p *webui.Page) error {
+func (s *Pages) reschedule(p *web.Page) error {
 	c, err := s.campaign(p)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Pages) reschedule(p *webui.Page) error {
 }
 
 // move gives the batch the time that the form names.
-func (s *Pages) move(p *webui.Page, b campaign.Batch, c campaign.Campaign) error {
+func (s *Pages) move(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
 	moved, err := s.Controls.MayReschedule(c, b.BatchID, p.Field("schedule"))
 	if err != nil {
 		return err
@@ -142,10 +142,10 @@ func (s *Pages) move(p *webui.Page, b campaign.Batch, c campaign.Campaign) error
 	return err
 }
 
-func batchName(p *webui.Page, b campaign.Batch) string {
+func batchName(p *web.Page, b campaign.Batch) string {
 	return cmp.Or(b.Name, p.T("campaigns.unnamed"))
 }
 
 // minute is an instant as all readers of the audit log read it, whatever their
 // language.
-func minute(p *webui.Page, at time.Time) string { return strings.Replace(p.Local(at), "T", " ", 1) }
+func minute(p *web.Page, at time.Time) string { return strings.Replace(p.Local(at), "T", " ", 1) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 const (
@@ -50,7 +50,7 @@ var statuses = []campaign.Status{
 // cursor is what a place in the list looks like.
 var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
-func (s *Pages) list(p *webui.Page) error {
+func (s *Pages) list(p *web.Page) error {
 	l := listPage{Query: strings.TrimSpace(p.Query("q")), Status: campaign.Status(p.Query("status")), Statuses: statuses}
 	after := p.Query("after")
 	if after != "" && !cursor.MatchString(after) || l.Status != "" && !slices.Contains(statuses, l.Status) {

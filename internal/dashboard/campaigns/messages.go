@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/httpapi"
 )
 
 // messagesShown is how many messages a page lists.
@@ -20,7 +20,7 @@ type messagesPage struct {
 	Statuses                  []string
 	Found                     []foundView
 	Next                      string
-	Refusal                   *webui.Refusal // why nothing could be looked for
+	Refusal                   *web.Refusal // why nothing could be looked for
 }
 
 type foundView struct {
@@ -32,7 +32,7 @@ type foundView struct {
 
 var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed", "expired", "revoked", "stopped"}
 
-func (s *Pages) messages(p *webui.Page) error {
+func (s *Pages) messages(p *web.Page) error {
 	read := s.Store.Dispatched
 	if p.Query("status") != "" { // batches without such messages are passed over
 		read = s.Store.Campaign
@@ -47,7 +47,7 @@ func (s *Pages) messages(p *webui.Page) error {
 	}
 	found, err := s.find(p, m)
 	m.Next = found.Next
-	problem, _ := errors.AsType[*gateway.Problem](err)
+	problem, _ := errors.AsType[*httpapi.Problem](err)
 	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
 		m.Refusal, err = refusal, nil
 	}
@@ -64,10 +64,10 @@ func (s *Pages) messages(p *webui.Page) error {
 	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
 }
 
-func (s *Pages) find(p *webui.Page, m messagesPage) (campaign.Found, error) {
+func (s *Pages) find(p *web.Page, m messagesPage) (campaign.Found, error) {
 	asked := m.asked(p.Query("cursor"))
 	if asked.Phone != nil && *asked.Phone == "" {
-		return campaign.Found{}, &gateway.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "The text is no number."}
+		return campaign.Found{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "The text is no number."}
 	}
 	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // batchesShown is how many batches a page lists.
@@ -75,7 +75,7 @@ type batchView struct {
 	Movable   bool   // its time may be changed
 }
 
-func (s *Pages) show(p *webui.Page) error {
+func (s *Pages) show(p *web.Page) error {
 	c, err := of(p, s.overview)
 	if err != nil {
 		return err

@@ -12,9 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/dashboard/rotation"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Store reads credentials.
@@ -38,7 +36,7 @@ type Desk interface {
 type Pages struct {
 	Store Store
 	Desk  Desk
-	Once  webui.Once
+	Once  web.Once
 	Now   func() time.Time
 }
 
@@ -46,13 +44,13 @@ type Pages struct {
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Path is where the credentials are.
-const Path = webui.Root + "/settings/credentials"
+const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
@@ -84,13 +82,13 @@ const pageLength = 10
 // listing is what the list shows, newest first: the live ones, or those that were
 // revoked.
 type listing struct {
-	bounds.Part[view]
+	web.Part[view]
 	OfRevoked bool
 	Revoked   int    // how many were revoked
 	Done      string // what was just done, as the key of a text
 }
 
-func (s *Pages) list(p *webui.Page) error {
+func (s *Pages) list(p *web.Page) error {
 	ctx := p.R.Context()
 	all, err := s.Store.Credentials(ctx, p.Session.Tenant)
 	if err != nil {
@@ -104,7 +102,7 @@ func (s *Pages) list(p *webui.Page) error {
 	slices.SortFunc(shown, func(a, b campaign.Credential) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
 	})
-	part, err := bounds.PartOf(p, shown, pageLength)
+	part, err := web.PartOf(p, shown, pageLength)
 	if err != nil {
 		return err
 	}
@@ -137,7 +135,7 @@ func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, e
 }
 
 // find returns the tenant's credential that the address names.
-func (s *Pages) find(p *webui.Page) (campaign.Credential, error) {
+func (s *Pages) find(p *web.Page) (campaign.Credential, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
 	if len(id) > maxID {
@@ -151,10 +149,10 @@ func (s *Pages) find(p *webui.Page) (campaign.Credential, error) {
 }
 
 // live is find for a credential that was not revoked.
-func (s *Pages) live(p *webui.Page) (campaign.Credential, error) {
+func (s *Pages) live(p *web.Page) (campaign.Credential, error) {
 	c, err := s.find(p)
 	if err == nil && c.Revoked() {
-		err = &webui.Refusal{Status: http.StatusConflict, Key: "credentials.was_revoked"}
+		err = &web.Refusal{Status: http.StatusConflict, Key: "credentials.was_revoked"}
 	}
 	return c, err
 }
@@ -166,9 +164,9 @@ type form struct {
 	Fault string // the key of a text
 }
 
-func (s *Pages) ask(p *webui.Page) error { return s.showForm(p, http.StatusOK, "", "") }
+func (s *Pages) ask(p *web.Page) error { return s.showForm(p, http.StatusOK, "", "") }
 
-func (s *Pages) showForm(p *webui.Page, status int, name, fault string) error {
+func (s *Pages) showForm(p *web.Page, status int, name, fault string) error {
 	token, err := s.Once.Token()
 	if err != nil {
 		return err
@@ -183,7 +181,7 @@ type issued struct {
 	Ended                  bool      // the previous secret and all refresh tokens ended
 }
 
-func (s *Pages) create(p *webui.Page) error {
+func (s *Pages) create(p *web.Page) error {
 	name := p.Field("name")
 	if wrong, ok := errors.AsType[*campaign.InputError](s.Desk.CheckCredential(name)); ok {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
@@ -207,7 +205,7 @@ type question struct {
 	Once string
 }
 
-func (s *Pages) askRotation(p *webui.Page) error {
+func (s *Pages) askRotation(p *web.Page) error {
 	c, err := s.live(p)
 	if err != nil {
 		return err
@@ -219,19 +217,19 @@ func (s *Pages) askRotation(p *webui.Page) error {
 	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), token})
 }
 
-func (s *Pages) rotate(p *webui.Page) error {
+func (s *Pages) rotate(p *web.Page) error {
 	c, err := s.live(p)
 	if err != nil {
 		return err
 	}
-	keep, ok := rotation.Keep(p)
-	if !ok && p.Field("keep") != rotation.None {
-		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
+	keep, ok := web.Keep(p)
+	if !ok && p.Field("keep") != web.None {
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "credentials.fault.keep"}
 	}
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("credential.rotate", subject(c), rotation.Kept(p)); err != nil {
+	if err := p.Audit("credential.rotate", subject(c), web.Kept(p)); err != nil {
 		return err
 	}
 	r, err := s.Desk.RotateCredential(p.R.Context(), c.ClientID, keep)
@@ -244,7 +242,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 
 func subject(c campaign.Credential) string { return c.Name + " (" + c.ClientID + ")" }
 
-func (s *Pages) askRevocation(p *webui.Page) error {
+func (s *Pages) askRevocation(p *web.Page) error {
 	c, err := s.live(p)
 	if err != nil {
 		return err
@@ -258,7 +256,7 @@ func (s *Pages) askRevocation(p *webui.Page) error {
 	return p.Render("credentials.revoke_title", "credentials_revoke.html", v)
 }
 
-func (s *Pages) revoke(p *webui.Page) error {
+func (s *Pages) revoke(p *web.Page) error {
 	c, err := s.find(p)
 	if err != nil {
 		return err
@@ -276,6 +274,6 @@ func (s *Pages) revoke(p *webui.Page) error {
 
 // useForm uses up the form that was sent. Whoever sends it again, as a reload of the
 // page with the secret does, is led to the list.
-func (s *Pages) useForm(p *webui.Page) error {
+func (s *Pages) useForm(p *web.Page) error {
 	return s.Once.Use(p, "credentials.form_used", Path, "credentials.all")
 }

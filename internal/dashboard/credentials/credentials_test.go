@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/credentials"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -24,10 +24,10 @@ var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 
 // office is a tenant of its own in the stack's tables, its people, and the pages.
 type office struct {
-	*webuitest.Dashboard
+	*webtest.Dashboard
 	store         *dynamo.Store
 	tenant        string
-	admin, viewer webuitest.Person
+	admin, viewer webtest.Person
 }
 
 func newOffice(tb testing.TB) office {
@@ -38,20 +38,20 @@ func newOffice(tb testing.TB) office {
 	}
 	pages := &credentials.Pages{
 		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock},
-		Once: webui.Once{Forms: store, Random: rand.Reader}, Now: clock,
+		Once: web.Once{Forms: store, Random: rand.Reader}, Now: clock,
 	}
 	o := office{
-		Dashboard: webuitest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
 		tb.Fatal(err)
 	}
-	o.admin, o.viewer = o.SignIn(o.tenant, webui.RoleAdmin), o.SignIn(o.tenant, webui.RoleViewer)
+	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o
 }
 
 // generate makes a credential by the form, and returns it and its answer.
-func (o office) generate(tb testing.TB, name string) (campaign.Credential, webuitest.Answer) {
+func (o office) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(credentials.Path + "/new")
 	answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {form.Value("once")}})
@@ -72,7 +72,7 @@ func (o office) generate(tb testing.TB, name string) (campaign.Credential, webui
 }
 
 // secret returns the secret that a page shows, "" where it shows none.
-func secret(a webuitest.Answer) string {
+func secret(a webtest.Answer) string {
 	_, rest, _ := strings.Cut(a.Body, `<code id="client-secret">`)
 	s, _, _ := strings.Cut(rest, "<")
 	return s
@@ -246,7 +246,7 @@ func TestWhoMayNot(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	c, _ := o.generate(t, "crm")
-	other := o.SignIn("another", webui.RoleAdmin)
+	other := o.SignIn("another", web.RoleAdmin)
 	one := credentials.Path + "/" + c.ClientID
 	for _, path := range []string{one + "/rotate", one + "/revoke"} {
 		if a := other.Get(path); a.Status != http.StatusNotFound {

@@ -11,7 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/credentials"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 // All credentials are reached, page by page, however many there are.
@@ -39,7 +39,7 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 	for path, want := range map[string][]string{credentials.Path: ids[:live], credentials.Path + "?revoked=1": ids[live:]} {
 		var seen []string
 		for path != "" {
-			page := webuitest.Light(t, o.admin, path)
+			page := webtest.Light(t, o.admin, path)
 			for _, id := range ids {
 				if strings.Contains(page.Body, "<code>"+id+"</code>") {
 					seen = append(seen, id)

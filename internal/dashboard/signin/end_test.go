@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 const anasAddress = "ana@acme.example"
 
 // open signs a person in who has a browser of their own.
-func open(t *testing.T, b bench) webuitest.Person {
+func open(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
 	code, sent := b.provider.grant(begin(t, &ana, ""))
@@ -26,19 +26,19 @@ func open(t *testing.T, b bench) webuitest.Person {
 	if ana.Cookie == nil || ana.Cookies[0] == nil {
 		t.Fatalf("signed in, got %d with the cookies %q: %s", got.Status, got.Header["Set-Cookie"], got.Text())
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.AddCookie(ana.Cookie)
-	if ana.Session, err = b.UI.Sessions.Read(r, webuitest.Base); err != nil {
+	if ana.Session, err = b.UI.Sessions.Read(r, webtest.Base); err != nil {
 		t.Fatal(err)
 	}
 	return ana
 }
 
 // in reports whether a person is let in.
-func in(p webuitest.Person) bool {
+func in(p webtest.Person) bool {
 	return p.Get("/dashboard").Location == "/dashboard/campaigns"
 }
 
@@ -60,7 +60,7 @@ func TestSignOut_EndsEverySession(t *testing.T) {
 	if got := here.Post("/dashboard/sign-out", nil); got.Status != http.StatusSeeOther {
 		t.Fatalf("signing out answers %d", got.Status)
 	}
-	for name, copied := range map[string]webuitest.Person{"the same browser": here, "another browser": elsewhere} {
+	for name, copied := range map[string]webtest.Person{"the same browser": here, "another browser": elsewhere} {
 		if in(copied) {
 			t.Errorf("%s: a copied session goes on", name)
 		}
@@ -152,7 +152,7 @@ func TestRoleChange_EndsSessions(t *testing.T) {
 	if got.Cookie("__Host-session") != nil || !strings.HasPrefix(got.Location, b.provider.URL+"/authorize?") {
 		t.Errorf("it is renewed: %d, to %q", got.Status, got.Location)
 	}
-	if again := open(t, b); again.Session.Role != webui.RoleViewer || !in(again) {
+	if again := open(t, b); again.Session.Role != web.RoleViewer || !in(again) {
 		t.Errorf("signed in again as %q", again.Session.Role)
 	}
 }
@@ -213,12 +213,12 @@ func TestAudit_SignInAndOut(t *testing.T) {
 	b := newBench(t)
 	ana := open(t, b)
 	ana.Cookie = ana.Get("/dashboard/sign-in").Cookie("__Host-session") // a renewal is no sign-in
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.AddCookie(ana.Cookie)
-	if ana.Session, err = b.UI.Sessions.Read(r, webuitest.Base); err != nil {
+	if ana.Session, err = b.UI.Sessions.Read(r, webtest.Base); err != nil {
 		t.Fatal(err)
 	}
 	ana.Post("/dashboard/sign-out", nil)

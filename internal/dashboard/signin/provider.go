@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Provider is the OpenID provider that knows the dashboard's people: a user pool.
@@ -93,8 +93,8 @@ type person struct {
 }
 
 // role is what the person may do, "" for nothing.
-func (p person) role() webui.Role {
-	for _, role := range []webui.Role{webui.RoleAdmin, webui.RoleViewer} {
+func (p person) role() web.Role {
+	for _, role := range []web.Role{web.RoleAdmin, web.RoleViewer} {
 		if slices.Contains(p.Groups, string(role)) {
 			return role
 		}

@@ -17,21 +17,21 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Where people are sent, besides webui.SignInPath.
+// Where people are sent, besides web.SignInPath.
 const (
-	callbackPath  = webui.SignInPath + "/callback"
-	signOutPath   = webui.Root + "/sign-out"
-	signedOutPath = webui.Root + "/signed-out"
-	homePath      = webui.Root + "/campaigns"
+	callbackPath  = web.SignInPath + "/callback"
+	signOutPath   = web.Root + "/sign-out"
+	signedOutPath = web.Root + "/signed-out"
+	homePath      = web.Root + "/campaigns"
 )
 
 // Pages sign people in and out.
 type Pages struct {
 	Provider *Provider
-	Sessions *webui.Sessions
+	Sessions *web.Sessions
 	Random   io.Reader
 	Now      func() time.Time
 }
@@ -40,15 +40,15 @@ type Pages struct {
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
-	ui.View(mux, webui.Root, func(p *webui.Page) error { return p.Redirect(homePath) })
-	ui.WithoutSession(mux, "GET "+webui.SignInPath, s.begin)
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.View(mux, web.Root, func(p *web.Page) error { return p.Redirect(homePath) })
+	ui.WithoutSession(mux, "GET "+web.SignInPath, s.begin)
 	ui.WithoutSession(mux, "GET "+callbackPath, s.finish)
 	ui.WithoutSession(mux, "POST "+signOutPath, s.signOut)
-	ui.WithoutSession(mux, "GET "+signedOutPath, func(p *webui.Page) error {
+	ui.WithoutSession(mux, "GET "+signedOutPath, func(p *web.Page) error {
 		return p.Render("signin.signed_out", "signed_out.html", "signin.signed_out_text")
 	})
 }
@@ -67,13 +67,13 @@ const attemptLife = 15 * time.Minute
 
 // begin lets a person in again who has signed in some hours ago at most, and sends
 // all others to the sign-in page.
-func (s *Pages) begin(p *webui.Page) error {
+func (s *Pages) begin(p *web.Page) error {
 	renewed, err := s.renew(p)
 	if err != nil {
 		return err
 	}
 	if renewed {
-		return p.Redirect(webui.LocalPath(p.Query("to")))
+		return p.Redirect(web.LocalPath(p.Query("to")))
 	}
 	state, err := s.random()
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Pages) begin(p *webui.Page) error {
 	if err != nil {
 		return err
 	}
-	a := attempt{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), To: webui.LocalPath(p.Query("to"))}
+	a := attempt{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), To: web.LocalPath(p.Query("to"))}
 	to, err := s.Provider.signInURL(p.R.Context(), p.Base, p.Lang(), a)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Pages) begin(p *webui.Page) error {
 
 // renew begins another session of a person who has signed in before, as they are
 // now, and reports whether it did.
-func (s *Pages) renew(p *webui.Page) (bool, error) {
+func (s *Pages) renew(p *web.Page) (bool, error) {
 	if s.renewal(p) == "" {
 		return false, nil
 	}
@@ -119,30 +119,30 @@ func (s *Pages) renew(p *webui.Page) (bool, error) {
 // kept the last one, which versions before this one let it forget, the instant is
 // unknown: no end of the person's sessions may be remembered then. The error wraps
 // errRefused where the session is not renewed.
-func (s *Pages) renewed(p *webui.Page) (webui.Session, error) {
+func (s *Pages) renewed(p *web.Page) (web.Session, error) {
 	ctx, now := p.R.Context(), s.Now()
 	who, err := s.Provider.renew(ctx, p.Base, s.renewal(p))
 	if err == nil && !who.hasPlace() {
 		err = errRefused
 	}
 	if err != nil {
-		return webui.Session{}, err
+		return web.Session{}, err
 	}
 	last, err := s.Sessions.Last(p.R, p.Base)
-	if err != nil && !errors.Is(err, webui.ErrNoSession) {
-		return webui.Session{}, p.Unavailable(err)
+	if err != nil && !errors.Is(err, web.ErrNoSession) {
+		return web.Session{}, p.Unavailable(err)
 	}
 	ended, err := s.Sessions.Ends.SessionsEnded(ctx, who.Tenant, who.Email)
 	if err != nil {
-		return webui.Session{}, p.Unavailable(err)
+		return web.Session{}, p.Unavailable(err)
 	}
 	session := who.session(now)
 	known := last.Tenant == who.Tenant && strings.EqualFold(last.Email, who.Email)
 	if known {
 		session.SignedIn = last.SignedIn
 	}
-	if !known && !ended.IsZero() || webui.EndedBy(session.SignedIn, ended) {
-		return webui.Session{}, fmt.Errorf("renew a session: %w: it was ended", errRefused)
+	if !known && !ended.IsZero() || web.EndedBy(session.SignedIn, ended) {
+		return web.Session{}, fmt.Errorf("renew a session: %w: it was ended", errRefused)
 	}
 	return session, nil
 }
@@ -152,7 +152,7 @@ func (s *Pages) renewed(p *webui.Page) (webui.Session, error) {
 const maxAttempts = 4
 
 // makeRoom gives up the attempts that the browser keeps where they are many.
-func (s *Pages) makeRoom(p *webui.Page) {
+func (s *Pages) makeRoom(p *web.Page) {
 	var names []string
 	for _, c := range p.R.Cookies() {
 		if name, ok := strings.CutPrefix(c.Name, s.name("")); ok && strings.HasPrefix(name, attemptCookie) {
@@ -168,22 +168,22 @@ func (s *Pages) makeRoom(p *webui.Page) {
 }
 
 // finish takes the person whom the sign-in page has sent back.
-func (s *Pages) finish(p *webui.Page) error {
+func (s *Pages) finish(p *web.Page) error {
 	a, ok := s.kept(p.R, p.Query("state"))
 	if ok {
 		http.SetCookie(p.W, s.cookie(attemptName(a.State), "", -1)) // it serves once
 	}
 	if !ok || subtle.ConstantTimeCompare([]byte(a.State), []byte(p.Query("state"))) != 1 {
-		return &webui.Refusal{Status: http.StatusBadRequest, Key: "signin.other_attempt"}
+		return &web.Refusal{Status: http.StatusBadRequest, Key: "signin.other_attempt"}
 	}
 	if p.Query("error") != "" || p.Query("code") == "" {
-		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
+		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
 	now := s.Now() // whatever ends the person's sessions from here on ends this one
 	who, renewal, err := s.Provider.redeem(p.R.Context(), p.Base, p.Query("code"), a)
 	if errors.Is(err, errRefused) {
 		slog.WarnContext(p.R.Context(), "a sign-in was refused", "reason", err.Error())
-		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
+		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
 	if err != nil {
 		return err
@@ -195,20 +195,20 @@ func (s *Pages) finish(p *webui.Page) error {
 		return err
 	}
 	if renewal != "" && len(renewal) <= longestRenewal {
-		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(webui.RenewalLife.Seconds())))
+		http.SetCookie(p.W, s.cookie(renewalCookie, renewal, int(web.RenewalLife.Seconds())))
 	}
 	return p.Redirect(a.To)
 }
 
 // enter begins the session of a person who has just signed in, unless their sessions
 // were ended meanwhile: they would be led in circles.
-func (s *Pages) enter(p *webui.Page, session webui.Session) error {
+func (s *Pages) enter(p *web.Page, session web.Session) error {
 	void, err := s.Sessions.Void(p.R.Context(), session)
 	if err != nil {
 		return p.Unavailable(err)
 	}
 	if void {
-		return &webui.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: webui.SignInPath, ToKey: "signin.again"}
+		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.ended", To: web.SignInPath, ToKey: "signin.again"}
 	}
 	if err := p.AuditOf(session, "session.sign_in", "", "signin.role_"+string(session.Role)); err != nil {
 		return err
@@ -217,14 +217,14 @@ func (s *Pages) enter(p *webui.Page, session webui.Session) error {
 }
 
 // session returns a person's session that begins now.
-func (p person) session(now time.Time) webui.Session {
-	return webui.Session{
-		Tenant: p.Tenant, Email: p.Email, Role: p.role(), SignedIn: now, Expires: now.Add(webui.SessionLife),
+func (p person) session(now time.Time) web.Session {
+	return web.Session{
+		Tenant: p.Tenant, Email: p.Email, Role: p.role(), SignedIn: now, Expires: now.Add(web.SessionLife),
 	}
 }
 
 // welcome gives the browser a session.
-func (s *Pages) welcome(p *webui.Page, session webui.Session) (err error) {
+func (s *Pages) welcome(p *web.Page, session web.Session) (err error) {
 	if session.CSRF, err = s.random(); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (s *Pages) welcome(p *webui.Page, session webui.Session) (err error) {
 // signOut ends the person's sessions everywhere, and what renews this one at the
 // provider, where that can be reached. Whoever has no session any more is signed out
 // of this browser and at the provider all the same.
-func (s *Pages) signOut(p *webui.Page) error {
+func (s *Pages) signOut(p *web.Page) error {
 	session, err := s.Sessions.Read(p.R, p.Base)
 	asked := p.FromOwnSite // another site's form carries no session
 	if err == nil {
@@ -248,7 +248,7 @@ func (s *Pages) signOut(p *webui.Page) error {
 	if err := asked(); err != nil {
 		return err
 	}
-	if errors.Is(err, webui.ErrNoSession) {
+	if errors.Is(err, web.ErrNoSession) {
 		session, err = s.lapsed(p), nil
 	}
 	if err == nil {
@@ -259,7 +259,7 @@ func (s *Pages) signOut(p *webui.Page) error {
 	to := s.leave(p)
 	if err != nil {
 		slog.ErrorContext(p.R.Context(), "sign-out failed: other sessions remain valid", "error", err.Error())
-		p.Session = webui.Session{}
+		p.Session = web.Session{}
 		return p.RenderStatus(http.StatusServiceUnavailable, "signin.signed_out", "signed_out.html", "signin.here_alone")
 	}
 	return p.Redirect(to)
@@ -267,21 +267,21 @@ func (s *Pages) signOut(p *webui.Page) error {
 
 // lapsed returns the session of a person whose session is over, and could be renewed:
 // they may have others. It is of nobody where that cannot be told.
-func (s *Pages) lapsed(p *webui.Page) webui.Session {
+func (s *Pages) lapsed(p *web.Page) web.Session {
 	if s.renewal(p) == "" {
-		return webui.Session{}
+		return web.Session{}
 	}
 	session, err := s.renewed(p)
 	if err != nil {
 		slog.WarnContext(p.R.Context(), "cannot identify the owner of an expired session", "error", err.Error())
-		return webui.Session{}
+		return web.Session{}
 	}
 	return session
 }
 
 // end ends all sessions of the person. This one may have begun by a clock that is
 // some milliseconds ahead. It is tried also where it cannot be written down.
-func (s *Pages) end(p *webui.Page, session webui.Session) error {
+func (s *Pages) end(p *web.Page, session web.Session) error {
 	if session.Email == "" {
 		return nil
 	}
@@ -297,7 +297,7 @@ func (s *Pages) end(p *webui.Page, session webui.Session) error {
 
 // leave ends at the provider what renews the session, and returns where the provider
 // ends its own.
-func (s *Pages) leave(p *webui.Page) (to string) {
+func (s *Pages) leave(p *web.Page) (to string) {
 	to, err := s.Provider.signOutURL(p.R.Context(), p.Base)
 	if err != nil {
 		slog.WarnContext(p.R.Context(), "ending the Cognito session failed", "error", err.Error())
@@ -312,7 +312,7 @@ func (s *Pages) leave(p *webui.Page) (to string) {
 }
 
 // renewal is what the browser keeps to renew the person's session, or "".
-func (s *Pages) renewal(p *webui.Page) string {
+func (s *Pages) renewal(p *web.Page) string {
 	if kept := p.R.CookiesNamed(s.name(renewalCookie)); len(kept) > 0 {
 		return kept[0].Value
 	}
@@ -334,7 +334,7 @@ const longestTo = 1000
 // keep returns the cookie that keeps an attempt.
 func (s *Pages) keep(a attempt) (*http.Cookie, error) {
 	if len(a.To) > longestTo {
-		a.To = webui.Root
+		a.To = web.Root
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -353,7 +353,7 @@ func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
 	if err != nil || json.Unmarshal(text, &a) != nil || a.State == "" || a.Nonce == "" || a.Verifier == "" {
 		return attempt{}, false
 	}
-	a.To = webui.LocalPath(a.To)
+	a.To = web.LocalPath(a.To)
 	return a, true
 }
 

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/dashboard/signin"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 const clientID = "dashboard-client"
@@ -195,7 +195,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 
 // bench is a dashboard with its sign-in and one page.
 type bench struct {
-	*webuitest.Dashboard
+	*webtest.Dashboard
 	provider *provider
 }
 
@@ -219,16 +219,16 @@ func ticking() func() time.Time {
 func newBench(t *testing.T) bench {
 	t.Helper()
 	p, now := newProvider(t), ticking()
-	ui := webuitest.UI(t, now)
+	ui := webtest.UI(t, now)
 	pages := &signin.Pages{
 		Provider: &signin.Provider{Issuer: p.URL, ClientID: clientID, Client: p.Client()},
 		Sessions: ui.Sessions, Random: rand.Reader, Now: now,
 	}
-	return bench{webuitest.Serve(t, ui, signin.Area(), pages), p}
+	return bench{webtest.Serve(t, ui, signin.Area(), pages), p}
 }
 
 // begin lets a person begin to sign in, and returns where they are sent.
-func begin(t *testing.T, p *webuitest.Person, to string) string {
+func begin(t *testing.T, p *webtest.Person, to string) string {
 	t.Helper()
 	got := p.Get("/dashboard/sign-in?to=" + url.QueryEscape(to))
 	u, err := url.Parse(got.Location)
@@ -256,7 +256,7 @@ func back(code, state string) string {
 	return "/dashboard/sign-in/callback?" + url.Values{"code": {code}, "state": {state}}.Encode()
 }
 
-func refused(t *testing.T, got webuitest.Answer, status int, text string) {
+func refused(t *testing.T, got webtest.Answer, status int, text string) {
 	t.Helper()
 	if got.Status != status || !strings.Contains(got.Body, text) {
 		t.Errorf("answered %d, want %d with %q:\n%s", got.Status, status, text, got.Body)
@@ -273,7 +273,7 @@ func TestSigningIn(t *testing.T) {
 	to := begin(t, &ana, "/dashboard/templates?q=a%26b")
 	code, sent := b.provider.grant(to)
 	if !strings.HasPrefix(to, b.provider.URL+"/authorize?") || sent.Get("response_type") != "code" || sent.Get("scope") != "openid" ||
-		sent.Get("redirect_uri") != webuitest.Base+"/dashboard/sign-in/callback" || len(sent.Get("state")) < 40 || len(sent.Get("nonce")) < 40 {
+		sent.Get("redirect_uri") != webtest.Base+"/dashboard/sign-in/callback" || len(sent.Get("state")) < 40 || len(sent.Get("nonce")) < 40 {
 		t.Errorf("sent to %s", to)
 	}
 	got := ana.Get(back(code, sent.Get("state")))
@@ -283,10 +283,10 @@ func TestSigningIn(t *testing.T) {
 	if spent := got.Cookie(attemptCookie(sent.Get("state"))); spent == nil || spent.MaxAge >= 0 {
 		t.Error("the sign-in's cookie is left over")
 	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base, http.NoBody)
 	r.AddCookie(got.Cookie("__Host-session"))
-	session, err := b.UI.Sessions.Read(r, webuitest.Base)
-	if err != nil || session.Tenant != "acme" || session.Email != "ana@acme.example" || session.Role != webui.RoleAdmin || len(session.CSRF) < 40 {
+	session, err := b.UI.Sessions.Read(r, webtest.Base)
+	if err != nil || session.Tenant != "acme" || session.Email != "ana@acme.example" || session.Role != web.RoleAdmin || len(session.CSRF) < 40 {
 		t.Errorf("session %+v, %v", session, err)
 	}
 	ana.Cookie = got.Cookie("__Host-session")
@@ -299,22 +299,22 @@ func TestTheRoleIsTheHighestOfOnesGroups(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		groups []string
-		want   webui.Role
+		want   web.Role
 	}{
-		{[]string{"viewer"}, webui.RoleViewer},
-		{[]string{"viewer", "admin"}, webui.RoleAdmin},
-		{[]string{"others", "viewer"}, webui.RoleViewer},
+		{[]string{"viewer"}, web.RoleViewer},
+		{[]string{"viewer", "admin"}, web.RoleAdmin},
+		{[]string{"others", "viewer"}, web.RoleViewer},
 	} {
 		b := newBench(t)
 		b.provider.with(map[string]any{"cognito:groups": test.groups})
 		ana := b.Nobody()
 		code, sent := b.provider.grant(begin(t, &ana, ""))
 		got := ana.Get(back(code, sent.Get("state")))
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base, http.NoBody)
 		if c := got.Cookie("__Host-session"); c != nil {
 			r.AddCookie(c)
 		}
-		if session, err := b.UI.Sessions.Read(r, webuitest.Base); err != nil || session.Role != test.want {
+		if session, err := b.UI.Sessions.Read(r, webtest.Base); err != nil || session.Role != test.want {
 			t.Errorf("%v: %+v, %v", test.groups, session, err)
 		}
 	}
@@ -415,7 +415,7 @@ func TestOneIsLedOnlyWithinTheDashboard(t *testing.T) {
 		b := newBench(t)
 		ana := b.Nobody()
 		code, sent := b.provider.grant(begin(t, &ana, to))
-		if got := ana.Get(back(code, sent.Get("state"))); got.Location != webui.Root {
+		if got := ana.Get(back(code, sent.Get("state"))); got.Location != web.Root {
 			t.Errorf("%.40s leads to %q", to, got.Location)
 		}
 	}
@@ -456,8 +456,8 @@ func TestTheProviderFails(t *testing.T) {
 func TestSigningOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	want := b.provider.URL + "/logout?client_id=" + clientID + "&logout_uri=" + url.QueryEscape(webuitest.Base+"/dashboard/signed-out")
-	for name, person := range map[string]webuitest.Person{"admin": b.SignIn("acme", webui.RoleAdmin), "viewer": b.SignIn("acme", webui.RoleViewer), "session over": b.Nobody()} {
+	want := b.provider.URL + "/logout?client_id=" + clientID + "&logout_uri=" + url.QueryEscape(webtest.Base+"/dashboard/signed-out")
+	for name, person := range map[string]webtest.Person{"admin": b.SignIn("acme", web.RoleAdmin), "viewer": b.SignIn("acme", web.RoleViewer), "session over": b.Nobody()} {
 		got := person.Post("/dashboard/sign-out", nil)
 		if got.Status != http.StatusSeeOther || got.Location != want {
 			t.Errorf("%s: answered %d, to %q", name, got.Status, got.Location)
@@ -469,7 +469,7 @@ func TestSigningOut(t *testing.T) {
 	if got := b.Nobody().Get("/dashboard/signed-out"); got.Status != http.StatusOK || !strings.Contains(got.Body, "You have signed out") {
 		t.Errorf("after it: %d", got.Status)
 	}
-	got := b.SignIn("acme", webui.RoleAdmin).Post("/dashboard/sign-out", url.Values{"csrf": {"wrong"}})
+	got := b.SignIn("acme", web.RoleAdmin).Post("/dashboard/sign-out", url.Values{"csrf": {"wrong"}})
 	if got.Status != http.StatusForbidden || got.Cookie("__Host-session") != nil {
 		t.Errorf("without a token: %d", got.Status)
 	}
@@ -486,13 +486,13 @@ func TestNoOtherSiteSignsOneOut(t *testing.T) {
 	}{
 		{"another site", "cross-site", "https://evil.example", http.StatusForbidden},
 		{"a neighbour's site", "same-site", "https://evil.example.com", http.StatusForbidden},
-		{"no page at all", "none", webuitest.Base, http.StatusForbidden},
+		{"no page at all", "none", webtest.Base, http.StatusForbidden},
 		{"another site, in an old browser", "", "https://evil.example", http.StatusForbidden},
 		{"this host without HTTPS, in an old browser", "", "http://rcs.example.com", http.StatusForbidden},
 		{"a page that hides where it is", "", "null", http.StatusForbidden},
 		{"whoever does not say", "", "", http.StatusForbidden},
-		{"one's own page", "same-origin", webuitest.Base, http.StatusSeeOther},
-		{"one's own page, in an old browser", "", webuitest.Base, http.StatusSeeOther},
+		{"one's own page", "same-origin", webtest.Base, http.StatusSeeOther},
+		{"one's own page, in an old browser", "", webtest.Base, http.StatusSeeOther},
 	} {
 		nobody := b.Nobody()
 		nobody.Header.Set("Origin", test.origin)
@@ -505,7 +505,7 @@ func TestNoOtherSiteSignsOneOut(t *testing.T) {
 			t.Errorf("%s: answered %d, to %q, with the cookies %q; want %d", test.name, got.Status, got.Location, got.Header["Set-Cookie"], test.status)
 		}
 	}
-	ana := b.SignIn("acme", webui.RoleAdmin)
+	ana := b.SignIn("acme", web.RoleAdmin)
 	ana.Header.Set("Sec-Fetch-Site", "cross-site")
 	if got := ana.Post("/dashboard/sign-out", nil); got.Status != http.StatusForbidden || got.Cookie("__Host-session") != nil {
 		t.Errorf("with a session: another site is answered %d", got.Status)
@@ -515,7 +515,7 @@ func TestNoOtherSiteSignsOneOut(t *testing.T) {
 func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	ana := b.SignIn("acme", webui.RoleAdmin)
+	ana := b.SignIn("acme", web.RoleAdmin)
 	ana.Cookies = []*http.Cookie{{Name: "__Host-renewal", Value: renewal}}
 	b.provider.Close()
 	got := ana.Post("/dashboard/sign-out", nil)
@@ -532,12 +532,12 @@ func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
 func TestRandomnessRunsOut(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	ui := webuitest.UI(t, time.Now)
+	ui := webtest.UI(t, time.Now)
 	pages := &signin.Pages{
 		Provider: &signin.Provider{Issuer: p.URL, ClientID: clientID, Client: p.Client()},
 		Sessions: ui.Sessions, Random: io.LimitReader(rand.Reader, 40), Now: time.Now,
 	}
-	site := webuitest.Serve(t, ui, signin.Area(), pages)
+	site := webtest.Serve(t, ui, signin.Area(), pages)
 	if got := site.Nobody().Get("/dashboard/sign-in"); got.Status != http.StatusInternalServerError {
 		t.Errorf("answered %d", got.Status)
 	}
@@ -588,7 +588,7 @@ func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
 }
 
 // signedIn returns somebody whose session is over, with what the browser keeps.
-func signedIn(t *testing.T, b bench) webuitest.Person {
+func signedIn(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
 	code, sent := b.provider.grant(begin(t, &ana, ""))
@@ -609,12 +609,12 @@ func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
 	if got.Status != http.StatusSeeOther || got.Location != "/dashboard/templates?q=1" || got.Cookie("__Host-session") == nil {
 		t.Fatalf("answered %d, to %q", got.Status, got.Location)
 	}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webuitest.Base, http.NoBody)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, webtest.Base, http.NoBody)
 	r.AddCookie(got.Cookie("__Host-session"))
-	if session, err := b.UI.Sessions.Read(r, webuitest.Base); err != nil || session.Role != webui.RoleViewer || session.Tenant != "acme" {
+	if session, err := b.UI.Sessions.Read(r, webtest.Base); err != nil || session.Role != web.RoleViewer || session.Tenant != "acme" {
 		t.Errorf("session %+v, %v", session, err)
 	}
-	if got := ana.Get("/dashboard/sign-in?to=https://evil.example/dashboard"); got.Location != webui.Root {
+	if got := ana.Get("/dashboard/sign-in?to=https://evil.example/dashboard"); got.Location != web.Root {
 		t.Errorf("a renewal leads to %q", got.Location)
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/preview"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // form is a template as it is being written, and what is to be said about it.
@@ -44,7 +43,7 @@ const (
 )
 
 // formOf fills a form with a template.
-func formOf(p *webui.Page, t campaign.Template) form {
+func formOf(p *web.Page, t campaign.Template) form {
 	f := form{Template: t, Kind: kindText}
 	if t.Card != nil {
 		f.Kind, f.Card = kindCard, *t.Card
@@ -56,7 +55,7 @@ func formOf(p *webui.Page, t campaign.Template) form {
 		}
 	}
 	f.variables = variablesOf(t)
-	f.Phone, f.Cut = bounds.Phone(t, p.T("templates.preview"), phoneWeight)
+	f.Phone, f.Cut = web.Phone(t, p.T("templates.preview"), phoneWeight)
 	f.Counts = counts(p, t)
 	for _, flaw := range t.Flaws() {
 		f.Notes = append(f.Notes, describe(p, flaw))
@@ -65,7 +64,7 @@ func formOf(p *webui.Page, t campaign.Template) form {
 }
 
 // read returns the template that was entered, of whichever kind was chosen.
-func read(p *webui.Page, id string) campaign.Template {
+func read(p *web.Page, id string) campaign.Template {
 	t := campaign.Template{ID: id, Tenant: p.Session.Tenant, Name: p.Field("name")}
 	if p.Field("kind") != kindCard {
 		t.Text = text(p, "text")
@@ -81,9 +80,9 @@ func read(p *webui.Page, id string) campaign.Template {
 }
 
 // text returns what was entered, with the line ends that a phone knows.
-func text(p *webui.Page, name string) string { return strings.ReplaceAll(p.Field(name), "\r\n", "\n") }
+func text(p *web.Page, name string) string { return strings.ReplaceAll(p.Field(name), "\r\n", "\n") }
 
-func counts(p *webui.Page, t campaign.Template) []count {
+func counts(p *web.Page, t campaign.Template) []count {
 	bare := t.Render(make([]string, len(t.Variables())))
 	if t.Card == nil {
 		return []count{{p.T("templates.text"), utf8.RuneCountInString(bare.Text), campaign.MaxTemplateText}}
@@ -95,7 +94,7 @@ func counts(p *webui.Page, t campaign.Template) []count {
 }
 
 // describe says what to do about a flaw.
-func describe(p *webui.Page, f campaign.Flaw) string {
+func describe(p *web.Page, f campaign.Flaw) string {
 	what := p.T("templates.part." + string(f.Part))
 	if f.Index > 0 {
 		what += " " + p.Number(f.Index)
@@ -103,13 +102,13 @@ func describe(p *webui.Page, f campaign.Flaw) string {
 	return p.T("templates.flaw."+string(f.Code), what, p.Number(f.Have), p.Number(f.Most))
 }
 
-func (s *Pages) blank(p *webui.Page) error {
+func (s *Pages) blank(p *web.Page) error {
 	f := formOf(p, campaign.Template{})
 	f.Notes = nil // nobody has written anything yet
 	return s.renderForm(p, http.StatusOK, f)
 }
 
-func (s *Pages) edit(p *webui.Page) error {
+func (s *Pages) edit(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (s *Pages) edit(p *webui.Page) error {
 	return s.renderForm(p, http.StatusOK, formOf(p, t))
 }
 
-func (s *Pages) renderForm(p *webui.Page, status int, f form) (err error) {
+func (s *Pages) renderForm(p *web.Page, status int, f form) (err error) {
 	if f.Once, err = s.Once.Token(); err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (s *Pages) renderForm(p *webui.Page, status int, f form) (err error) {
 }
 
 // preview shows the form's template as a phone would, while it is being written.
-func (s *Pages) preview(p *webui.Page) error {
+func (s *Pages) preview(p *web.Page) error {
 	f := formOf(p, read(p, p.Field("id")))
 	if p.Partial() {
 		return p.Fragment("template_preview.html", f)
@@ -138,12 +137,12 @@ func (s *Pages) preview(p *webui.Page) error {
 	return s.renderForm(p, http.StatusOK, f)
 }
 
-func (s *Pages) create(p *webui.Page) error {
+func (s *Pages) create(p *web.Page) error {
 	return s.save(p, "template.create", read(p, ""))
 }
 
 // change saves a new version. Campaigns keep the one that they were sent with.
-func (s *Pages) change(p *webui.Page) error {
+func (s *Pages) change(p *web.Page) error {
 	old, err := s.own(p)
 	if err != nil {
 		return err
@@ -152,7 +151,7 @@ func (s *Pages) change(p *webui.Page) error {
 }
 
 // save saves a template, once however often its form is sent.
-func (s *Pages) save(p *webui.Page, action string, t campaign.Template) error {
+func (s *Pages) save(p *web.Page, action string, t campaign.Template) error {
 	if len(t.Flaws()) > 0 {
 		f := formOf(p, t)
 		f.Refused = true

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 const list = "/dashboard/templates"
@@ -40,7 +40,7 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 	}
 	path := list
 	for shown := 0; path != ""; {
-		page := webuitest.Light(t, b.admin, path)
+		page := webtest.Light(t, b.admin, path)
 		rows := strings.Count(page.Body, `<td class="wrap">`)
 		if !strings.Contains(page.Body, fmt.Sprintf(">%02d&amp;", shown)) {
 			t.Errorf("%s does not go on with template %d", path, shown)
@@ -98,18 +98,18 @@ func TestAPageIsLightHoweverLongTheTexts(t *testing.T) {
 			}
 			one := list + "/" + largest.ID
 			for n := 1; n <= 12; n++ {
-				webuitest.Light(t, b.admin, fmt.Sprint(one, "/versions/", n))
+				webtest.Light(t, b.admin, fmt.Sprint(one, "/versions/", n))
 			}
 			var versions, pages int
 			for path := one; path != ""; pages++ {
-				page := webuitest.Light(t, b.admin, path)
+				page := webtest.Light(t, b.admin, path)
 				versions += strings.Count(page.Body, `<li><a href="`+one+`/versions/`)
 				path = page.Next()
 			}
 			if versions != 12 || pages != 3 {
 				t.Errorf("%d versions on %d pages, want 12 on 3", versions, pages)
 			}
-			webuitest.Light(t, b.admin, one+"/edit")
+			webtest.Light(t, b.admin, one+"/edit")
 		})
 	}
 }

@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/dashboard/calling"
-	"campaign-dispatch/internal/preview"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
 // Store reads templates. The error of one that does not exist wraps
@@ -40,8 +39,8 @@ type Keeper interface {
 type Pages struct {
 	Store    Store
 	Keeper   Keeper
-	Dispatch calling.Dispatcher
-	Once     webui.Once
+	Dispatch dispatchclient.Dispatcher
+	Once     web.Once
 	Random   io.Reader
 	Now      func() time.Time
 }
@@ -50,13 +49,13 @@ type Pages struct {
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Path is where the templates are.
-const Path = webui.Root + "/templates"
+const Path = web.Root + "/templates"
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.blank)
 	ui.Change(mux, Path, s.create)
@@ -75,7 +74,7 @@ const (
 	nameWeight = 250
 )
 
-func (s *Pages) list(p *webui.Page) error {
+func (s *Pages) list(p *web.Page) error {
 	all, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
@@ -83,12 +82,12 @@ func (s *Pages) list(p *webui.Page) error {
 	slices.SortStableFunc(all, func(a, b campaign.Template) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
-	part, err := bounds.PartOf(p, all, pageLength)
+	part, err := web.PartOf(p, all, pageLength)
 	if err != nil {
 		return err
 	}
 	for i := range part.Items {
-		part.Items[i].Name = bounds.Short(part.Items[i].Name, nameWeight)
+		part.Items[i].Name = web.Short(part.Items[i].Name, nameWeight)
 	}
 	return p.Render("templates.title", "templates.html", part)
 }
@@ -99,15 +98,15 @@ type page struct {
 	Phone preview.Phone
 	Cut   bool // the phone does not show all of the texts
 	variables
-	Versions bounds.Part[version]
+	Versions web.Part[version]
 	Test     testForm
 }
 
-func (s *Pages) show(p *webui.Page) error {
+func (s *Pages) show(p *web.Page) error {
 	return s.render(p, http.StatusOK, testForm{})
 }
 
-func (s *Pages) render(p *webui.Page, status int, test testForm) error {
+func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	t, err := s.own(p)
 	if err != nil {
 		return err
@@ -120,7 +119,7 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
-	view.Phone, view.Cut = bounds.Phone(t, p.T("templates.preview_of", bounds.Short(t.Name, nameWeight)), phoneWeight)
+	view.Phone, view.Cut = web.Phone(t, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
 	view.Test.fill(t.Variables())
 	if view.Test.Once, err = s.Once.Token(); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (s *Pages) render(p *webui.Page, status int, test testForm) error {
 }
 
 // own returns the template that the page's path names, where it is the tenant's.
-func (s *Pages) own(p *webui.Page) (campaign.Template, error) {
+func (s *Pages) own(p *web.Page) (campaign.Template, error) {
 	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound

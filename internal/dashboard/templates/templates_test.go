@@ -14,24 +14,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/templates"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/gateway"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // bench is a dashboard with the pages of templates, for a tenant of its own on
 // the stack's tables.
 type bench struct {
-	*webuitest.Dashboard
+	*webtest.Dashboard
 	t      *testing.T
 	store  *dynamo.Store
 	tenant string
 	calls  *calls
-	admin  webuitest.Person
+	admin  webtest.Person
 }
 
 func newBench(t *testing.T) *bench {
@@ -48,10 +48,10 @@ func newBench(t *testing.T) *bench {
 	}
 	pages := &templates.Pages{
 		Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls,
-		Once: webui.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
+		Once: web.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
 	}
-	b.Dashboard = webuitest.New(t, templates.Area(), pages, clock)
-	b.admin = b.SignIn(b.tenant, webui.RoleAdmin)
+	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
+	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
 }
 
@@ -86,7 +86,7 @@ func (b *bench) create(form url.Values) string {
 	return path
 }
 
-func contains(t *testing.T, page webuitest.Answer, status int, texts ...string) {
+func contains(t *testing.T, page webtest.Answer, status int, texts ...string) {
 	t.Helper()
 	if page.Status != status {
 		t.Fatalf("answered %d, want %d\n%s", page.Status, status, page.Body)
@@ -203,7 +203,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(textForm("<script>alert(1)</script>", "Olá"))
-	viewer, other := b.SignIn(b.tenant, webui.RoleViewer), b.SignIn("t-other", webui.RoleAdmin)
+	viewer, other := b.SignIn(b.tenant, web.RoleViewer), b.SignIn("t-other", web.RoleAdmin)
 
 	page := viewer.Get(path)
 	contains(t, page, http.StatusOK, "&lt;script&gt;alert(1)&lt;/script&gt;")
@@ -281,6 +281,6 @@ func TestARefusedTestSaysWhy(t *testing.T) {
 	if len(b.calls.bodies) > 0 {
 		t.Error("it was sent all the same")
 	}
-	b.calls.answer, b.calls.err = `{}`, &gateway.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
+	b.calls.answer, b.calls.err = `{}`, &httpapi.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")
 }

@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/dashboard/calling"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/webui"
 )
 
 // testForm is a message that somebody sends to themselves.
@@ -37,12 +36,12 @@ const (
 
 // fill gives the form its fields.
 func (f *testForm) fill(variables []string) {
-	f.Phone = bounds.Short(f.Phone, phoneNumberWeight)
+	f.Phone = web.Short(f.Phone, phoneNumberWeight)
 	room, left := fieldsWeight, valuesWeight
 	for _, name := range variables {
 		value := f.Values[name]
-		room -= fieldWeight + 2*bounds.Weight(name)
-		if left -= bounds.Weight(value); left < 0 {
+		room -= fieldWeight + 2*web.Weight(name)
+		if left -= web.Weight(value); left < 0 {
 			value = ""
 		}
 		f.Fields = append(f.Fields, field{name, value})
@@ -59,7 +58,7 @@ func (f testForm) empty(variables []string) []string {
 }
 
 // test sends the template to one number.
-func (s *Pages) test(p *webui.Page) error {
+func (s *Pages) test(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
 		return err
@@ -83,20 +82,20 @@ func (s *Pages) test(p *webui.Page) error {
 	if err := p.Audit("template.test", t.Name); err != nil {
 		return err
 	}
-	refused, err := calling.Make(p.R.Context(), s.Dispatch, p, c)
+	refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, c)
 	if refused != nil {
 		f.Note = p.Known("refusal."+refused.Code, refused.Detail)
 	}
 	if err != nil || refused != nil {
 		return s.answerTest(p, f, err)
 	}
-	return p.Redirect(webui.Root + "/campaigns/" + c.CampaignID)
+	return p.Redirect(web.Root + "/campaigns/" + c.CampaignID)
 }
 
 // try asks what would become of a test, and returns why it would be refused, "" where
 // it would not.
-func (s *Pages) try(p *webui.Page, c calling.Call) (note string, err error) {
-	v, err := calling.Try(p.R.Context(), s.Dispatch, p, c)
+func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error) {
+	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, c)
 	if err != nil {
 		return "", err
 	}
@@ -109,14 +108,14 @@ func (s *Pages) try(p *webui.Page, c calling.Call) (note string, err error) {
 	return "", nil
 }
 
-func (s *Pages) answerTest(p *webui.Page, f testForm, err error) error {
+func (s *Pages) answerTest(p *web.Page, f testForm, err error) error {
 	if err != nil {
 		return err
 	}
 	return s.render(p, http.StatusUnprocessableEntity, f)
 }
 
-func readTest(p *webui.Page, t campaign.Template) testForm {
+func readTest(p *web.Page, t campaign.Template) testForm {
 	f := testForm{Phone: p.Field("phone"), Values: map[string]string{}}
 	for _, name := range t.Variables() {
 		f.Values[name] = p.Field("var." + name)
@@ -125,12 +124,12 @@ func readTest(p *webui.Page, t campaign.Template) testForm {
 }
 
 // callOf is the dispatch call of a test: a campaign of one message.
-func (s *Pages) callOf(p *webui.Page, t campaign.Template, f testForm) (calling.Call, error) {
-	id, err := calling.NewCampaignID(s.Random)
+func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm) (dispatchclient.Call, error) {
+	id, err := dispatchclient.NewCampaignID(s.Random)
 	now := s.Now()
-	return calling.Call{
+	return dispatchclient.Call{
 		CampaignID: id, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
-		Messages: []calling.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
+		Messages: []dispatchclient.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
 	}, err
 }

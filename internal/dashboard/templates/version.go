@@ -5,9 +5,8 @@ import (
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/preview"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // version is a version of a template in the list of them.
@@ -24,13 +23,13 @@ const (
 	beginsWeight = 120
 )
 
-func versionsOf(p *webui.Page, now campaign.Template, all []campaign.Template) (bounds.Part[version], error) {
-	part, err := bounds.PartOf(p, all, versionsLength)
-	listed := bounds.Part[version]{From: part.From, Next: part.Next, Prior: part.Prior}
+func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (web.Part[version], error) {
+	part, err := web.PartOf(p, all, versionsLength)
+	listed := web.Part[version]{From: part.From, Next: part.Next, Prior: part.Prior}
 	for _, t := range part.Items {
-		v := version{Template: t, Begins: bounds.Short(begins(t), beginsWeight)}
+		v := version{Template: t, Begins: web.Short(begins(t), beginsWeight)}
 		if t.Name != now.Name {
-			v.Renamed = bounds.Short(t.Name, nameWeight)
+			v.Renamed = web.Short(t.Name, nameWeight)
 		}
 		listed.Items = append(listed.Items, v)
 	}
@@ -54,7 +53,7 @@ type whole struct {
 }
 
 // showVersion shows one version as a phone does.
-func (s *Pages) showVersion(p *webui.Page) error {
+func (s *Pages) showVersion(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
 		return err
@@ -68,7 +67,7 @@ func (s *Pages) showVersion(p *webui.Page) error {
 		return err
 	}
 	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
-	view.Phone, view.Cut = bounds.Phone(v, p.T("templates.preview_version", v.Version), wholeWeight)
+	view.Phone, view.Cut = web.Phone(v, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
 	p.ShowMedia()
 	return p.Render("templates.one", "template_version.html", view)
@@ -84,7 +83,7 @@ type variables struct {
 const variablesWeight = 2500
 
 func variablesOf(t campaign.Template) (v variables) {
-	v.Variables, v.More = bounds.Few(t.Variables(), bounds.MarkWeight, variablesWeight)
+	v.Variables, v.More = web.Few(t.Variables(), web.MarkWeight, variablesWeight)
 	return v
 }
 

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/rotation"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Kinds are the kinds of webhooks in the order in which they are offered; the last
@@ -54,11 +53,11 @@ type form struct {
 	Fault         string // the key of a text
 }
 
-func (s *Pages) ask(p *webui.Page) error {
+func (s *Pages) ask(p *web.Page) error {
 	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
 }
 
-func (s *Pages) showForm(p *webui.Page, status int, f form) (err error) {
+func (s *Pages) showForm(p *web.Page, status int, f form) (err error) {
 	if f.Once, err = s.Once.Token(); err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (s *Pages) showForm(p *webui.Page, status int, f form) (err error) {
 }
 
 // chosen returns the kinds that a form names; ok is false where it names none.
-func chosen(p *webui.Page) (names []string, ok bool) {
+func chosen(p *web.Page) (names []string, ok bool) {
 	names = p.R.PostForm["kind"]
 	return names, len(names) > 0
 }
@@ -95,7 +94,7 @@ type issued struct {
 	PreviousUntil   time.Time // zero for a new endpoint
 }
 
-func (s *Pages) create(p *webui.Page) error {
+func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
 	fault := ""
@@ -122,7 +121,7 @@ func (s *Pages) create(p *webui.Page) error {
 	return p.Render("webhooks.created", "webhooks_secret.html", issued{ID: e.ID, URL: visible, Secret: e.Secret})
 }
 
-func (s *Pages) askKinds(p *webui.Page) error {
+func (s *Pages) askKinds(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -130,12 +129,12 @@ func (s *Pages) askKinds(p *webui.Page) error {
 	return s.showKinds(p, http.StatusOK, e, choices(e.Kinds), "")
 }
 
-func (s *Pages) showKinds(p *webui.Page, status int, e campaign.Endpoint, all []choice, fault string) error {
+func (s *Pages) showKinds(p *web.Page, status int, e campaign.Endpoint, all []choice, fault string) error {
 	_, visible := shown(e.URL)
 	return p.RenderStatus(status, "webhooks.kinds_title", "webhooks_kinds.html", form{ID: e.ID, URL: visible, Kinds: all, Fault: fault})
 }
 
-func (s *Pages) changeKinds(p *webui.Page) error {
+func (s *Pages) changeKinds(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -153,7 +152,7 @@ func (s *Pages) changeKinds(p *webui.Page) error {
 }
 
 // change does something to an endpoint, and shows its page with what was done.
-func (s *Pages) change(p *webui.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
+func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
 	if err := p.Audit(action, subject(e), details...); err != nil {
 		return err
 	}
@@ -169,15 +168,15 @@ type question struct {
 	Once string
 }
 
-func (s *Pages) askRotation(p *webui.Page) error {
+func (s *Pages) askRotation(p *web.Page) error {
 	return s.question(p, "webhooks.rotate_title", "webhooks_rotate.html")
 }
 
-func (s *Pages) askOff(p *webui.Page) error {
+func (s *Pages) askOff(p *web.Page) error {
 	return s.question(p, "webhooks.off_title", "webhooks_off.html")
 }
 
-func (s *Pages) question(p *webui.Page, title, page string) error {
+func (s *Pages) question(p *web.Page, title, page string) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -189,19 +188,19 @@ func (s *Pages) question(p *webui.Page, title, page string) error {
 	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), token})
 }
 
-func (s *Pages) rotate(p *webui.Page) error {
+func (s *Pages) rotate(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
 	}
-	keep, ok := rotation.Keep(p)
+	keep, ok := web.Keep(p)
 	if !ok {
-		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.keep"}
 	}
 	if err := s.useForm(p); err != nil {
 		return err
 	}
-	if err := p.Audit("endpoint.rotate", subject(e), rotation.Kept(p)); err != nil {
+	if err := p.Audit("endpoint.rotate", subject(e), web.Kept(p)); err != nil {
 		return err
 	}
 	r, err := s.Desk.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)
@@ -212,7 +211,7 @@ func (s *Pages) rotate(p *webui.Page) error {
 	return p.Render("webhooks.rotated", "webhooks_secret.html", issued{e.ID, visible, r.Secret, r.PreviousUntil})
 }
 
-func (s *Pages) switchOff(p *webui.Page) error {
+func (s *Pages) switchOff(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -220,7 +219,7 @@ func (s *Pages) switchOff(p *webui.Page) error {
 	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Desk.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
-func (s *Pages) switchOn(p *webui.Page) error {
+func (s *Pages) switchOn(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
-	"campaign-dispatch/internal/webui/webuitest"
 )
 
 func TestFailuresAreShownPageByPage(t *testing.T) {
@@ -39,7 +39,7 @@ func TestFailuresAreShownPageByPage(t *testing.T) {
 	}
 	pages := 0
 	for path := webhooks.Path + "/" + e.ID; path != ""; pages++ {
-		page := webuitest.Light(t, o.admin, path)
+		page := webtest.Light(t, o.admin, path)
 		for id := range want {
 			if strings.Contains(page.Body, `value="`+id+`"`) {
 				delete(want, id)
@@ -64,7 +64,7 @@ func TestTheListOfAllEndpointsIsLight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page := webuitest.Light(t, o.admin, webhooks.Path)
+	page := webtest.Light(t, o.admin, webhooks.Path)
 	if n := strings.Count(page.Body, "https://crm.example.com/"); n != 20 {
 		t.Errorf("lists %d endpoints, want 20", n)
 	}

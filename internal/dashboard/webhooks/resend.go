@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/localtime"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // mostAtOnce is how many notices are put back by one request; each may hold some
@@ -17,7 +17,7 @@ const mostAtOnce = 300
 
 // resendOne puts back the webhook that the form names by its id and the instant of
 // its failure.
-func (s *Pages) resendOne(p *webui.Page) error {
+func (s *Pages) resendOne(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -51,21 +51,21 @@ func (s *Pages) resendOne(p *webui.Page) error {
 // is said of it in the audit log.
 func resendable(e campaign.Endpoint) error {
 	if e.Off() {
-		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
 	}
 	return nil
 }
 
 // resendFailed puts back all that failed since the time in the form, which is one
 // of São Paulo.
-func (s *Pages) resendFailed(p *webui.Page) error {
+func (s *Pages) resendFailed(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
 	}
 	since, err := localtime.Parse(p.Field("since"))
 	if err != nil {
-		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.since"}
 	}
 	if err := resendable(e); err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/bounds"
-	"campaign-dispatch/internal/webui"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // Store reads endpoints and how they fare.
@@ -54,7 +53,7 @@ type Pages struct {
 	Store  Store
 	Desk   Desk
 	Poster Poster
-	Once   webui.Once
+	Once   web.Once
 	Now    func() time.Time
 }
 
@@ -62,13 +61,13 @@ type Pages struct {
 var files embed.FS
 
 // Area is this part of the dashboard.
-func Area() webui.Area { return webui.Area{Files: files} }
+func Area() web.Area { return web.Area{Files: files} }
 
 // Path is where the endpoints are.
-const Path = webui.Root + "/settings/webhooks"
+const Path = web.Root + "/settings/webhooks"
 
 // Register serves the pages.
-func (s *Pages) Register(ui *webui.UI, mux *http.ServeMux) {
+func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.View(mux, Path, s.list)
 	ui.AdminView(mux, Path+"/new", s.ask)
 	ui.Change(mux, Path, s.create)
@@ -104,7 +103,7 @@ func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
 		v.Kinds = nil
 	}
 	v.Name, v.URL = shown(e.URL)
-	v.Name, v.URL = bounds.Short(v.Name, nameWeight), bounds.Short(v.URL, addressWeight)
+	v.Name, v.URL = web.Short(v.Name, nameWeight), web.Short(v.URL, addressWeight)
 	if e.PreviousSecret != "" && e.PreviousUntil.After(s.Now()) {
 		v.TwoUntil = e.PreviousUntil
 	}
@@ -134,7 +133,7 @@ type listed struct {
 	Taken, Failed int
 }
 
-func (s *Pages) list(p *webui.Page) error {
+func (s *Pages) list(p *web.Page) error {
 	endpoints, err := s.Store.Endpoints(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
@@ -150,14 +149,14 @@ func (s *Pages) list(p *webui.Page) error {
 			return err
 		}
 		row := listed{s.view(e, c), d.Taken, d.Failed}
-		row.URL = bounds.Short(row.URL, nameWeight)
+		row.URL = web.Short(row.URL, nameWeight)
 		rows = append(rows, row)
 	}
 	return p.Render("webhooks.title", "webhooks.html", rows)
 }
 
 // find returns the tenant's endpoint that the address names.
-func (s *Pages) find(p *webui.Page) (campaign.Endpoint, error) {
+func (s *Pages) find(p *web.Page) (campaign.Endpoint, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
 	if len(id) > maxID {
@@ -180,7 +179,7 @@ const (
 type details struct {
 	view
 	Day      day
-	Failures bounds.Part[failure]
+	Failures web.Part[failure]
 	Since    string  // what the form of resending all begins with
 	Done     string  // what was just done, as the key of a text
 	Count    int     // of notices that were put back
@@ -204,8 +203,8 @@ type failure struct {
 }
 
 // failures are the last ones, as far back as the page goes.
-func (s *Pages) failures(p *webui.Page, e campaign.Endpoint) (shown bounds.Part[failure], err error) {
-	from, err := bounds.From(p)
+func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failure], err error) {
+	from, err := web.From(p)
 	if err != nil {
 		return shown, err
 	}
@@ -213,7 +212,7 @@ func (s *Pages) failures(p *webui.Page, e campaign.Endpoint) (shown bounds.Part[
 	if err != nil {
 		return shown, err
 	}
-	part, err := bounds.PartOf(p, found, pageLength)
+	part, err := web.PartOf(p, found, pageLength)
 	shown.From, shown.Prior, shown.Next = part.From, part.Prior, part.Next
 	for _, f := range part.Items {
 		shown.Items = append(shown.Items, failure{f, reason(p, f.Status, f.Code), f.Attempt + 1, f.At.UTC().Format(time.RFC3339Nano)})
@@ -222,7 +221,7 @@ func (s *Pages) failures(p *webui.Page, e campaign.Endpoint) (shown bounds.Part[
 }
 
 // reason says what an endpoint answered, or why there was no answer.
-func reason(p *webui.Page, status int, code string) string {
+func reason(p *web.Page, status int, code string) string {
 	if status > 0 {
 		return p.T("webhooks.answered", status, http.StatusText(status))
 	}
@@ -232,7 +231,7 @@ func reason(p *webui.Page, status int, code string) string {
 	return code
 }
 
-func (s *Pages) show(p *webui.Page) error {
+func (s *Pages) show(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -240,7 +239,7 @@ func (s *Pages) show(p *webui.Page) error {
 	return s.showEndpoint(p, e, nil)
 }
 
-func (s *Pages) showEndpoint(p *webui.Page, e campaign.Endpoint, test *tested) error {
+func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) error {
 	ctx := p.R.Context()
 	c, err := s.Store.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil {
@@ -261,7 +260,7 @@ func (s *Pages) showEndpoint(p *webui.Page, e campaign.Endpoint, test *tested) e
 }
 
 // test posts a test event. Its answer is a part of the page where a script asks.
-func (s *Pages) test(p *webui.Page) error {
+func (s *Pages) test(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
 		return err
@@ -297,13 +296,13 @@ func host(address string) string {
 // refusal is what a person is told of an error of the desk.
 func refusal(err error) error {
 	if wrong, ok := errors.AsType[*campaign.InputError](err); ok {
-		return &webui.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
+		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
 	}
 	return err
 }
 
 // useForm uses up the form that was sent. Whoever sends it again, as a reload of the
 // page with the secret does, is led to the list.
-func (s *Pages) useForm(p *webui.Page) error {
+func (s *Pages) useForm(p *web.Page) error {
 	return s.Once.Use(p, "webhooks.form_used", Path, "webhooks.all")
 }

@@ -18,13 +18,13 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dashboard/webhooks"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/hookpost"
-	"campaign-dispatch/internal/netguard"
-	"campaign-dispatch/internal/webui"
-	"campaign-dispatch/internal/webui/webuitest"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -34,10 +34,10 @@ var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
 
 // office is a tenant of its own in the stack's tables, its people, and the pages.
 type office struct {
-	*webuitest.Dashboard
+	*webtest.Dashboard
 	store         *dynamo.Store
 	tenant        string
-	admin, viewer webuitest.Person
+	admin, viewer webtest.Person
 }
 
 // newOffice lets endpoints be on this machine only where local is true.
@@ -49,21 +49,21 @@ func newOffice(tb testing.TB, local bool) office {
 	}
 	pages := &webhooks.Pages{
 		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
-		Poster: hookpost.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
-		Once:   webui.Once{Forms: store, Random: rand.Reader}, Now: clock,
+		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
+		Once:   web.Once{Forms: store, Random: rand.Reader}, Now: clock,
 	}
 	o := office{
-		Dashboard: webuitest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
 		tb.Fatal(err)
 	}
-	o.admin, o.viewer = o.SignIn(o.tenant, webui.RoleAdmin), o.SignIn(o.tenant, webui.RoleViewer)
+	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o
 }
 
 // add makes an endpoint by the form, and returns it and its answer.
-func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webuitest.Answer) {
+func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(webhooks.Path + "/new")
 	answer := o.admin.Post(webhooks.Path, url.Values{"url": {address}, "kind": kinds, "once": {form.Value("once")}})
@@ -91,7 +91,7 @@ func (o office) endpoint(t *testing.T, id string) campaign.Endpoint {
 }
 
 // lacks fails the test where a page lacks one of the texts.
-func lacks(t *testing.T, a webuitest.Answer, wants ...string) {
+func lacks(t *testing.T, a webtest.Answer, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
 		if !strings.Contains(a.Text(), want) {
@@ -145,7 +145,7 @@ func TestAdd_RacingForms(t *testing.T) {
 		once := o.admin.Get(webhooks.Path + "/new").Value("once")
 		forms[i] = url.Values{"url": {"https://crm.example.com/"}, "kind": {"message.read"}, "once": {once}}
 	}
-	answers := make([]webuitest.Answer, len(forms))
+	answers := make([]webtest.Answer, len(forms))
 	var all sync.WaitGroup
 	for i, form := range forms {
 		all.Go(func() { answers[i] = o.admin.Post(webhooks.Path, form) })
@@ -199,7 +199,7 @@ func TestWrongInput(t *testing.T) {
 	}
 	const attack = `https://example.com/"><script>alert(1)</script>`
 	e, answer := o.add(t, attack, "message.read")
-	for _, a := range []webuitest.Answer{answer, o.viewer.Get(webhooks.Path), o.viewer.Get(webhooks.Path + "/" + e.ID)} {
+	for _, a := range []webtest.Answer{answer, o.viewer.Get(webhooks.Path), o.viewer.Get(webhooks.Path + "/" + e.ID)} {
 		if strings.Contains(a.Body, "<script>alert") {
 			t.Error("HTML in an address is not shown as text")
 		}
@@ -276,7 +276,7 @@ func TestATestIsSignedAndShowsTheAnswer(t *testing.T) {
 	}
 	status = http.StatusTeapot
 	lacks(t, o.admin.Post(path, nil), "Not taken. Answered 418 I'm a teapot", "No failures")
-	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webuitest.Base+path, http.NoBody)
+	part := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+path, http.NoBody)
 	part.Header.Set("HX-Request", "true")
 	part.Header.Set("X-CSRF-Token", o.admin.Session.CSRF)
 	if a := o.admin.Do(part); strings.Contains(a.Body, "<html") || !strings.Contains(a.Text(), "418") {
@@ -432,7 +432,7 @@ func TestWhoMayNot(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
-	other := o.SignIn("another", webui.RoleAdmin)
+	other := o.SignIn("another", web.RoleAdmin)
 	one := webhooks.Path + "/" + e.ID
 	for _, path := range []string{one, one + "/kinds", one + "/rotate", one + "/off"} {
 		if a := other.Get(path); a.Status != http.StatusNotFound {

@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"oapi-client/api"
 	"os"
 	"os/exec"
 	"strings"
-
-	"oapi-client/api"
 )
 
 func main() {

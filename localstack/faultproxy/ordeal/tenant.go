@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dynamo"
-	"campaign-dispatch/internal/paramstore"
-	"campaign-dispatch/internal/ssmparam"
 	"campaign-dispatch/localstack/uuid"
 )
 
@@ -34,7 +34,7 @@ func (s *stack) store() *dynamo.Store {
 func (s *stack) newTenant(ctx context.Context) (t tenant, err error) {
 	t.id = "faults-" + strings.ToLower(rand.Text())
 	desk := &admin.Desk{
-		Store: s.store(), Keys: ssmparam.Writer{Client: ssm.NewFromConfig(s.env.AWS())}, Random: rand.Reader, Now: time.Now, Stack: s.env["STACK_NAME"],
+		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Random: rand.Reader, Now: time.Now, Stack: s.env["STACK_NAME"],
 	}
 	key, err := s.keyDocument(ctx, t.id)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *stack) listen(ctx context.Context, t tenant) error {
 // keyDocument is a key for the agent: the simulator knows all agents by the demo
 // agent's.
 func (s *stack) keyDocument(ctx context.Context, agent string) ([]byte, error) {
-	reader := paramstore.Reader{Config: s.env.AWS(), Now: time.Now}
+	reader := ssm.Reader{Config: s.env.AWS(), Now: time.Now}
 	document, err := reader.KeyDocument(ctx, "/campaign-dispatch/"+s.env["STACK_NAME"]+"/agents/"+s.env["DEMO_AGENT_ID"])
 	return []byte(strings.ReplaceAll(string(document), s.env["DEMO_AGENT_ID"], agent)), err
 }

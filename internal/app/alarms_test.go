@@ -1,0 +1,110 @@
+package app_test
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Who is woken by an alarm finds in the README what to do.
+func TestEveryAlarmHasItsLineInTheRunbook(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, runbook, _ := strings.Cut(string(text), "\n## Runbook\n")
+	runbook, _, _ = strings.Cut(runbook, "\n## ")
+	var told []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ((?:.[A-Za-z]+Alarm.(?:, )?)+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(runbook, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			told = append(told, strings.Trim(name, "`"))
+		}
+	}
+	slices.Sort(told)
+	if diff := cmp.Diff(alarms(t), told); diff != "" {
+		t.Errorf("alarms and the runbook's lines differ (-template +README):\n%s", diff)
+	}
+}
+
+func alarms(t *testing.T) []string {
+	t.Helper()
+	found := map[string]bool{}
+	for name, r := range resources(t) {
+		if r.Type == "AWS::CloudWatch::Alarm" {
+			found[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// A queue or a function that comes later is to be watched as well.
+func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, watched, ok := strings.Cut(string(text), "-- alarms\n")
+	watched, _, _ = strings.Cut(watched, "\nOutputs:\n")
+	if !ok {
+		t.Fatal("the template has no alarms")
+	}
+	metrics := map[string][]string{
+		"AWS::SQS::Queue":           {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
+		"AWS::Serverless::Function": {"Errors", "Throttles"},
+	}
+	for name, r := range resources(t) {
+		for _, metric := range metrics[r.Type] {
+			if strings.HasSuffix(name, "DeadLetters") == (metric == "ApproximateAgeOfOldestMessage") && r.Type == "AWS::SQS::Queue" {
+				continue // dead letters are not to be there, tasks not to be old
+			}
+			alarm := regexp.MustCompile(`MetricName: ` + metric + `(?:, |\n +)Dimensions: \[\{Name: \w+, Value: !(?:Ref|GetAtt) ` + name + `\b`)
+			if !alarm.MatchString(watched) {
+				t.Errorf("no alarm watches %s of %s", metric, name)
+			}
+		}
+	}
+}
+
+// Writing to an index costs units of its own, which the table's metric leaves out.
+func TestCostAlarm_CountsEveryIndex(t *testing.T) {
+	t.Parallel()
+	var counted []string
+	for _, query := range member(member(section(t, "Resources")["CostAlarm"], "Properties"), "Metrics").Content {
+		metric := member(member(query, "MetricStat"), "Metric")
+		if dimensions := member(metric, "Dimensions"); dimensions != nil && value(member(metric, "MetricName")) == "ConsumedWriteCapacityUnits" && len(dimensions.Content) == 2 {
+			counted = append(counted, value(member(dimensions.Content[1], "Value")))
+		}
+	}
+	var indexes []string
+	for _, index := range member(member(section(t, "Resources")["CampaignsTable"], "Properties"), "GlobalSecondaryIndexes").Content {
+		indexes = append(indexes, value(member(index, "IndexName")))
+	}
+	if diff := cmp.Diff(indexes, counted); diff != "" {
+		t.Errorf("indexes of the table and those that the alarm counts (-table +alarm):\n%s", diff)
+	}
+}
+
+// CloudWatch takes no more.
+func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
+	t.Parallel()
+	for name, r := range section(t, "Resources") {
+		if metrics := member(member(r, "Properties"), "Metrics"); metrics != nil && len(metrics.Content) > 11 {
+			t.Errorf("%s has %d metrics and an expression", name, len(metrics.Content)-1)
+		}
+	}
+}
+
+// Dashboards of all regions of an account share their names.
+func TestDashboard_IsNamedByItsRegion(t *testing.T) {
+	t.Parallel()
+	if name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName")); !strings.Contains(name, "${AWS::Region}") {
+		t.Errorf("the dashboard is %s, want its region in the name", name)
+	}
+}

@@ -1,0 +1,46 @@
+// Package campaigns wires the campaigns function.
+package campaigns
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/releases"
+	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/query"
+)
+
+// Handler returns the handler that reads campaigns back and controls them. It also serves
+// error files, the OpenAPI document and every path that the API does not have.
+func Handler(c app.Config) lambda.Handler {
+	store, blobs := c.Store(), s3.New(c.AWS, c.Bucket, c.Local)
+	verifier := &accesstoken.ActiveVerifier{Tokens: tokens.Verifier(c), Credentials: store}
+	mux := http.NewServeMux()
+	(&query.Service{Tokens: verifier, Store: store, Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
+	(&control.Service{
+		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Handoff: releases.New(c),
+		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+	}).Register(mux)
+	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
+	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
+	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
+}
+
+// withDocument adds the OpenAPI document and the answer to unknown paths.
+func withDocument(mux *http.ServeMux, api *openapi.Service) http.Handler {
+	unknown := httpapi.HandlerFunc(api.ServeUnknown)
+	mux.Handle("GET /api/v1/openapi.json", httpapi.HandlerFunc(api.ServeDocument))
+	mux.Handle("GET /api/v1/external/campaigns/dispatch", unknown) // no campaign has that id
+	mux.Handle("/", unknown)
+	return httpapi.Exact(mux, unknown)
+}

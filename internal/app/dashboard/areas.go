@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"time"
+
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/releases"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/dashboard/campaignupload"
+	"campaign-dispatch/internal/dashboard/credentials"
+	"campaign-dispatch/internal/dashboard/templates"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/webhooks"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/netguard"
+)
+
+// earlierNumbers is the memory in bytes for the numbers of earlier batches.
+const earlierNumbers = 16 << 20
+
+// campaignPages are the pages of campaigns, over the services of the API.
+func campaignPages(c app.Config, store *dynamo.Store) area {
+	return area{campaigns.Area(), &campaigns.Pages{
+		Store:    store,
+		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
+		Controls: &control.Service{
+			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Handoff: releases.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+		},
+		Now: time.Now,
+	}}
+}
+
+// settings are the pages of API credentials and webhooks.
+func settings(c app.Config, store *dynamo.Store) []area {
+	desk := &admin.Desk{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	once := web.Once{Forms: store, Random: rand.Reader}
+	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
+	return []area{
+		{credentials.Area(), &credentials.Pages{Store: store, Desk: desk, Once: once, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{Store: store, Desk: desk, Poster: poster, Once: once, Now: time.Now}},
+	}
+}
+
+// sending are the pages of templates and of sending a campaign, with the rules of the API.
+func sending(c app.Config, store *dynamo.Store) []area {
+	blobs := s3.New(c.AWS, c.Bucket, c.Local)
+	dispatcher := &dispatch.Service{
+		Store: store, Blobs: blobs, Handoff: releases.New(c), Earlier: &dispatch.Earlier{Limit: earlierNumbers},
+		Now: time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+	}
+	return []area{
+		{templates.Area(), &templates.Pages{
+			Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: time.Now}, Dispatch: dispatcher,
+			Once: web.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: time.Now,
+		}},
+		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Random: rand.Reader, Now: time.Now, Lead: c.MinLead}},
+	}
+}

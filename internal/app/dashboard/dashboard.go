@@ -1,0 +1,70 @@
+// Package dashboard wires the dashboard function.
+package dashboard
+
+import (
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/internal/aws/kms"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/dashboard/apidocs"
+	"campaign-dispatch/internal/dashboard/audit"
+	"campaign-dispatch/internal/dashboard/signin"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+// Handler returns the handler of the pages for people: sign-in, campaigns, templates,
+// settings and the API's documentation.
+func Handler(c app.Config) lambda.Handler {
+	store := c.Store()
+	ui := &web.UI{
+		Sessions: &web.Sessions{
+			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
+			Ends:   store, Now: time.Now, Secure: !c.Local,
+		},
+		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
+	}
+	areas := []area{
+		signIn(c, ui),
+		{audit.Area(), &audit.Pages{Log: store}},
+		{apidocs.Area(), &apidocs.Pages{}},
+		campaignPages(c, store),
+	}
+	areas = append(areas, settings(c, store)...)
+	areas = append(areas, sending(c, store)...)
+	return lambdahttp.NewHandler(routes(ui, areas))
+}
+
+func signIn(c app.Config, ui *web.UI) area {
+	return area{signin.Area(), &signin.Pages{
+		Provider: &signin.Provider{Issuer: c.SignInIssuer, ClientID: c.SignInClientID, Client: config.WebClient()},
+		Sessions: ui.Sessions, Random: rand.Reader, Now: time.Now,
+	}}
+}
+
+// area is a part of the dashboard: its files and its pages.
+type area struct {
+	files web.Area
+	pages interface {
+		Register(ui *web.UI, mux *http.ServeMux)
+	}
+}
+
+func routes(ui *web.UI, areas []area) http.Handler {
+	mux := http.NewServeMux()
+	var files []web.Area
+	for _, a := range areas {
+		files = append(files, a.files)
+		a.pages.Register(ui, mux)
+	}
+	if err := ui.Load(files...); err != nil {
+		panic(err) // pages and texts are part of the binary
+	}
+	ui.Register(mux)
+	return mux
+}

@@ -1,0 +1,208 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/internal/aws/dynamo"
+)
+
+// What calls a function past its alias would get a new version whole, at once, and
+// keep it when the deployment goes back. SAM puts a function's events and its URL on
+// the alias, but for those of the API: routes_test.go has them.
+func TestWhateverCallsAFunctionCallsItsAlias(t *testing.T) {
+	t.Parallel()
+	for name, r := range section(t, "Resources") {
+		switch member(r, "Type").Value {
+		case "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route", "AWS::Lambda::Permission",
+			"AWS::Lambda::EventSourceMapping", "AWS::Lambda::Url", "AWS::Events::Rule", "AWS::Scheduler::Schedule":
+			t.Errorf("%s: let it be an event or the URL of its function, which SAM puts on the alias", name)
+		}
+	}
+}
+
+func TestEveryDeploymentMakesVersionsThatAlarmsUndo(t *testing.T) {
+	t.Parallel()
+	for name, r := range section(t, "Resources") {
+		if member(r, "Type").Value != "AWS::Serverless::Function" {
+			continue
+		}
+		p := member(r, "Properties")
+		if got := value(member(p, "AutoPublishCodeSha256")); got != "!Ref Release" {
+			t.Errorf("%s gets a new version by %q, want !Ref Release: SAM sees no change of parameters", name, got)
+		}
+		if member(p, "AutoPublishAlias") != nil || member(p, "DeploymentPreference") != nil {
+			t.Errorf("%s is deployed in a way of its own", name)
+		}
+	}
+	function := section(t, "Globals")["Function"]
+	if value(member(function, "AutoPublishAlias")) == "" || value(member(member(function, "DeploymentPreference"), "Enabled")) != "!Ref GradualDeployment" {
+		t.Error("functions have no alias that is moved gradually")
+	}
+	undo := refs(member(member(function, "DeploymentPreference"), "Alarms"))
+	for _, name := range []string{"CallErrorsAlarm", "TaskErrorsAlarm", "ApiErrorsAlarm", "EventsErrorsAlarm"} {
+		if !slices.Contains(undo, name) {
+			t.Errorf("%s does not undo a deployment", name)
+		}
+	}
+	for _, name := range undo {
+		checkFast(t, name)
+	}
+}
+
+// checkFast makes sure that an alarm tells within the shares of a deployment, of which
+// a new version may get a call or two a minute, and that a stack without calls is in order.
+func checkFast(t *testing.T, name string) {
+	t.Helper()
+	text, err := yaml.Marshal(section(t, "Resources")[name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	periods := regexp.MustCompile(`Period: (\d+)`).FindAllStringSubmatch(string(text), -1)
+	if len(periods) == 0 || !strings.Contains(string(text), "TreatMissingData: notBreaching") || !strings.Contains(string(text), "EvaluationPeriods: 1\n") {
+		t.Errorf("%s is no alarm that undoes a deployment", name)
+	}
+	threshold := regexp.MustCompile(`\bThreshold: ([12])\n`)
+	if !threshold.MatchString(string(text)) {
+		t.Errorf("%s waits for more than two failures a minute", name)
+	}
+	for _, p := range periods {
+		if p[1] != "60" {
+			t.Errorf("%s looks every %s s, want 60", name, p[1])
+		}
+	}
+}
+
+// A function or an alarm that names a table itself would stay with it when a restored
+// one stands in. Roles reach both, by the names that restored tables have.
+func TestRestoredTablesStandInEverywhere(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"Auth", "Campaigns", "Outcomes", "Webhooks"} {
+		used := regexp.MustCompile(fmt.Sprintf(`(!Ref |!GetAtt |\$\{)%sTable\b`, table))
+		stands := fmt.Sprintf("!If [%sRestored, ", table)
+		uses := 0
+		for n, line := range strings.Split(string(text), "\n") {
+			if !used.MatchString(line) {
+				continue
+			}
+			if uses++; !strings.Contains(line, stands) && !strings.Contains(line, fmt.Sprintf("${%sTable.Arn}-at-????????T??????Z", table)) {
+				t.Errorf("line %d uses %sTable whatever stands in for it: %s", n+1, table, strings.TrimSpace(line))
+			}
+		}
+		if uses == 0 {
+			t.Errorf("nothing uses %sTable", table)
+		}
+	}
+}
+
+// section returns the members of a section of the template.
+func section(t *testing.T, name string) map[string]*yaml.Node {
+	t.Helper()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document map[string]yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]*yaml.Node{}
+	content := document[name].Content
+	for i := 0; i+1 < len(content); i += 2 {
+		members[content[i].Value] = content[i+1]
+	}
+	return members
+}
+
+// member returns the value of a mapping's key, or nil.
+func member(mapping *yaml.Node, key string) *yaml.Node {
+	if mapping == nil {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// value is a scalar with its tag, as it is written.
+func value(node *yaml.Node) string {
+	if node == nil {
+		return ""
+	}
+	if strings.HasPrefix(node.Tag, "!!") {
+		return node.Value
+	}
+	return node.Tag + " " + node.Value
+}
+
+// refs are the names that a value refers to.
+func refs(node *yaml.Node) (names []string) {
+	if node == nil {
+		return nil
+	}
+	if node.Tag == "!Ref" {
+		return []string{node.Value}
+	}
+	for _, child := range node.Content {
+		names = append(names, refs(child)...)
+	}
+	return names
+}
+
+// A record that fails must not stop the stream until its end, and none may be dropped
+// without a trace.
+func TestStreamOfOutcomes_FailsInParts(t *testing.T) {
+	t.Parallel()
+	mapping := member(member(member(member(section(t, "Resources")["FeedFunction"], "Properties"), "Events"), "Recorded"), "Properties")
+	pattern := value(member(member(member(mapping, "FilterCriteria"), "Filters").Content[0], "Pattern"))
+	if pattern != dynamo.StreamFilter {
+		t.Errorf("records are filtered by %s, want %s", pattern, dynamo.StreamFilter)
+	}
+	age, err := strconv.Atoi(value(member(mapping, "MaximumRecordAgeInSeconds")))
+	if err != nil || age <= 3600 || age > 6*3600 {
+		t.Errorf("a record is tried for %d s: want longer than the alarm of an hour waits, and a part of the stream's 24 hours", age)
+	}
+	for name, want := range map[string]string{
+		"StartingPosition": "TRIM_HORIZON", "BisectBatchOnFunctionError": "true", "MaximumRetryAttempts": "10000",
+	} {
+		if got := value(member(mapping, name)); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if to := value(member(member(member(mapping, "DestinationConfig"), "OnFailure"), "Destination")); to != "!GetAtt FeedDeadLetters.Arn" {
+		t.Errorf("records that fail go to %q", to)
+	}
+}
+
+// Each part of what is due is swept by a rule of its own.
+func TestSweep_RulesOfAllParts(t *testing.T) {
+	t.Parallel()
+	parts := map[string]bool{}
+	for _, rule := range member(member(section(t, "Resources")["SweepFunction"], "Properties"), "Events").Content {
+		if input := member(member(rule, "Properties"), "Input"); input != nil {
+			parts[input.Value] = true
+		}
+	}
+	for part := range dynamo.DueParts {
+		if input := fmt.Sprintf(`{"part":%d,"of":%d}`, part, dynamo.DueParts); !parts[input] {
+			t.Errorf("no rule sweeps %s: %v", input, parts)
+		}
+	}
+	if len(parts) != dynamo.DueParts {
+		t.Errorf("%d rules, want %d", len(parts), dynamo.DueParts)
+	}
+}

@@ -1,0 +1,42 @@
+// Package dispatch wires the dispatch function.
+package dispatch
+
+import (
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/releases"
+	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/httpapi"
+)
+
+const (
+	// earlierNumbers is the memory in bytes for the numbers of earlier batches: some 16
+	// million of them.
+	earlierNumbers = 128 << 20
+	// limiterTimeout leaves most of the call's 29 seconds to the rest of it.
+	limiterTimeout = 5 * time.Second
+)
+
+// Handler returns the handler of the dispatch endpoint.
+func Handler(c app.Config) lambda.Handler {
+	service := &dispatch.Service{
+		Tokens:  tokens.Verifier(c),
+		Store:   c.Store(),
+		Blobs:   s3.New(c.AWS, c.Bucket, c.Local),
+		Handoff: releases.New(c),
+		Earlier: &dispatch.Earlier{Limit: earlierNumbers},
+		Limiter: &dispatch.Limiter{Limit: c.TenantDispatch, Timeout: limiterTimeout},
+		Now:     time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
+	return lambdahttp.NewHandler(mux)
+}

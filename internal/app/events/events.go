@@ -1,0 +1,26 @@
+// Package events wires the events function.
+package events
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/rcs/events"
+)
+
+// Handler returns the handler of the function URL to which the RCS provider posts events.
+func Handler(c app.Config) lambda.Handler {
+	hook := &events.Hook{
+		Agents: c.Store(), Blobs: s3.New(c.AWS, c.Bucket, c.Local), Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
+	return lambdahttp.NewHandler(mux)
+}

@@ -1,0 +1,36 @@
+// Package notify wires the notify function.
+package notify
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/netguard"
+)
+
+// connections is the number of idle connections that are kept to one endpoint.
+const connections = 32
+
+// Handler returns the handler of the notify queue. The function's timeout must be well
+// over 20 seconds, which the notifier reserves for posts that it has begun.
+func Handler(c app.Config) lambda.Handler {
+	store := c.Store()
+	var posts webhook.Posts = store
+	if store.Split {
+		posts = &webhook.PostSums{Store: store}
+	}
+	notifier := &webhook.Notifier{
+		Store: store, Endpoints: store, Posts: posts,
+		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Queue: sqs.New(c.AWS, c.NotifyQueueURL),
+		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
+		Now:   time.Now, Jitter: rand.Float64,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(notifier.HandleMessages))
+}

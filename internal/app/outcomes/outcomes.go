@@ -1,0 +1,26 @@
+// Package outcomes wires the outcomes function.
+package outcomes
+
+import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/privacy/optout"
+)
+
+// Handler returns the handler of the events queue.
+func Handler(c app.Config) lambda.Handler {
+	store := c.Store()
+	applier := &outcome.Applier{
+		Batches: store, Tenants: store, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		OptOuts:  &optout.Book{Store: store, Now: time.Now},
+		Recorder: recorder.New(c, store),
+	}
+	return lambda.NewHandler(sqs.BatchHandler(applier.Handle))
+}

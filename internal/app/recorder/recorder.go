@@ -1,0 +1,22 @@
+// Package recorder wires the recorder of outcomes for the functions that record them.
+package recorder
+
+import (
+	"time"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/outcome"
+)
+
+// New returns the recorder of a function with that store.
+func New(c app.Config, store *dynamo.Store) *outcome.Recorder {
+	return &outcome.Recorder{
+		Store: store, Webhooks: store, MaxNews: dynamo.MaxNews, Split: store.Split,
+		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
+		Notify:     sqs.New(c.AWS, c.NotifyQueueURL),
+		SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+}

@@ -1,0 +1,23 @@
+// Package release wires the release function.
+package release
+
+import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/release"
+)
+
+// Handler returns the handler of the release queue.
+func Handler(c app.Config) lambda.Handler {
+	releaser := release.Releaser{
+		Store:      c.Store(),
+		Frames:     sqs.New(c.AWS, c.SendQueueURL),
+		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
+		SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(releaser.Handle))
+}

@@ -1,0 +1,18 @@
+// Package releases wires the scheduling of releases for the functions that accept or move
+// batches.
+package releases
+
+import (
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/scheduler"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/release"
+)
+
+// New returns the scheduler of releases.
+func New(c app.Config) release.Scheduler {
+	return release.Scheduler{
+		Queue:     sqs.New(c.AWS, c.ReleaseQueueURL),
+		Schedules: scheduler.New(c.AWS, c.ScheduleGroup, c.ReleaseQueueARN, c.ScheduleRoleARN),
+	}
+}

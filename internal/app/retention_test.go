@@ -1,0 +1,188 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+)
+
+const day = 24 * time.Hour
+
+// objectLives are the lives of what is on S3.
+var objectLives = map[string]time.Duration{
+	"payloads/": campaign.Retention, "errors/": campaign.ErrorFileLife, "events/": campaign.EventLife,
+	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
+}
+
+func TestTheBucketDeletesWhatIsPastItsTime(t *testing.T) {
+	t.Parallel()
+	lives := map[string]time.Duration{}
+	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
+		if rule.Days > 0 {
+			lives[rule.Prefix] = time.Duration(rule.Days) * day
+		}
+	}
+	if diff := cmp.Diff(objectLives, lives); diff != "" {
+		t.Errorf("the code and template.yaml differ (-code +template):\n%s", diff)
+	}
+}
+
+func TestTheTablesDeleteWhatIsPastItsTime(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"AuthTable", "CampaignsTable", "OutcomesTable", "WebhooksTable"} {
+		ttl := resources(t)[table].Properties.TTL
+		if ttl.Attribute != dynamo.TTL || !ttl.Enabled {
+			t.Errorf("%s: %+v, want %s enabled", table, ttl, dynamo.TTL)
+		}
+	}
+}
+
+// The README's table says of everything how long it is kept.
+func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
+	t.Parallel()
+	pool := resources(t)["UserPoolClient"].Properties
+	want := []string{
+		told(campaign.Retention) + " from its acceptance", // payloads
+		told(campaign.Retention) + " from its acceptance", // rows
+		told(campaign.Retention) + " from the acceptance of its last batch",
+		told(campaign.ErrorFileLife), told(campaign.EventLife), told(campaign.EventLife),
+		told(campaign.AnswerLife), told(campaign.AnswerFileLife), told(campaign.UploadLife),
+		told(campaign.Retention) + " from the first failure", told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
+		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.SessionEndLife), told(campaign.RateLife) + " from the last call",
+		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
+		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",
+		"35 days", // what AWS keeps for restoring a table to a point in time
+		"as long as the tenant is",
+	}
+	if diff := cmp.Diff(want, retentionTable(t)); diff != "" {
+		t.Errorf("the README differs (-code +README):\n%s", diff)
+	}
+}
+
+// The end of a person's sessions is remembered until no session that it makes void is
+// left: the last renewal comes when the sign-in may just still be renewed.
+func TestEndsOfSessionsOutliveThem(t *testing.T) {
+	t.Parallel()
+	renewed := time.Duration(resources(t)["UserPoolClient"].Properties.RefreshTokenValidity) * time.Minute
+	if renewed != web.RenewalLife {
+		t.Errorf("a session is renewed for %v by the template, and for %v by the code", renewed, web.RenewalLife)
+	}
+	if last := renewed + web.SessionLife; campaign.SessionEndLife < last+time.Hour {
+		t.Errorf("the end of sessions is remembered for %v, and they last %v", campaign.SessionEndLife, last)
+	}
+}
+
+// told writes a time as people are told it.
+func told(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		is   time.Duration
+	}{{"day", day}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		switch n := d / unit.is; {
+		case n == 1 && d%unit.is == 0:
+			return "1 " + unit.name
+		case n > 1 && d%unit.is == 0:
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
+}
+
+// retentionTable returns the third column of the README's table.
+func retentionTable(t *testing.T) (column []string) {
+	t.Helper()
+	_, section, _ := strings.Cut(read(t, "README.md"), "\n## How long data is kept\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(strings.Trim(line, "|\n"), "|"); len(cells) == 4 {
+			column = append(column, strings.TrimSpace(cells[2]))
+		}
+	}
+	if len(column) < 2 {
+		t.Fatal("the README has no table of how long data is kept")
+	}
+	return column[2:] // the head and its rule
+}
+
+func longestQueue(t *testing.T) (longest time.Duration) {
+	t.Helper()
+	for _, r := range resources(t) {
+		longest = max(longest, time.Duration(r.Properties.MessageRetentionPeriod)*time.Second)
+	}
+	return longest
+}
+
+// logLife is how long logs are kept, unless the stack is told otherwise.
+func logLife(t *testing.T) time.Duration {
+	t.Helper()
+	var template struct {
+		Parameters struct {
+			LogRetentionDays struct {
+				Default int `yaml:"Default"`
+			} `yaml:"LogRetentionDays"`
+		} `yaml:"Parameters"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "template.yaml")), &template); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(template.Parameters.LogRetentionDays.Default) * day
+}
+
+// What the API and the pages say of how long data is kept is what is done.
+func TestEverybodyIsToldTheSameRetention(t *testing.T) {
+	t.Parallel()
+	for path, sayings := range map[string]map[string]time.Duration{
+		"internal/httpapi/openapi/openapi.json": {
+			`(?:uids of this batch were deleted: they are|contents of the batch were deleted: they are) kept for (\d+ days)`: campaign.Retention,
+			`Older than (\d+ days)`: campaign.Retention, `is deleted (\d+ days) after`: campaign.Retention,
+			`[Ff]iles are kept for (\d+ days)`: campaign.ErrorFileLife, `it is older than (\d+ days)`: campaign.ErrorFileLife,
+			`for (\d+ hours) the same key`: campaign.AnswerLife, `[Vv]alid (?:for )?(\d+ days)`: campaign.RefreshLife,
+		},
+		"internal/query/contents.go":              {`kept for (\d+ days)`: campaign.Retention},
+		"internal/query/error_file.go":            {`kept for (\d+ days)`: campaign.ErrorFileLife},
+		"internal/dashboard/campaigns/texts.json": {`kept for (\d+ days)`: campaign.Retention, `por (\d+ dias)`: campaign.Retention},
+		"internal/dashboard/audit/texts.json":     {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
+		"internal/dashboard/webhooks/texts.json":  {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
+		"internal/privacy/retention/retention.go": {`ended: (\d+ days)`: campaign.Retention},
+		"README.md": {
+			`on S3, for (\d+ days)`: campaign.Retention, `rejected numbers, (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
+		},
+	} {
+		for saying, life := range sayings {
+			checkSaying(t, path, saying, life)
+		}
+	}
+}
+
+func checkSaying(t *testing.T, path, saying string, life time.Duration) {
+	t.Helper()
+	found := regexp.MustCompile(saying).FindAllStringSubmatch(read(t, path), -1)
+	if len(found) == 0 {
+		t.Errorf("%s does not say %q", path, saying)
+	}
+	for _, match := range found {
+		said := strings.NewReplacer("dias", "days", "horas", "hours", "24 hours", "1 day").Replace(match[1])
+		if said != told(life) {
+			t.Errorf("%s: %q, but it is %s", path, match[0], told(life))
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(root + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

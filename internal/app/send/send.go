@@ -1,0 +1,37 @@
+// Package send wires the send function.
+package send
+
+import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/send"
+)
+
+// concurrency is the number of messages that are sent at once.
+const concurrency = 64
+
+// Handler returns the handler of the send queue. The function's timeout must be well over
+// 12 seconds, which the sender reserves for messages that it has begun to send.
+func Handler(c app.Config) lambda.Handler {
+	store := c.Store()
+	sender := &send.Sender{
+		Batches: store, Directory: store, Paces: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Provider: &rcs.Client{
+			URL: c.RCSURL, Keys: ssm.Reader{Config: c.AWS, Now: time.Now}, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
+		},
+		Recorder:    recorder.New(c, store),
+		OptOuts:     &optout.Book{Store: store, Now: time.Now},
+		Queue:       sqs.New(c.AWS, c.SendQueueURL),
+		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sqs.BatchHandler(sender.Handle))
+}

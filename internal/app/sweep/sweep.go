@@ -1,0 +1,33 @@
+// Package sweep wires the sweep function.
+package sweep
+
+import (
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/reconcile"
+)
+
+// Handler returns the handler of the schedule that runs every minute, once for each part
+// of what is due.
+func Handler(c app.Config) lambda.Handler {
+	store := c.Store()
+	sweeper := &reconcile.Sweeper{
+		Store: store, Moves: store,
+		Recorder: recorder.New(c, store),
+		Keeper:   &retention.Keeper{Store: store, Now: time.Now},
+		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
+		Frames:   sqs.New(c.AWS, c.SendQueueURL),
+		Notify:   sqs.New(c.AWS, c.NotifyQueueURL),
+		Revokes:  sqs.New(c.AWS, c.RevokeQueueURL),
+		Shards:   dynamo.AllDueShards, NoticeShards: dynamo.NoticeShards,
+		After: c.SweepAfter, Now: time.Now,
+	}
+	return lambda.NewHandler(sweeper.SweepPart)
+}

@@ -1,0 +1,243 @@
+package app_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+)
+
+const root = "../../"
+
+// A variable that a function reads and the template does not set is a fault
+// that only a deployment shows; one that it sets for nobody is a leftover.
+func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
+	t.Parallel()
+	for name, function := range functions(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := map[string]bool{}
+			for _, variable := range readBy(t, name) {
+				if !strings.HasPrefix(variable, "AWS_") { // Lambda itself sets those
+					read[variable] = true
+				}
+			}
+			for _, table := range tablesOf(t, name) {
+				read[table] = true
+			}
+			variables := maps.Clone(function.Properties.Environment.Variables)
+			delete(variables, "GOMEMLIMIT") // Go's runtime reads it
+			set := slices.Sorted(maps.Keys(variables))
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
+				t.Errorf("the wiring and template.yaml differ (-read +set):\n%s", diff)
+			}
+		})
+	}
+}
+
+// tablesOf returns the variables of the tables that dynamo.FromEnv reads for a function:
+// those that its role reaches. All functions get those of Outcomes and Webhooks.
+func tablesOf(t *testing.T, name string) (variables []string) {
+	t.Helper()
+	var reached []string
+	for _, g := range grants(t, roleOf(name)) {
+		reached = append(reached, attributes(&g.Resource)...)
+	}
+	for table, variable := range map[string]string{"AuthTable": "AUTH_TABLE", "CampaignsTable": "CAMPAIGNS_TABLE"} {
+		if slices.Contains(reached, table) {
+			variables = append(variables, variable)
+		}
+	}
+	return variables
+}
+
+// roleOf is the name of a function's role.
+func roleOf(function string) string { return strings.ToUpper(function[:1]) + function[1:] + "Role" }
+
+func TestEveryFunctionIsInTheTemplate(t *testing.T) {
+	t.Parallel()
+	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, path := range mains {
+		want = append(want, filepath.Base(filepath.Dir(path)))
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(functions(t)))); diff != "" {
+		t.Errorf("functions/ and template.yaml differ (-folders +template):\n%s", diff)
+	}
+}
+
+// SQS shows a message again after the visibility timeout. Six times the
+// function's own timeout leaves its poller time to retry when throttled.
+func TestQueuesHideMessagesLongEnough(t *testing.T) {
+	t.Parallel()
+	all := resources(t)
+	checked := 0
+	for name, function := range functions(t) {
+		for _, event := range function.Properties.Events {
+			if event.Type != "SQS" {
+				continue
+			}
+			queue, _, _ := strings.Cut(event.Properties.Queue, ".")
+			visible, timeout := all[queue].Properties.VisibilityTimeout, function.Properties.Timeout
+			if timeout == 0 || visible < 6*timeout {
+				t.Errorf("%s: %s hides a message for %d s, the function takes up to %d s", name, queue, visible, timeout)
+			}
+			checked++
+		}
+	}
+	if checked == 0 {
+		t.Error("no function takes its work from a queue")
+	}
+}
+
+// The heap may grow into what is left beside the program and its stacks. A lower
+// limit makes the collector run all the time beside a large cache, a higher one
+// lets Lambda end the function.
+func TestFunctionsLimitTheirHeap(t *testing.T) {
+	t.Parallel()
+	for name, function := range functions(t) {
+		text := function.Properties.Environment.Variables["GOMEMLIMIT"].Value
+		limit, err := strconv.Atoi(strings.TrimSuffix(text, "MiB"))
+		if memory := function.Properties.MemorySize; err != nil || limit < memory*3/4 || limit > memory*17/20 {
+			t.Errorf("%s: GOMEMLIMIT is %q, want 75 to 85%% of its %d MB", name, text, memory)
+		}
+	}
+}
+
+// A batch is sent from its payload, a year after its acceptance where it is
+// scheduled so, and whatever holds it up then must not cost its contents.
+func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
+	t.Parallel()
+	const furthestSchedule, margin = 366, 90 // days
+	checked := 0
+	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
+		if rule.Days == 0 || (rule.Prefix != "payloads/" && rule.Prefix != "") {
+			continue
+		}
+		if rule.Days < furthestSchedule+margin {
+			t.Errorf("rule %s deletes payloads after %d days, want %d or more", rule.ID, rule.Days, furthestSchedule+margin)
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Error("payloads are kept for ever")
+	}
+}
+
+type resource struct {
+	Type       string `yaml:"Type"`
+	Properties struct {
+		CodeURI           string `yaml:"CodeUri"`
+		MemorySize        int    `yaml:"MemorySize"` // of a function, in MB
+		Timeout           int    `yaml:"Timeout"`
+		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
+
+		MessageRetentionPeriod int `yaml:"MessageRetentionPeriod"` // of a queue, in seconds
+		RefreshTokenValidity   int `yaml:"RefreshTokenValidity"`   // of the user pool's client, in minutes
+		TTL                    struct {
+			Attribute string `yaml:"AttributeName"`
+			Enabled   bool   `yaml:"Enabled"`
+		} `yaml:"TimeToLiveSpecification"`
+		Lifecycle struct {
+			Rules []struct {
+				ID     string `yaml:"Id"`
+				Prefix string `yaml:"Prefix"`
+				Days   int    `yaml:"ExpirationInDays"`
+			} `yaml:"Rules"`
+		} `yaml:"LifecycleConfiguration"`
+		Policies    yaml.Node `yaml:"Policies"` // a role's, or those of passwords
+		Environment struct {
+			Variables map[string]yaml.Node `yaml:"Variables"`
+		} `yaml:"Environment"`
+		Events map[string]struct {
+			Type       string `yaml:"Type"`
+			Properties struct {
+				Queue string `yaml:"Queue"`
+			} `yaml:"Properties"`
+		} `yaml:"Events"`
+	} `yaml:"Properties"`
+}
+
+func resources(t *testing.T) map[string]resource {
+	t.Helper()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]resource `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		t.Fatalf("read template.yaml: %v", err)
+	}
+	return template.Resources
+}
+
+// functions returns the template's functions by the names of their folders.
+func functions(t *testing.T) map[string]resource {
+	t.Helper()
+	found := map[string]resource{}
+	for _, r := range resources(t) {
+		if r.Type == "AWS::Serverless::Function" {
+			found[filepath.Base(r.Properties.CodeURI)] = r
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("template.yaml has no functions")
+	}
+	return found
+}
+
+// People must not choose their tenant, nor let themselves in.
+func TestPeopleCannotChooseTheirTenant(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(root + "template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources struct {
+			UserPool struct {
+				Properties struct {
+					Schema []struct {
+						Name     string `yaml:"Name"`
+						Required bool   `yaml:"Required"`
+					} `yaml:"Schema"`
+					AdminCreateUserConfig struct {
+						AllowAdminCreateUserOnly bool `yaml:"AllowAdminCreateUserOnly"`
+					} `yaml:"AdminCreateUserConfig"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPool"`
+			UserPoolClient struct {
+				Properties struct {
+					WriteAttributes []string `yaml:"WriteAttributes"`
+				} `yaml:"Properties"`
+			} `yaml:"UserPoolClient"`
+		} `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	if !template.Resources.UserPool.Properties.AdminCreateUserConfig.AllowAdminCreateUserOnly {
+		t.Error("anybody may sign up")
+	}
+	// Without a list the client may write every attribute.
+	writes := template.Resources.UserPoolClient.Properties.WriteAttributes
+	if len(writes) == 0 || slices.Contains(writes, "custom:tenant") || slices.Contains(writes, "email") {
+		t.Errorf("people may write %q", writes)
+	}
+	for _, a := range template.Resources.UserPool.Properties.Schema {
+		if a.Required && !slices.Contains(writes, a.Name) {
+			t.Errorf("the attribute %s is required, and not among those that the client may write: Cognito refuses that", a.Name)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+// Package token wires the token function.
+package token
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/oauth"
+)
+
+// Handler returns the handler of the OAuth token endpoint, the key set and the server
+// metadata.
+func Handler(c app.Config) lambda.Handler {
+	server := &oauth.Server{Store: c.Store(), Signer: tokens.Signer(c), Now: time.Now, Random: rand.Reader, BaseURL: c.BaseURL}
+	return lambdahttp.NewHandler(server.Handler())
+}

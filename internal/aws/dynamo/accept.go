@@ -1,0 +1,295 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// Snapshot reads all that judging a dispatch call needs, in one round of calls
+// made side by side. All rows but the packed sets are read consistently; the
+// sets are immutable, so the caller sees by their ordinals whether some are
+// missing, and asks again with Consistent.
+func (s *Store) Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error) {
+	keys := s.questionKeys(q)
+	var rows map[string]Item
+	var sets []campaign.PackedSet
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		rows, err = s.batchGet(ctx, keys)
+		return err
+	})
+	if q.CampaignID != "" {
+		group.Go(func() (err error) {
+			sets, err = s.packedSets(ctx, q)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return campaign.Snapshot{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
+	}
+	snapshot, err := s.readSnapshot(q, keys, rows)
+	snapshot.Sets = sets
+	return snapshot, err
+}
+
+// rowKey is a key of one of the tables.
+type rowKey struct {
+	table string
+	key   Item
+}
+
+// id tells one row from another in the answer of a BatchGetItem.
+func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
+
+// questionKeys maps the parts of a question to the rows that answer them.
+func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
+	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
+	keys := map[string]rowKey{}
+	if q.ClientID != "" {
+		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
+	}
+	if q.Calls {
+		keys["calls"] = rowKey{s.Auth, callsKey(q.Tenant)}
+	}
+	if q.IdempotencyKey != "" {
+		keys["answer"] = rowKey{s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)}
+	}
+	if q.TemplateID != "" {
+		keys["template"] = rowKey{s.Campaigns, templateKey(q.TemplateID)}
+	}
+	if q.Name != "" {
+		keys["name"] = rowKey{s.Campaigns, nameKey(q.Tenant, q.Name)}
+	}
+	if q.CampaignID != "" {
+		keys["meta"] = rowKey{s.Campaigns, metaKey(id)}
+	}
+	if q.CampaignID != "" && q.BatchID != "" {
+		keys["batch"] = rowKey{s.Campaigns, batchKey(campaign.BatchRef{ID: id, BatchID: q.BatchID})}
+	}
+	return keys
+}
+
+func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.Snapshot, err error) {
+	row := func(part string) Item { return s.alive(rows[keys[part].id()]) }
+	if r := row("credential"); r != nil {
+		credential := readCredential(q.ClientID, r)
+		snapshot.Credential = &credential
+	}
+	if r := row("answer"); r != nil {
+		snapshot.Answer = &campaign.Answer{
+			BodyHash: getBinary(r, "bodyHash"), Body: getBinary(r, "body"), BlobKey: getText(r, "blobKey"),
+		}
+	}
+	if r := row("meta"); r != nil {
+		if getBool(r, forgetting) {
+			return snapshot, fmt.Errorf("campaign %s is being forgotten: %w", q.CampaignID, campaign.ErrLostRace)
+		}
+		snapshot.Meta = &campaign.Meta{
+			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
+		}
+	}
+	snapshot.NameTaken = row("name") != nil
+	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // past its time too: its period must not begin again
+	if r := row("batch"); r != nil {
+		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
+		batch, err := readBatch(ref, r)
+		if err != nil {
+			return snapshot, err
+		}
+		snapshot.Batch = &batch
+	}
+	if r := row("template"); r != nil {
+		template, err := readTemplate(q.TemplateID, r)
+		if err != nil {
+			return snapshot, err
+		}
+		snapshot.Template = &template
+	}
+	return snapshot, nil
+}
+
+// batchGet reads rows of both tables consistently and returns those that exist
+// by their rowKey.id. Keys that DynamoDB leaves unprocessed are asked for again:
+// a row is absent only where an answer says so. Where attributes are named, no
+// others but the key's are read.
+func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
+	wanted := map[string]types.KeysAndAttributes{}
+	if len(attributes) > 0 {
+		attributes = append([]string{"pk", "sk"}, attributes...) // which tell the rows apart
+	}
+	expression, names := projection(attributes)
+	for _, k := range keys {
+		w := wanted[k.table]
+		w.ConsistentRead, w.ProjectionExpression, w.ExpressionAttributeNames = aws.Bool(true), expression, names
+		w.Keys = append(w.Keys, k.key)
+		wanted[k.table] = w
+	}
+	rows := make(map[string]Item, len(keys))
+	for attempt := 0; len(wanted) > 0; attempt++ {
+		out, err := s.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
+		if err != nil {
+			return nil, err
+		}
+		for table, items := range out.Responses {
+			for _, item := range items {
+				rows[rowKey{table, item}.id()] = item
+			}
+		}
+		if wanted = out.UnprocessedKeys; len(wanted) == 0 {
+			break
+		}
+		if err := retry.Wait(ctx, attempt+1); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// projection names attributes; of none it is nil, which reads them all.
+func projection(attributes []string) (*string, map[string]string) {
+	if len(attributes) == 0 {
+		return nil, nil
+	}
+	names := make(map[string]string, len(attributes))
+	for _, a := range attributes {
+		names["#"+a] = a
+	}
+	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
+}
+
+func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {
+	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
+	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
+		TableName:              &s.Campaigns,
+		ConsistentRead:         aws.Bool(q.Consistent),
+		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :from AND :to"),
+		ExpressionAttributeValues: Item{
+			":pk": metaKey(id)["pk"], ":from": text(setSK(q.KnownSets + 1)), ":to": text("SET#~"),
+		},
+		ProjectionExpression: aws.String("sk, packed"),
+	})
+	var sets []campaign.PackedSet
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Items {
+			ordinal, err := strconv.Atoi(strings.TrimPrefix(getText(row, "sk"), "SET#"))
+			if err != nil {
+				return nil, fmt.Errorf("read the ordinal of a packed set: %w", err)
+			}
+			sets = append(sets, campaign.PackedSet{Ordinal: ordinal, Packed: getBinary(row, "packed")})
+		}
+	}
+	return sets, nil
+}
+
+// Accept writes an accepted dispatch call in one transaction, or returns an
+// error that wraps campaign.ErrLostRace where a row is no longer as it was read.
+// Any other error leaves open whether it was written.
+func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
+	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
+	items := []types.TransactWriteItem{
+		s.metaWrite(a),
+		s.putOver(s.batchRow(a.Batch)),
+		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
+	}
+	if a.Batch.Accepted > 0 { // the first events may come before the first message is recorded
+		items = append(items, s.putNew(headRow(a.Batch)))
+	}
+	if a.Ordinal == 1 {
+		row := nameKey(a.Batch.Tenant, a.Campaign)
+		items = append(items, s.putNew(withValue(row, "campaignId", text(a.Batch.CampaignID))))
+	}
+	if a.IdempotencyKey != "" {
+		items = append(items, s.answerWrite(a))
+	}
+	reasons, err := s.transact(ctx, items, token)
+	if err != nil {
+		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, err)
+	}
+	if len(reasons) > 0 {
+		return fmt.Errorf("accept batch %s: %w", a.Batch.BatchID, campaign.ErrLostRace)
+	}
+	return nil
+}
+
+// metaWrite creates the campaign, or counts one more batch where nobody else
+// has counted since it was read.
+func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
+	if a.Ordinal == 1 {
+		row := metaKey(a.Batch.ID)
+		row["name"] = text(a.Campaign)
+		row["batches"] = number(1)
+		row["accepted"] = number(a.Batch.Accepted)
+		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
+		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
+		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.Ends())
+		if a.Batch.Scheduled {
+			row["anyScheduled"] = boolean(true)
+		}
+		return s.putNew(row)
+	}
+	update, values := "SET batches = :new, lastAt = :at", Item{
+		":new": number(a.Ordinal), ":read": number(a.Ordinal - 1), ":more": number(a.Batch.Accepted),
+		":at": millis(a.Batch.AcceptedAt), ":created": millis(a.CreatedAt),
+	}
+	if a.Batch.Scheduled {
+		update, values[":true"] = update+", anyScheduled = :true", boolean(true)
+	}
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:                 &s.Campaigns,
+		Key:                       metaKey(a.Batch.ID),
+		UpdateExpression:          aws.String(update + " ADD accepted :more"),
+		ConditionExpression:       aws.String("batches = :read AND createdAt = :created AND attribute_not_exists(cancelled) AND " + notForgetting),
+		ExpressionAttributeValues: values,
+	}}
+}
+
+// answerWrite keeps the answer of an idempotency key.
+func (s *Store) answerWrite(a campaign.Acceptance) types.TransactWriteItem {
+	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
+	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
+	row[TTL] = number(a.AnswerUntil.Unix())
+	if a.Answer.BlobKey != "" {
+		row["blobKey"] = text(a.Answer.BlobKey)
+	} else {
+		row["body"] = bytesOf(a.Answer.Body)
+	}
+	return s.putOver(row)
+}
+
+// putOver puts a row where there is none, or one past its time that DynamoDB has
+// not deleted yet.
+func (s *Store) putOver(row Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName:                 &s.Campaigns,
+		Item:                      row,
+		ConditionExpression:       aws.String("attribute_not_exists(pk) OR " + TTL + " <= :now"),
+		ExpressionAttributeValues: Item{":now": number(s.Now().Unix())},
+	}}
+}
+
+func (s *Store) putNew(row Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	}}
+}
+
+func withValue(row Item, name string, value attribute) Item {
+	row[name] = value
+	return row
+}

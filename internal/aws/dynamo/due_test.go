@@ -1,0 +1,270 @@
+package dynamo_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+)
+
+func newBatch(tenant string, state campaign.BatchState, due, check time.Time) campaign.Batch {
+	return campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: newKey().MessageID(0)}, BatchID: campaign.BatchID(rand.Text())},
+		Ordinal:  1, Key: newKey(), Offsets: []int{0}, AcceptedAt: later, Due: due, NextCheck: check, State: state,
+	}
+}
+
+func accept(t *testing.T, store *dynamo.Store, b campaign.Batch) {
+	t.Helper()
+	err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestMovesOfABatch(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	states := []campaign.BatchState{
+		campaign.BatchPending, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent,
+		campaign.BatchCompleted, campaign.BatchCancelled,
+	}
+	next := later.Add(time.Hour)
+	moves := map[string]struct {
+		move func(b campaign.Batch) (bool, error)
+		from []campaign.BatchState
+		to   campaign.BatchState // "" for no change
+		next time.Time
+	}{
+		"StartRelease": {
+			func(b campaign.Batch) (bool, error) {
+				return store.StartRelease(t.Context(), b.BatchRef, "", later, next)
+			},
+			[]campaign.BatchState{campaign.BatchPending},
+			campaign.BatchReleasing, next,
+		},
+		"StartRelease too early": {
+			func(b campaign.Batch) (bool, error) {
+				return store.StartRelease(t.Context(), b.BatchRef, "", later.Add(-time.Millisecond), next)
+			},
+			nil, "",
+			time.Time{},
+		},
+		"EndRelease": {
+			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
+			[]campaign.BatchState{campaign.BatchReleasing},
+			campaign.BatchSending, later, // send may have set it: it stays
+		},
+		"FinishBatch": {
+			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef, next) },
+			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending},
+			campaign.BatchSent, next,
+		},
+		"CompleteBatch": {
+			func(b campaign.Batch) (bool, error) { return store.CompleteBatch(t.Context(), b.BatchRef, next) },
+			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent},
+			campaign.BatchCompleted, next,
+		},
+		"MoveCheck": {
+			func(b campaign.Batch) (bool, error) { return store.MoveCheck(t.Context(), b, next) }, states, "", next,
+		},
+		"MoveCheck of another": {
+			func(b campaign.Batch) (bool, error) {
+				b.NextCheck = b.NextCheck.Add(time.Second)
+				return store.MoveCheck(t.Context(), b, next)
+			},
+			nil, "",
+			time.Time{},
+		},
+	}
+	for name, m := range moves {
+		for _, state := range states {
+			t.Run(fmt.Sprint(name, " of ", state), func(t *testing.T) {
+				t.Parallel()
+				b := newBatch("tenant-"+rand.Text(), state, later, later)
+				accept(t, store, b)
+				moved, err := m.move(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, wantMoved := b, false
+				for _, from := range m.from {
+					if from == state {
+						wantMoved, want.NextCheck = true, m.next
+						if m.to != "" {
+							want.State = m.to
+						}
+						if m.to == campaign.BatchCompleted {
+							want.ClosedAt = store.Now()
+						}
+					}
+				}
+				got, err := store.Batch(t.Context(), b.BatchRef)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" || moved != wantMoved {
+					t.Errorf("moved %v, want %v; the batch (-want +got):\n%s", moved, wantMoved, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestBatchThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	b := newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)
+	if _, err := store.Batch(t.Context(), b.BatchRef); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("error %v, want not found", err)
+	}
+	for name, move := range map[string]func() (bool, error){
+		"StartRelease": func() (bool, error) { return store.StartRelease(t.Context(), b.BatchRef, "", later, later) },
+		"MoveCheck":    func() (bool, error) { return store.MoveCheck(t.Context(), b, later) },
+	} {
+		if moved, err := move(); moved || err != nil {
+			t.Errorf("%s: moved %v, error %v", name, moved, err)
+		}
+	}
+}
+
+func TestDue(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	tenant := "tenant#" + rand.Text() // a tenant's id may hold what separates keys
+	want := map[campaign.BatchRef]bool{}
+	for i := range 40 {
+		b := newBatch(tenant, campaign.BatchSending, later, later.Add(time.Duration(i-20)*time.Millisecond))
+		accept(t, store, b)
+		if i <= 20 {
+			want[b.BatchRef] = true
+		}
+	}
+	got := map[campaign.BatchRef]bool{}
+	for shard := range dynamo.DueShards {
+		for due, err := range store.Due(t.Context(), shard, later) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due.Batch.Tenant == tenant { // the table has other batches too
+				got[due.Batch] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("what is due (-want +got):\n%s", diff)
+	}
+}
+
+// The races are real: all runs of a batch read it, then all count a failure.
+func TestStore_SetFailing(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	b := newBatch("tenant-"+rand.Text(), campaign.BatchSending, later, later)
+	if counted, err := store.SetFailing(t.Context(), b, campaign.Failing{At: later}); counted || err != nil {
+		t.Fatalf("of a batch that does not exist: %v, %v", counted, err)
+	}
+	accept(t, store, b)
+	failing := campaign.Failing{}
+	for round := range 3 {
+		at := later.Add(time.Duration(round) * 10 * time.Minute)
+		failing = failing.After(at, time.Hour)
+		var counted atomic.Int64
+		var runs sync.WaitGroup
+		for range 12 {
+			runs.Go(func() {
+				ok, err := store.SetFailing(t.Context(), b, failing)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					counted.Add(1)
+				}
+			})
+		}
+		runs.Wait()
+		now := read(t, store, b)
+		if counted.Load() != 1 || now.Failing != failing {
+			t.Fatalf("%d runs counted; the batch fails for %+v, want %+v", counted.Load(), now.Failing, failing)
+		}
+		b = now
+	}
+	if want := 20 * time.Minute; b.Failing.For != want {
+		t.Errorf("it fails for %v, want %v", b.Failing.For, want)
+	}
+
+	before := b
+	before.Failing = campaign.Failing{} // of a run that began before the first failure
+	for range 2 {
+		if _, err := store.SetFailing(t.Context(), before, campaign.Failing{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late, err := store.SetFailing(t.Context(), b, b.Failing.After(later.Add(time.Hour), time.Hour))
+	if now := read(t, store, b); err != nil || late || now.Failing != (campaign.Failing{}) {
+		t.Errorf("after a success: counted %v, error %v, it fails for %+v", late, err, now.Failing)
+	}
+}
+
+func read(t *testing.T, store *dynamo.Store, b campaign.Batch) campaign.Batch {
+	t.Helper()
+	now, err := store.Batch(t.Context(), b.BatchRef)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// New rows of Split stand in shards that the version before does not read, all of a
+// tenant in one part of sweep, and are found with the others.
+func TestDue_Split(t *testing.T) {
+	t.Parallel()
+	store, split := newStore(t), newStore(t)
+	split.Campaigns, split.Split = store.Campaigns, true
+	tenant := "tenant-" + rand.Text()
+	shards := map[int]int{}
+	for range 40 {
+		b := newBatch(tenant, campaign.BatchPending, later, later)
+		accept(t, split, b)
+		if started, err := split.StartRelease(t.Context(), b.BatchRef, "", later, later); !started || err != nil {
+			t.Fatalf("started %v: %v", started, err)
+		}
+	}
+	accept(t, store, newBatch(tenant, campaign.BatchSending, later, later))
+	circuit := campaign.Circuit{Tenant: tenant, EndpointID: "e", Since: later, Next: later}
+	if saved, err := split.SaveCircuit(t.Context(), circuit); !saved || err != nil {
+		t.Fatalf("saved %v: %v", saved, err)
+	}
+	parts, old, found := map[int]bool{}, 0, 0
+	for shard := range dynamo.AllDueShards {
+		for due, err := range store.Due(t.Context(), shard, later) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if due.Batch.Tenant != tenant && (due.Notice == nil || due.Notice.Tenant != tenant) {
+				continue
+			}
+			if found++; shard < dynamo.DueShards {
+				old++
+				continue
+			}
+			shards[shard]++
+			parts[shard%dynamo.DueParts] = true
+		}
+	}
+	if found != 42 || old != 1 {
+		t.Errorf("%d rows are due, %d of them in shards of the version before; want 42 and 1", found, old)
+	}
+	if len(parts) != 1 || len(shards) < 8 {
+		t.Errorf("the rows stand in %d parts and %d shards, want one part and about 16 shards", len(parts), len(shards))
+	}
+}

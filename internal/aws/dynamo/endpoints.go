@@ -1,0 +1,162 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// maxAdditions is how many races with other additions of endpoints one may lose.
+const maxAdditions = 100
+
+// AddEndpoint writes a new endpoint unless its tenant has most already, those
+// that are switched off among them. It returns how many the tenant had before.
+// The rows of the endpoints are counted at every addition, because versions of
+// the functions before this one add endpoints without changing the guard row.
+func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+	for try := range maxAdditions {
+		if err := retry.Wait(ctx, try); err != nil {
+			return has, fmt.Errorf("add endpoint %s: %w", e.ID, err)
+		}
+		has, err = s.addEndpoint(ctx, e, most)
+		if !errors.Is(err, campaign.ErrLostRace) {
+			return has, err
+		}
+	}
+	return has, err
+}
+
+// addEndpoint returns an error that wraps campaign.ErrLostRace where another
+// addition came between its count and its write.
+func (s *Store) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
+	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return 0, fmt.Errorf("add endpoint %s: %w", e.ID, err)
+	}
+	all, err := s.Endpoints(ctx, e.Tenant)
+	if err != nil || len(all) >= most {
+		return len(all), err
+	}
+	additions := getNumber(guard, "additions")
+	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(e.Tenant, additions), s.putNew(endpointRow(e)))
+}
+
+// nextAddition counts an addition where there were so many before it.
+func (s *Store) nextAddition(tenant string, before int64) types.TransactWriteItem {
+	row := withValue(endpointGuardKey(tenant), "additions", number(before+1))
+	if before == 0 {
+		return s.putNew(row)
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("additions = :before"),
+		ExpressionAttributeValues: Item{":before": number(before)},
+	}}
+}
+
+// SaveEndpoint writes an endpoint, new or changed.
+func (s *Store) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
+	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(endpointRow(e)))
+}
+
+// Endpoint reads a tenant's endpoint consistently; the error wraps
+// campaign.ErrNotFound where there is none.
+func (s *Store) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+	row, err := s.get(ctx, endpointKey(tenant, id))
+	if err != nil {
+		return campaign.Endpoint{}, fmt.Errorf("read endpoint %s: %w", id, err)
+	}
+	return readEndpoint(tenant, id, row), nil
+}
+
+// Endpoints returns a tenant's endpoints in the order of their ids, those that
+// are switched off too.
+func (s *Store) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
+	return list(ctx, s, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) campaign.Endpoint {
+		return readEndpoint(tenant, id, row)
+	})
+}
+
+// RotateEndpoint gives an endpoint a new signing secret. The one before it signs
+// too until previousUntil, the one before that no longer. The error wraps
+// campaign.ErrNotFound where the endpoint does not exist.
+func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
+		UpdateExpression:                    aws.String("SET previousSecret = secret, previousUntil = :until, secret = :new"),
+		ConditionExpression:                 aws.String("attribute_exists(pk) AND secret <> :new"),
+		ExpressionAttributeValues:           Item{":until": millis(previousUntil), ":new": text(secret)},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		// The SDK repeats an update whose answer was lost: then it is done.
+		if getText(refused.Item, "secret") == secret {
+			return nil
+		}
+		err = campaign.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("rotate the secret of endpoint %s: %w", id, err)
+	}
+	return nil
+}
+
+// SwitchEndpoint switches an endpoint off for a reason, or on where the reason is
+// empty, and tells whether there is such an endpoint.
+func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+	in := &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
+		UpdateExpression:    aws.String("REMOVE offReason, offAt"),
+		ConditionExpression: aws.String("attribute_exists(pk)"),
+	}
+	if offReason != "" {
+		in.UpdateExpression = aws.String("SET offReason = :reason, offAt = :at")
+		in.ExpressionAttributeValues = Item{":reason": text(offReason), ":at": millis(s.Now())}
+	}
+	_, err := s.Client.UpdateItem(ctx, in)
+	return held(err, "switch endpoint "+id)
+}
+
+// SetKinds changes which kinds of webhooks are owed to an endpoint, all where there
+// are none, and tells whether there is such an endpoint.
+func (s *Store) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
+		UpdateExpression: aws.String("SET kinds = :kinds"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		ExpressionAttributeValues: Item{":kinds": text(strings.Join(kinds, ","))},
+	})
+	return held(err, "change the kinds of endpoint "+id)
+}
+
+func endpointRow(e campaign.Endpoint) Item {
+	row := endpointKey(e.Tenant, e.ID)
+	row["url"], row["secret"] = text(e.URL), text(e.Secret)
+	row["kinds"] = text(strings.Join(e.Kinds, ","))
+	if e.PreviousSecret != "" {
+		row["previousSecret"], row["previousUntil"] = text(e.PreviousSecret), millis(e.PreviousUntil)
+	}
+	if e.Off() {
+		row["offReason"], row["offAt"] = text(e.OffReason), millis(e.OffAt)
+	}
+	return row
+}
+
+func readEndpoint(tenant, id string, row Item) campaign.Endpoint {
+	e := campaign.Endpoint{
+		ID: id, Tenant: tenant, URL: getText(row, "url"),
+		Secret: getText(row, "secret"), PreviousSecret: getText(row, "previousSecret"), PreviousUntil: getMillis(row, "previousUntil"),
+		OffReason: getText(row, "offReason"), OffAt: getMillis(row, "offAt"),
+	}
+	if kinds := getText(row, "kinds"); kinds != "" {
+		e.Kinds = strings.Split(kinds, ",")
+	}
+	return e
+}

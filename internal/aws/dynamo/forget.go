@@ -1,0 +1,131 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// forgetting is the attribute of a META row whose campaign's rows are being
+// deleted. Whoever reads the campaign finds none, and nothing is added to it.
+const (
+	forgetting    = "forgetting"
+	notForgetting = "attribute_not_exists(" + forgetting + ")"
+)
+
+// perWrite is how many rows one BatchWriteItem may delete.
+const perWrite = 25
+
+// Lifetime reads consistently what tells whether a campaign has ended; the error
+// wraps campaign.ErrNotFound where there is no campaign.
+func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
+	row, err := s.get(ctx, metaKey(id))
+	if err != nil {
+		return campaign.Lifetime{}, fmt.Errorf("read the lifetime of campaign %s: %w", id.CampaignID, err)
+	}
+	return campaign.Lifetime{
+		ID: id, Name: getText(row, "name"), Batches: int(getNumber(row, "batches")), LastAt: getMillis(row, "lastAt"),
+		Check: getMillis(row, "nextCheck"), Forgetting: getBool(row, forgetting),
+	}, nil
+}
+
+// MoveLifetime sets when sweep looks at a campaign next, where that is still as it
+// was read.
+func (s *Store) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
+	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
+	return err
+}
+
+// StartForgetting ends a campaign that is still as it was read: no batch is added
+// to it any more, nobody sees it, and its rows may be deleted by who called this
+// until the time lease. Then sweep looks at it again, and whoever calls this goes
+// on. It tells whether the campaign was still as it was read.
+func (s *Store) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
+	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
+		":next": millis(lease), ":true": boolean(true),
+	})
+}
+
+func (s *Store) updateLifetime(ctx context.Context, l campaign.Lifetime, update string, values Item) (bool, error) {
+	values[":read"], values[":batches"] = millis(l.Check), number(l.Batches)
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, Key: metaKey(l.ID), UpdateExpression: &update,
+		ConditionExpression:       aws.String("nextCheck = :read AND batches = :batches"),
+		ExpressionAttributeValues: values,
+	})
+	return held(err, "change the lifetime of campaign "+l.CampaignID)
+}
+
+// ForgetSome deletes up to 25 of the rows of a campaign that is being forgotten,
+// and tells whether none is left but META and the name.
+func (s *Store) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
+	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
+		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // and META
+		KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": metaKey(id)["pk"]},
+		ProjectionExpression: aws.String("pk, sk"),
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the rows of campaign %s: %w", id.CampaignID, err)
+	}
+	var deletes []types.WriteRequest
+	for _, key := range out.Items {
+		if getText(key, "sk") != metaSK && len(deletes) < perWrite {
+			deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
+		}
+	}
+	if len(deletes) == 0 {
+		return true, nil
+	}
+	if err := s.deleteAll(ctx, deletes); err != nil {
+		return false, fmt.Errorf("delete rows of campaign %s: %w", id.CampaignID, err)
+	}
+	return false, nil
+}
+
+// deleteAll makes the deletions, those again that DynamoDB leaves unprocessed.
+func (s *Store) deleteAll(ctx context.Context, deletes []types.WriteRequest) error {
+	for attempt := 0; ; attempt++ {
+		out, err := s.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+			RequestItems: map[string][]types.WriteRequest{s.Campaigns: deletes},
+		})
+		if err != nil {
+			return err
+		}
+		if deletes = out.UnprocessedItems[s.Campaigns]; len(deletes) == 0 {
+			return nil
+		}
+		if err := retry.Wait(ctx, attempt+1); err != nil {
+			return err
+		}
+	}
+}
+
+// EndForgetting deletes the name, which another campaign may have by now, and then
+// the META row of a campaign that has no other rows any more: both the name and
+// the id are free again.
+func (s *Store) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
+	for _, row := range []struct {
+		key       Item
+		condition string
+		values    Item
+	}{
+		{nameKey(l.Tenant, l.Name), "campaignId = :id", Item{":id": text(l.CampaignID)}},
+		{metaKey(l.ID), forgetting + " = :true", Item{":true": boolean(true)}},
+	} {
+		_, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &s.Campaigns, Key: row.key, ConditionExpression: &row.condition, ExpressionAttributeValues: row.values,
+		})
+		if failed := (*types.ConditionalCheckFailedException)(nil); err != nil && !errors.As(err, &failed) {
+			return fmt.Errorf("forget campaign %s: %w", l.CampaignID, err)
+		}
+	}
+	return nil
+}

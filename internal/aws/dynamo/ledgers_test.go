@@ -1,0 +1,422 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// newLedgers returns a store with an Outcomes table of its own, for new batches.
+func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Store {
+	t.Helper()
+	env, s := stackenv.Load(t), newStore(t)
+	s.Client = dynamodb.NewFromConfig(env.AWS(), attach...)
+	s.Outcomes, _ = env.LedgerTable(t)
+	s.Split = true
+	return s
+}
+
+// with returns the store by a client whose calls are seen.
+func with(t *testing.T, s *dynamo.Store, attach func(*dynamodb.Options)) *dynamo.Store {
+	t.Helper()
+	seen := *s
+	seen.Client = dynamodb.NewFromConfig(stackenv.Load(t).AWS(), attach)
+	return &seen
+}
+
+func ledgerBatch(accepted int) campaign.Batch {
+	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour), Ledger: true}
+}
+
+func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) outcome.Entered {
+	t.Helper()
+	e, err := outcome.EnterLedger(t.Context(), l, b, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// spread are the changes of a batch's messages, each sent, delivered and read at any
+// time of a day, in the order of their times.
+func spread(messages int) []campaign.Change {
+	var changes []campaign.Change
+	for part, outcome := range []campaign.Outcome{campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead} {
+		for at, i := range rand.Perm(messages) {
+			after := time.Duration(part*messages+at) * 24 * time.Hour / time.Duration(3*messages)
+			changes = append(changes, campaign.Change{Index: i, Outcome: outcome, At: later.Add(after).Truncate(time.Millisecond)})
+		}
+	}
+	return changes
+}
+
+// wantLog fails where a batch's log is not the changes, in their order and with
+// sequences from 1 without gaps, whichever pages it is read in.
+func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campaign.Change) {
+	t.Helper()
+	for _, page := range []int{1 << 20, 77} {
+		var got []ledger.Entry
+		for {
+			more, err := l.Entries(t.Context(), key, len(got), page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(more) == 0 {
+				break
+			}
+			got = append(got, more...)
+		}
+		if diff := cmp.Diff(ledger.Numbered(1, want), got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("log in pages of %d (-want +got):\n%s", page, diff)
+		}
+	}
+}
+
+// full enters changes until the next one makes the tail move, and returns those that
+// were entered.
+func full(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
+	t.Helper()
+	var head ledger.Head
+	for i, step := 0, 20; i+step < len(changes); {
+		news := changes[i : i+step]
+		switch moves := head.Plan(b.Accepted, news).Move; {
+		case moves && step == 1:
+			return changes[:i]
+		case moves:
+			step = 1
+		default:
+			head = record(t, l, b, news).After
+			i += step
+		}
+	}
+	t.Fatal("the tail never moves")
+	return nil
+}
+
+func TestLedgers(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	sizes := map[string][]int{"one at a time": {1}, "few": {1, 3, 20}, "many": {1, 500, 40, 260, 2000}}
+	for name, groups := range sizes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := ledgerBatch(300)
+			changes := spread(b.Accepted)
+			for first, i := 0, 0; first < len(changes); i++ {
+				end := min(first+groups[i%len(groups)], len(changes))
+				record(t, l, b, changes[first:end])
+				first = end
+			}
+			if again := record(t, l, b, changes); again.After.Sequence != len(changes) {
+				t.Errorf("entered again, the ledger ends at %d", again.After.Sequence)
+			}
+			wantLog(t, l, b.Key, changes)
+			head, err := l.LedgerHead(t.Context(), b.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := head.Summary().Counts[campaign.OutcomeRead]; got != b.Accepted {
+				t.Errorf("%d messages were read, want all", got)
+			}
+		})
+	}
+}
+
+// calls lets a client make so many calls and then none, loses the answer of one, or
+// lets others do something before one.
+type calls struct {
+	last   int // the calls that are made
+	lost   int // the call whose answer is lost, 0 for none
+	hooked int // the call before which before is called, 0 for none
+	before func()
+	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	made int
+}
+
+var errAnswerLost = errors.New("the answer is lost")
+
+func (c *calls) attach(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("calls", c.pass), middleware.After)
+	})
+}
+
+func (c *calls) pass(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	c.mu.Lock()
+	c.made++
+	call := c.made
+	c.mu.Unlock()
+	if call > c.last {
+		c.cancel()
+		return middleware.InitializeOutput{}, middleware.Metadata{}, context.Canceled
+	}
+	if call == c.hooked {
+		c.before()
+	}
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	if call == c.lost {
+		return middleware.InitializeOutput{}, metadata, errAnswerLost
+	}
+	return out, metadata, err
+}
+
+// TestLedgers_Deaths ends a writer after each of its calls, among them that which
+// moves the tail and that which changes the head, and then repeats what it did.
+func TestLedgers_Deaths(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	cases := map[string]func(changes []campaign.Change) []campaign.Change{
+		"the tail moves":            func(c []campaign.Change) []campaign.Change { return c[:1] },
+		"the tail moves, and pages": func(c []campaign.Change) []campaign.Change { return c[:400] },
+	}
+	const all = 1000
+	for name, news := range cases {
+		for call := range 5 {
+			for _, lost := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, after call %d, answer lost %v", name, call, lost), func(t *testing.T) {
+					t.Parallel()
+					b := ledgerBatch(300)
+					changes := spread(b.Accepted)
+					entered := full(t, l, b, changes)
+					wantLog(t, l, b.Key, entered)
+					more := news(changes[len(entered):])
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					c := &calls{last: call, cancel: cancel}
+					if lost {
+						c.last, c.lost = all, call
+					}
+					_, err := outcome.EnterLedger(ctx, with(t, l, c.attach), b, more)
+					if lost && err != nil && call != 1 { // a read is not repeated here
+						t.Errorf("a lost answer ended the call: %v", err)
+					}
+					died := entered
+					if head, err := l.LedgerHead(t.Context(), b.Key); err != nil {
+						t.Fatal(err)
+					} else if head.Sequence > len(entered) {
+						died = changes[:len(entered)+len(more)]
+					}
+					wantLog(t, l, b.Key, died) // all of the write, or nothing
+					record(t, l, b, more)
+					wantLog(t, l, b.Key, changes[:len(entered)+len(more)])
+				})
+			}
+		}
+	}
+}
+
+// TestLedgers_TailMovedByAnother lets a writer end between its two calls, another
+// enter what still fits, and a third move the longer tail.
+func TestLedgers_TailMovedByAnother(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(300)
+	changes := spread(b.Accepted)
+	entered := full(t, l, b, changes)
+	next := changes[len(entered)]
+	early := entered[:len(entered)-3]
+	slow := ledgerBatch(300)
+	record(t, l, slow, early)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := &calls{last: 2, cancel: cancel} // it reads the head and moves the tail
+	if _, err := outcome.EnterLedger(ctx, with(t, l, c.attach), slow, changes[len(early):len(early)+250]); err == nil {
+		t.Fatal("the writer did not end")
+	}
+	for _, c := range append(entered[len(early):len(entered):len(entered)], next) {
+		record(t, l, slow, []campaign.Change{c})
+	}
+	record(t, l, slow, changes)
+	head, err := l.LedgerHead(t.Context(), slow.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, l, slow.Key, changes[:head.Sequence])
+}
+
+// TestLedgers_TailMovedBefore lets a writer read the head, and others enter more and
+// move the longer tail before it moves the one that it has read.
+func TestLedgers_TailMovedBefore(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(300)
+	changes := spread(b.Accepted)
+	entered := full(t, l, b, changes)
+	slow := ledgerBatch(300)
+	early := len(entered) - 3
+	record(t, l, slow, changes[:early])
+	c := &calls{last: 100, hooked: 2, before: func() {
+		for i := range changes[early : len(entered)+1] {
+			record(t, l, slow, changes[early+i:early+i+1])
+		}
+	}}
+	if _, err := outcome.EnterLedger(t.Context(), with(t, l, c.attach), slow, changes[:early+250]); err != nil {
+		t.Fatal(err)
+	}
+	wantLog(t, l, slow.Key, changes[:early+250])
+}
+
+// TestLedgers_ReadWhileTailMoves reads pages of a log while its tail moves into a LOG
+// row before, between and after the reader's calls, and while only the LOG row stands.
+func TestLedgers_ReadWhileTailMoves(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	for _, last := range []int{2, 100} {
+		for hooked := range 4 {
+			t.Run(fmt.Sprintf("the writer makes %d calls before call %d", last, hooked), func(t *testing.T) {
+				t.Parallel()
+				b := ledgerBatch(300)
+				changes := spread(b.Accepted)
+				entered := full(t, l, b, changes)
+				c := &calls{last: 100, hooked: hooked, before: func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					writer := &calls{last: last, cancel: cancel}
+					_, err := outcome.EnterLedger(ctx, with(t, l, writer.attach), b, changes[:len(entered)+1])
+					if last == 100 && err != nil {
+						t.Error(err)
+					}
+				}}
+				reader := with(t, l, c.attach)
+				for _, after := range []int{0, 30} {
+					got, err := reader.Entries(t.Context(), b.Key, after, len(entered)-after)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := ledger.Numbered(after+1, entered[after:])
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("page after %d (-want +got):\n%s", after, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLedgers_Race lets ten writers enter their changes into one ledger at once.
+func TestLedgers_Race(t *testing.T) {
+	t.Parallel()
+	for _, each := range []int{1, 50} {
+		t.Run(fmt.Sprintf("%d events each", each), func(t *testing.T) {
+			t.Parallel()
+			race(t, 10, each)
+		})
+	}
+}
+
+func race(t *testing.T, writers, each int) {
+	t.Helper()
+	used := &metering.Consumed{}
+	l := newLedgers(t, used.Attach)
+	b := ledgerBatch(writers * each)
+	used.Take()
+	tries := make([]int, writers)
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			e, err := outcome.EnterLedger(t.Context(), l, b, changesOf(w*each, (w+1)*each, campaign.OutcomeSent))
+			if err != nil {
+				t.Error(err)
+			}
+			tries[w] = e.Tries + 1
+		})
+	}
+	all.Wait()
+	sum := used.Take()
+	t.Logf("%d writers of %d events each: %v tries, %.0f units and %d refused writes, %.0f read units", writers, each, tries, sum.Writes, sum.Refused, sum.Reads)
+	got, err := l.Entries(t.Context(), b.Key, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for _, e := range got {
+		seen[e.Index] = true
+	}
+	if len(got) != b.Accepted || len(seen) != b.Accepted {
+		t.Errorf("%d entries of %d messages, want %d", len(got), len(seen), b.Accepted)
+	}
+	if spent := sum.Writes + float64(sum.Refused); spent > float64(writers*writers) {
+		t.Errorf("%.0f units, want %d at most", spent, writers*writers)
+	}
+}
+
+func TestLedgers_Ended(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(3)
+	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
+	l.Now = b.Ends
+	if _, err := outcome.EnterLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
+		t.Errorf("error %v, want campaign.ErrEnded", err)
+	}
+}
+
+// rowsRead counts the calls of a client, and the rows that it got by queries.
+type rowsRead struct{ calls, rows int }
+
+func (r *rowsRead) attach(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("rows read", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			r.calls++
+			if found, ok := out.Result.(*dynamodb.QueryOutput); ok {
+				r.rows += len(found.Items)
+			}
+			return out, metadata, err
+		}), middleware.Before)
+	})
+}
+
+// TestLedgers_ReadsOfAPage counts what pages of a long log cost: one that the tail holds
+// the head, and any other the LOG rows around it.
+func TestLedgers_ReadsOfAPage(t *testing.T) {
+	t.Parallel()
+	l := newLedgers(t)
+	b := ledgerBatch(campaign.MaxMessages)
+	changes := spread(b.Accepted)
+	for first := 0; first < len(changes); first += 100 {
+		record(t, l, b, changes[first:first+100])
+	}
+	head, err := l.LedgerHead(t.Context(), b.Key)
+	if err != nil || len(head.Tail) == 0 {
+		t.Fatalf("a tail of %d entries, error %v", len(head.Tail), err)
+	}
+	read := func(after, limit int) rowsRead {
+		t.Helper()
+		var used rowsRead
+		got, err := with(t, l, used.attach).Entries(t.Context(), b.Key, after, limit)
+		if err != nil || len(got) != limit {
+			t.Fatalf("%d entries, error %v", len(got), err)
+		}
+		return used
+	}
+	all, page, tail := read(0, len(changes)), read(len(changes)/2, 100), read(head.First()-1, len(head.Tail))
+	if tail.calls != 1 {
+		t.Errorf("a page of the tail took %d calls", tail.calls)
+	}
+	if page.calls != 2 || page.rows > 5 || all.rows < 5*page.rows {
+		t.Errorf("a page of 100 took %d calls and %d rows, all of the log %d rows", page.calls, page.rows, all.rows)
+	}
+}

@@ -1,0 +1,298 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// SaveTenant writes a tenant, new or changed, and makes it the owner of its agent. The
+// error is a *campaign.InputError where the agent is another tenant's. An agent that
+// the tenant had before stays the tenant's, as one that it gave up.
+func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
+	return s.saveTenant(ctx, t)
+}
+
+// SaveTenantAndAgent is SaveTenant that writes the tenant's agent too: both or none.
+func (s *Store) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
+	return s.saveTenant(ctx, t, s.agentItems(a)...)
+}
+
+func (s *Store) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
+	for try := range maxEdits {
+		if err := retry.Wait(ctx, try); err != nil {
+			return fmt.Errorf("save tenant %s: %w", t.ID, err)
+		}
+		items, err := s.tenantItems(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := s.writeAll(ctx, "save tenant "+t.ID, append(items, more...)...); !errors.Is(err, campaign.ErrLostRace) {
+			return err
+		}
+	}
+	return fmt.Errorf("save tenant %s: %w", t.ID, campaign.ErrLostRace)
+}
+
+// tenantItems are the writes of a tenant, on condition that everything is as it is read
+// here.
+func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+	before, err := s.Tenant(ctx, t.ID)
+	created := errors.Is(err, campaign.ErrNotFound)
+	if err != nil && !created {
+		return nil, err
+	}
+	entry := directoryKey("TENANT", t.ID)
+	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
+	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
+	if t.AgentID != "" {
+		claim, err := s.claim(ctx, t, before)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, claim...)
+	}
+	if before.AgentID != "" && before.AgentID != t.AgentID {
+		giveUp, err := s.giveUp(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, giveUp...)
+	}
+	return items, nil
+}
+
+// putTenant writes the tenant where its agent is still the one that was read.
+func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
+	if created {
+		return s.putNew(tenantRow(t))
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: tenantRow(t), ConditionExpression: aws.String("agentId = :before"),
+		ExpressionAttributeValues: Item{":before": text(before.AgentID)},
+	}}
+}
+
+// claim returns what makes the tenant a holder of its agent, and its owner where no
+// other holds it.
+func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
+	h, err := s.Holders(ctx, t.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	items := []types.TransactWriteItem{s.put(agentTenantKey(t.AgentID, t.ID))}
+	if h.OwnedBy(t.ID) {
+		return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: h.Owner.Since})), nil
+	}
+	others := h.Others(t.ID)
+	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.use(ctx, tenant, t.AgentID) })
+	_, refused := errors.AsType[*campaign.InputError](err)
+	switch {
+	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
+		return append(items, s.keepOwner(h)), nil // it was shared before agents had owners, and stays so
+	case err != nil:
+		return nil, err
+	}
+	for _, o := range others {
+		items = append(items, s.removeHolder(t.AgentID, o))
+	}
+	return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: s.Now()})), nil
+}
+
+// giveUp returns what leaves the agent to the tenant as one that it gave up. Before
+// that it records the agent in batches that do not name theirs yet.
+func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+	err := s.eachBatch(ctx, t.ID, func(ctx context.Context, b campaign.Batch) error {
+		if !b.NeedsAgent() {
+			return nil
+		}
+		_, err := s.SetAgent(ctx, b, t.AgentID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.Holders(ctx, t.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	items := []types.TransactWriteItem{s.put(withValue(agentTenantKey(t.AgentID, t.ID), "givenUpAt", millis(s.Now())))}
+	switch {
+	case h.OwnedBy(t.ID):
+		items = append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: h.Owner.Since, GivenUpAt: s.Now()}))
+	case h.Owner == nil && len(h.Others(t.ID)) == 0:
+		items = append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: s.Now(), GivenUpAt: s.Now()}))
+	}
+	return items, nil
+}
+
+// Holders reads consistently which tenants have an agent.
+func (s *Store) Holders(ctx context.Context, agentID string) (campaign.Holders, error) {
+	h := campaign.Holders{AgentID: agentID}
+	row, err := s.get(ctx, ownerKey(agentID))
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return h, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
+	}
+	if err == nil {
+		h.Owner = &campaign.Owner{Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), GivenUpAt: getMillis(row, "givenUpAt")}
+	}
+	h.Holders, err = s.holders(ctx, agentID)
+	if o := h.Owner; o != nil && len(h.Others(o.Tenant)) == len(h.Holders) {
+		h.Holders = append(h.Holders, campaign.Holder{Tenant: o.Tenant, GivenUpAt: o.GivenUpAt})
+	}
+	return h, err
+}
+
+func (s *Store) holders(ctx context.Context, agentID string) ([]campaign.Holder, error) {
+	return list(ctx, s, "A#"+agentID, "TENANT#", func(id string, row Item) campaign.Holder {
+		return campaign.Holder{Tenant: id, GivenUpAt: getMillis(row, "givenUpAt")}
+	})
+}
+
+// TenantsOf returns the ids of the tenants that get what comes to an agent.
+func (s *Store) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
+	holders, err := s.holders(ctx, agentID)
+	return campaign.Holders{Holders: holders}.Tenants(s.Now()), err
+}
+
+// AgentsOf returns the ids of the agents that a tenant has or had.
+func (s *Store) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
+	agents, err := s.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, a := range agents {
+		holders, err := s.holders(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if len((campaign.Holders{Holders: holders}).Others(tenant)) < len(holders) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids, nil
+}
+
+// removeHolder removes a holder that has not taken the agent back since it was read.
+func (s *Store) removeHolder(agentID string, o campaign.Holder) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: &s.Campaigns, Key: agentTenantKey(agentID, o.Tenant),
+		ConditionExpression:       aws.String("attribute_not_exists(pk) OR givenUpAt = :read"),
+		ExpressionAttributeValues: Item{":read": millis(o.GivenUpAt)},
+	}}
+}
+
+// ownerIs is the condition that the OWNER row is as it was read.
+func ownerIs(read *campaign.Owner) (condition string, values Item) {
+	if read == nil {
+		return "attribute_not_exists(pk)", nil
+	}
+	return "tenant = :tenant AND since = :since AND givenUpAt = :givenUp", Item{
+		":tenant": text(read.Tenant), ":since": millis(read.Since), ":givenUp": millis(read.GivenUpAt),
+	}
+}
+
+func (s *Store) putOwner(h campaign.Holders, o campaign.Owner) types.TransactWriteItem {
+	row := ownerKey(h.AgentID)
+	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
+	condition, values := ownerIs(h.Owner)
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.Campaigns, Item: row, ConditionExpression: &condition, ExpressionAttributeValues: values,
+	}}
+}
+
+func (s *Store) keepOwner(h campaign.Holders) types.TransactWriteItem {
+	condition, values := ownerIs(h.Owner)
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &s.Campaigns, Key: ownerKey(h.AgentID), ConditionExpression: &condition, ExpressionAttributeValues: values,
+	}}
+}
+
+const (
+	// campaignsAPage is how many campaigns are listed in one call.
+	campaignsAPage = 100
+	// campaignsAtOnce is how many of them are read side by side.
+	campaignsAtOnce = 8
+)
+
+// batchStates is what eachBatch reads of META and BATCH rows.
+var batchStates = []string{"sk", "key", "state", "agentId", "closedAt", forgetting}
+
+// eachBatch visits all batches of a tenant, from any number of goroutines. They have
+// what batchStates names.
+func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx context.Context, b campaign.Batch) error) error {
+	for after := ""; ; {
+		page, err := s.ListCampaigns(ctx, tenant, after, campaignsAPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		group, groupCtx := errgroup.WithContext(ctx)
+		group.SetLimit(campaignsAtOnce)
+		for _, listed := range page {
+			group.Go(func() error { return s.eachBatchOf(groupCtx, listed.ID, visit) })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		after = page[len(page)-1].Cursor
+	}
+}
+
+func (s *Store) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx context.Context, b campaign.Batch) error) error {
+	c, err := s.campaign(ctx, id, batchStates, nil)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil // forgotten meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	for _, b := range c.Batches {
+		if err := visit(ctx, b.Batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use reads what the batches of a tenant that were sent by an agent say of its use.
+func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
+	var mu sync.Mutex
+	var u campaign.Use
+	err := s.eachBatch(ctx, tenant, func(ctx context.Context, b campaign.Batch) error {
+		if b.AgentID != agentID {
+			return nil
+		}
+		closed, err := s.closedAt(ctx, b)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case closed.IsZero():
+			u.Open++
+		case closed.After(u.ClosedAt):
+			u.ClosedAt = closed
+		}
+		return err
+	})
+	return u, err
+}
+
+// closedAt returns when a batch was completed, zero for one that is not. For one that
+// the version before completed that is when a batch of its campaign was completed last.
+func (s *Store) closedAt(ctx context.Context, b campaign.Batch) (time.Time, error) {
+	if b.State != campaign.BatchCompleted || !b.ClosedAt.IsZero() {
+		return b.ClosedAt, nil
+	}
+	progress, err := s.Progress(ctx, b.ID)
+	return progress.CompletedAt, err
+}

@@ -1,0 +1,246 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// smallPages makes DynamoDB end its pages after two rows, where the code leaves it to
+// DynamoDB, which ends them after a megabyte.
+func smallPages(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("small pages",
+			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+				switch asked := in.Parameters.(type) {
+				case *dynamodb.QueryInput:
+					if asked.Limit == nil {
+						asked.Limit = aws.Int32(2)
+					}
+				case *dynamodb.ScanInput:
+					asked.Limit = aws.Int32(2)
+				}
+				return next.HandleInitialize(ctx, in)
+			}), middleware.After)
+	})
+}
+
+const several = 7 // rows, which are four pages
+
+// pagedStore is a store on a Campaigns table of its own, with a tenant that has
+// several of everything.
+func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
+	t.Helper()
+	env := stackenv.Load(t)
+	store = &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env["WEBHOOKS_TABLE"],
+		Now:      func() time.Time { return later },
+	}
+	return store, randomID()
+}
+
+// one returns the name of the ith of several things.
+func one(i int) string { return fmt.Sprintf("%02d", i) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// whole checks that a list has each of the several things once.
+func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T) string) {
+	t.Helper()
+	must(t, err)
+	var got, want []string
+	for _, x := range list {
+		got = append(got, nameOf(x))
+	}
+	for i := range several {
+		want = append(want, one(i))
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func last2(s string) string { return s[len(s)-2:] }
+
+func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
+	t.Helper()
+	_, err := s.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: dynamo.Item{
+		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
+	}})
+	return err
+}
+
+func TestPages_OfATenant(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	ctx, clients, agent := t.Context(), "rcs_"+rand.Text(), randomID()
+	for i := range several {
+		must(t, s.SaveAgent(ctx, campaign.Agent{ID: "a" + one(i)}))
+		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}))
+		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // as an agent that tenants shared before agents had owners
+		must(t, s.Pause(ctx, "tenant#t"+one(i)))
+		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
+		must(t, s.CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
+		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Text: "t"})
+		must(t, err)
+		must(t, s.CountPosts(ctx, tenant, "e", later.Add(time.Duration(i)*time.Hour), 1, 0))
+		_, err = s.KeepOptOuts(ctx, tenant, campaign.OptOuts{Shard: i, Version: 1})
+		must(t, err)
+	}
+	agents, err := s.Agents(ctx)
+	whole(t, "agents", agents, err, func(a campaign.Agent) string { return last2(a.ID) })
+	tenants, err := s.Tenants(ctx)
+	whole(t, "tenants", tenants, err, func(t campaign.Tenant) string { return last2(t.ID) })
+	of, err := s.TenantsOf(ctx, agent)
+	whole(t, "tenants of an agent", of, err, last2)
+	pauses, err := s.Pauses(ctx)
+	whole(t, "pauses", slices.Collect(maps.Keys(pauses)), err, last2)
+	endpoints, err := s.Endpoints(ctx, tenant)
+	whole(t, "endpoints", endpoints, err, func(e campaign.Endpoint) string { return e.ID })
+	credentials, err := s.Credentials(ctx, tenant)
+	whole(t, "credentials", credentials, err, func(c campaign.Credential) string { return last2(c.ClientID) })
+	templates, err := s.Templates(ctx, tenant)
+	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })
+	posts, err := s.HourlyPosts(ctx, tenant, "e", later)
+	whole(t, "posts", posts, err, func(p campaign.HourlyPosts) string { return one(int(p.Hour.Sub(later).Hours())) })
+	optOuts, err := s.OptOuts(ctx, tenant)
+	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
+}
+
+func TestPages_OfATemplate(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	id := randomID()
+	for range several {
+		_, err := s.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "n", Text: "t"})
+		must(t, err)
+	}
+	versions, err := s.TemplateVersions(t.Context(), id)
+	whole(t, "versions", versions, err, func(t campaign.Template) string { return one(t.Version - 1) })
+}
+
+func TestPages_OfACampaign(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	ctx, first := t.Context(), newBatch(tenant, campaign.BatchSending, later, later.Add(-time.Hour))
+	for i := range several {
+		b := first
+		b.Ordinal, b.BatchID, b.Key, b.Accepted = i+1, campaign.BatchID(one(i)), newKey(), 2
+		must(t, s.Accept(ctx, campaign.Acceptance{
+			Batch: b, Campaign: "Natal", Ordinal: i + 1, Packed: []byte{byte(i)}, CreatedAt: later,
+		}, rand.Text()))
+	}
+	for name, read := range map[string]func(context.Context, campaign.ID) (campaign.Campaign, error){
+		"campaign": s.Campaign, "dispatched": s.Dispatched, "overview": s.Overview,
+	} {
+		c, err := read(ctx, first.ID)
+		whole(t, name, c.Batches, err, func(p campaign.Progress) string { return one(p.Ordinal - 1) })
+	}
+	sets, err := s.PackedSets(ctx, first.ID)
+	whole(t, "numbers", sets, err, func(p campaign.PackedSet) string { return one(p.Ordinal - 1) })
+	var due []campaign.Due
+	for shard := range dynamo.DueShards {
+		for d, err := range s.Due(ctx, shard, later) {
+			must(t, err)
+			if d.Campaign == nil {
+				due = append(due, d)
+			}
+		}
+	}
+	var found []string
+	for _, d := range due {
+		found = append(found, d.Batch.BatchID)
+	}
+	slices.Sort(found)
+	if len(found) != several || len(slices.Compact(found)) != several {
+		t.Errorf("due are %d batches, want %d", len(found), several)
+	}
+}
+
+func TestPages_OfALog(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	b := newBatch(tenant, campaign.BatchSending, later, later)
+	b.Accepted = campaign.FrameSize
+	for i := range several {
+		books, err := s.Books(t.Context(), b, []int{0})
+		must(t, err)
+		must(t, enter(t, s, b, books, books.News(changesOf(i, i+1, campaign.OutcomeSent))))
+	}
+	pages, err := s.Log(t.Context(), b.Key, 0)
+	must(t, err)
+	var logged int
+	for _, p := range pages {
+		logged += len(p.Changes)
+	}
+	latest, err := s.Latest(t.Context(), b)
+	must(t, err)
+	if len(pages) <= 4 || logged != several {
+		t.Errorf("the log has %d changes on %d pages, want %d on more than two pages of two", logged, len(pages), several)
+	}
+	for i, c := range latest[:several] {
+		if c.Outcome != campaign.OutcomeSent {
+			t.Errorf("message %d is %q", i, c.Outcome)
+		}
+	}
+}
+
+func TestPages_OfFailuresAndNotices(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	ctx := t.Context()
+	for i := range several {
+		must(t, s.AddNotices(ctx, []campaign.Notice{{
+			Tenant: tenant, EndpointID: "e", Kind: campaign.KindReplied, Blob: "events/a/" + one(i), Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
+		}}))
+		must(t, s.RecordFailure(ctx, campaign.WebhookFailure{
+			Tenant: tenant, EndpointID: "e", WebhookID: "msg_" + one(i), At: later.Add(time.Duration(i) * time.Minute), Kind: campaign.KindReplied,
+		}))
+	}
+	dead, err := s.DeadNotices(ctx, tenant, "e", time.Time{}, 100)
+	whole(t, "dead", dead, err, func(n campaign.NotifyTask) string { return last2(n.Blob) })
+	failures, err := s.Failures(ctx, tenant, "e", 100)
+	whole(t, "failures", failures, err, func(f campaign.WebhookFailure) string { return last2(f.WebhookID) })
+}
+
+func TestPages_OfKeptAnswers(t *testing.T) {
+	t.Parallel()
+	s, tenant := pagedStore(t)
+	for i := range several {
+		b := newBatch(tenant, campaign.BatchSending, later, later)
+		must(t, s.Accept(t.Context(), campaign.Acceptance{
+			Batch: b, Campaign: "c" + one(i), Ordinal: 1, Packed: []byte{0},
+			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: campaign.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
+		}, rand.Text()))
+	}
+	var answers []campaign.KeptAnswer
+	looked := 0
+	for a, err := range s.KeptAnswers(t.Context(), func(rows int) { looked = rows }) {
+		must(t, err)
+		answers = append(answers, a)
+	}
+	whole(t, "answers", answers, nil, func(a campaign.KeptAnswer) string { return strings.Trim(string(a.Body), `"`) })
+	if looked < 3*several {
+		t.Errorf("looked at %d rows", looked)
+	}
+}

@@ -1,0 +1,146 @@
+package dynamo_test
+
+import (
+	"crypto/rand"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+func TestSwapPace(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	agent := "agent-" + rand.Text()
+	first := campaign.Pace{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
+	second := campaign.Pace{Every: 20 * time.Millisecond, Next: later}
+	shared, sharedByMore := second, second
+	shared.Lanes, sharedByMore.Lanes = "\x01\x00\xff", "\x01\x02"
+	swaps := []struct {
+		old, pace campaign.Pace
+		want      bool
+	}{
+		{first, second, false}, // there is none yet
+		{campaign.Pace{}, first, true},
+		{campaign.Pace{}, second, false},
+		{second, campaign.Pace{}, false},
+		{first, second, true},
+		{second, campaign.Pace{}, true},
+		{campaign.Pace{}, first, true},
+		{first, shared, true},
+		{second, first, false},       // it has lanes by now
+		{sharedByMore, first, false}, // and others
+		{shared, sharedByMore, true},
+		{shared, second, false},
+		{sharedByMore, second, true}, // as the version before writes it
+		{sharedByMore, shared, false},
+	}
+	now := campaign.Pace{}
+	for i, swap := range swaps {
+		got, err := store.SwapPace(t.Context(), agent, swap.old, swap.pace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got {
+			now = swap.pace
+		}
+		pace, err := store.Pace(t.Context(), agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != swap.want || pace != now {
+			t.Errorf("swap %d: %v, want %v; the pace is %v, want %v", i, got, swap.want, pace, now)
+		}
+	}
+}
+
+// A hundred functions that claim turns in the same instant get as many turns, one
+// after the other, and each a place of its own once the row is full.
+func TestManyFunctionsClaimFromOnePace(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	const functions, rate = 100, 50
+	agent, now := "agent-"+rand.Text(), time.Now().Truncate(time.Millisecond)
+	grants := make([]campaign.Grant, functions)
+	var running sync.WaitGroup
+	for i := range functions {
+		running.Go(func() {
+			claim := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: strconv.Itoa(i % 3)}, Messages: 10}
+			swapped := false
+			for try := 0; !swapped; try++ {
+				if err := retry.Wait(t.Context(), try); err != nil {
+					t.Error(err)
+					return
+				}
+				old, err := store.Pace(t.Context(), agent)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				var pace campaign.Pace
+				grants[i], pace = old.Claim(now, claim, rate)
+				if swapped, err = store.SwapPace(t.Context(), agent, old, pace); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	turns, tickets := map[time.Time]bool{}, map[campaign.Ticket]bool{}
+	for _, grant := range grants {
+		if grant.Wait > 0 {
+			tickets[grant.Ticket] = true
+		} else {
+			turns[grant.Turn.Start] = true
+		}
+	}
+	if len(turns)+len(tickets) != functions || len(turns) < 15 {
+		t.Errorf("%d functions got %d turns and %d tickets", functions, len(turns), len(tickets))
+	}
+	pace, err := store.Pace(t.Context(), agent)
+	if want := now.Add(time.Duration(len(turns)) * 10 * time.Second / rate); err != nil || !pace.Next.Equal(want) {
+		t.Errorf("the next turn begins at %v, %v; want %v", pace.Next, err, want)
+	}
+}
+
+func TestChannel(t *testing.T) {
+	t.Parallel()
+	store := newStore(t)
+	ctx := t.Context()
+	tenant := campaign.Tenant{ID: "tenant-" + rand.Text(), Name: "A", AgentID: "agent-" + rand.Text()}
+	agent := campaign.Agent{ID: tenant.AgentID, KeyParameter: "/key", WebhookToken: "token", Rate: 7}
+	pace := campaign.Pace{Every: time.Second, Next: later}
+	want := campaign.Channel{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
+	steps := []struct {
+		name string
+		do   func() error
+		then func()
+	}{
+		{"unknown agent", func() error { return nil }, func() {}},
+		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
+		{"slow", func() error { _, err := store.SwapPace(ctx, agent.ID, campaign.Pace{}, pace); return err }, func() { want.Pace = pace }},
+		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},
+		{"tenant paused", func() error { return store.Pause(ctx, "tenant#"+tenant.ID) }, func() { want.Pause = "tenant" }},
+		{"tenant resumed", func() error { return store.Resume(ctx, "tenant#"+tenant.ID) }, func() { want.Pause = "agent" }},
+		{"agent resumed", func() error { return store.Resume(ctx, "agent#"+agent.ID) }, func() { want.Pause = "" }},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		step.then()
+		got, err := store.Channel(ctx, tenant.ID, agent.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}

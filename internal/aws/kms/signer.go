@@ -1,0 +1,207 @@
+// Package kms signs access tokens with keys that never leave KMS.
+package kms
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+// Signer signs with a key of KMS, or during a rotation with the one that it replaces.
+// The public keys of both verify.
+type Signer struct {
+	Client *kms.Client
+	KeyID  string // KMS key id or ARN, of a P-256 key
+	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Tokens that it
+	// signed before verify for their lifetime.
+	PreviousID string
+	SwitchAt   time.Time
+	Now        func() time.Time // needed with PreviousID
+
+	mu    sync.Mutex
+	known map[string]accesstoken.Key // by their ids at KMS
+	sets  [phases][]accesstoken.Key
+}
+
+// New returns a Signer with the key, which replaces the previous one, "" for none, at
+// switchAt.
+func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() time.Time) *Signer {
+	return &Signer{Client: kms.NewFromConfig(cfg), KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
+}
+
+// overlap is how long before SwitchAt the new key begins to sign, so that no token of
+// the previous key is refused because two machines' clocks differ.
+const overlap = time.Minute
+
+// phase is a part of a rotation.
+type phase int
+
+const (
+	previousSigns phase = iota
+	previousVerifies
+	currentAlone // also where no key is replaced
+	phases
+)
+
+func (s *Signer) phase() (phase, error) {
+	if s.PreviousID == "" {
+		return currentAlone, nil
+	}
+	if s.SwitchAt.IsZero() {
+		return 0, errors.New("there is a previous key, but no instant at which it is replaced")
+	}
+	switch now := s.Now(); {
+	case now.Before(s.SwitchAt.Add(-overlap)):
+		return previousSigns, nil
+	case now.Before(s.SwitchAt.Add(accesstoken.Lifetime)):
+		return previousVerifies, nil
+	}
+	return currentAlone, nil
+}
+
+// Keys returns the public keys that verify now, first that of the key that signs. Each
+// is fetched once; callers that come meanwhile wait for the one that fetches.
+func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
+	now, err := s.phase()
+	if err != nil {
+		return nil, fmt.Errorf("get public keys: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sets[now] != nil {
+		return s.sets[now], nil
+	}
+	set, err := s.set(ctx, now)
+	if err == nil {
+		s.sets[now] = set
+		return set, nil
+	}
+	if now != previousSigns {
+		return nil, err
+	}
+	return s.previousAlone(ctx, err)
+}
+
+// previousAlone returns the key that still signs where the key after it cannot be
+// read: it was created a moment ago, or the rotation is being called off.
+func (s *Signer) previousAlone(ctx context.Context, cause error) ([]accesstoken.Key, error) {
+	previous, err := s.key(ctx, s.PreviousID)
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	slog.WarnContext(ctx, "the next signing key cannot be read, the present one is used alone", "error", cause)
+	previous.Until = s.SwitchAt
+	return []accesstoken.Key{previous}, nil
+}
+
+func (s *Signer) set(ctx context.Context, p phase) ([]accesstoken.Key, error) {
+	current, err := s.key(ctx, s.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	if p == currentAlone {
+		return []accesstoken.Key{current}, nil
+	}
+	previous, err := s.key(ctx, s.PreviousID)
+	if err != nil {
+		return nil, err
+	}
+	previous.Until = s.SwitchAt
+	if p == previousSigns {
+		return []accesstoken.Key{previous, current}, nil
+	}
+	return []accesstoken.Key{current, previous}, nil
+}
+
+func (s *Signer) key(ctx context.Context, id string) (accesstoken.Key, error) {
+	if key, ok := s.known[id]; ok {
+		return key, nil
+	}
+	key, err := s.fetch(ctx, id)
+	if err != nil {
+		return accesstoken.Key{}, fmt.Errorf("get public key %s: %w", id, err)
+	}
+	if s.known == nil {
+		s.known = map[string]accesstoken.Key{}
+	}
+	s.known[id] = key
+	return key, nil
+}
+
+func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) {
+	out, err := s.Client.GetPublicKey(ctx, &kms.GetPublicKeyInput{KeyId: &id})
+	if err != nil {
+		return accesstoken.Key{}, err
+	}
+	public, err := x509.ParsePKIXPublicKey(out.PublicKey)
+	if err != nil {
+		return accesstoken.Key{}, err
+	}
+	key, ok := public.(*ecdsa.PublicKey)
+	if !ok {
+		return accesstoken.Key{}, errors.New("it is not an elliptic curve key")
+	}
+	return accesstoken.NewKey(key)
+}
+
+// Sign returns the ES256 signature of input by the key that Keys returned under the ID.
+func (s *Signer) Sign(ctx context.Context, keyID string, input []byte) ([]byte, error) {
+	id, ok := s.idAtKMS(keyID)
+	if !ok {
+		return nil, errors.New("sign: unknown key")
+	}
+	digest := sha256.Sum256(input)
+	out, err := s.Client.Sign(ctx, &kms.SignInput{
+		KeyId:            &id,
+		Message:          digest[:],
+		MessageType:      types.MessageTypeDigest,
+		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sign with key %s: %w", id, err)
+	}
+	return raw(out.Signature)
+}
+
+func (s *Signer) idAtKMS(keyID string) (id string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, key := range s.known {
+		if key.ID == keyID {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// raw turns the ASN.1 signature of KMS into the fixed form of JWTs: r and s, 32
+// bytes each (RFC 7518 §3.4).
+func raw(der []byte) ([]byte, error) {
+	var signature struct{ R, S *big.Int }
+	rest, err := asn1.Unmarshal(der, &signature)
+	if err != nil || len(rest) > 0 {
+		return nil, errors.New("read signature: it is not an ASN.1 signature")
+	}
+	r, s := signature.R, signature.S
+	if r.Sign() <= 0 || s.Sign() <= 0 || r.BitLen() > 256 || s.BitLen() > 256 {
+		return nil, errors.New("read signature: it is not one of a P-256 key")
+	}
+	b := make([]byte, 64)
+	r.FillBytes(b[:32])
+	s.FillBytes(b[32:])
+	return b, nil
+}

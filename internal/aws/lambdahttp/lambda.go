@@ -1,0 +1,196 @@
+// Package lambdahttp serves a net/http handler behind Amazon API Gateway (HTTP API,
+// payload format 2.0) or a Lambda function URL.
+package lambdahttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/metrics"
+)
+
+// reserve is the time before Lambda's own deadline at which the handler's passes,
+// so that the answer to a late call still gets out.
+const reserve = 300 * time.Millisecond
+
+// NewHandler returns the Lambda handler that serves h.
+func NewHandler(h http.Handler) lambda.Handler { return adapter{h} }
+
+type adapter struct{ handler http.Handler }
+
+// Invoke answers one event. An event that is no HTTP request is an error.
+func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		early, cancel := context.WithDeadline(ctx, deadline.Add(-reserve))
+		defer cancel()
+		ctx = early
+	}
+	w := &response{header: http.Header{}}
+	e, err := parseEvent(payload)
+	switch {
+	case clientsFault(err):
+		undecodable().Write(w)
+	case err != nil:
+		return nil, err
+	default:
+		a.handler.ServeHTTP(w, e.request(ctx))
+	}
+	count(ctx, w.status)
+	return w.document(e)
+}
+
+// count counts answers by their status where they are errors: API Gateway counts
+// the others.
+func count(ctx context.Context, status int) {
+	switch {
+	case status >= http.StatusInternalServerError:
+		metrics.Add(ctx, metrics.CallsFailed, 1)
+	case status == http.StatusTooManyRequests:
+		metrics.Add(ctx, metrics.CallsLimited, 1)
+	case status >= http.StatusBadRequest:
+		metrics.Add(ctx, metrics.CallsRefused, 1)
+	}
+}
+
+// clientsFault reports whether the event is JSON whose only fault is a text that
+// is not Unicode: such bytes can only be the caller's.
+func clientsFault(err error) bool {
+	fault, ok := errors.AsType[*jsonscan.Error](err)
+	return ok && fault.Code == jsonscan.InvalidUTF8
+}
+
+func undecodable() *httpapi.Problem {
+	return &httpapi.Problem{
+		Status: http.StatusBadRequest,
+		Code:   jsonscan.InvalidUTF8,
+		Detail: "The request is not valid UTF-8.",
+	}
+}
+
+func (e *event) request(ctx context.Context) *http.Request {
+	r := &http.Request{
+		Method:        e.method,
+		URL:           e.url(),
+		Proto:         e.protocol,
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        e.headers(),
+		Body:          httpapi.NewBody(e.body),
+		ContentLength: int64(len(e.body)),
+		Host:          e.host(),
+		RemoteAddr:    net.JoinHostPort(e.sourceIP, "0"),
+	}
+	r.RequestURI = r.URL.RequestURI()
+	return r.WithContext(httpapi.WithOrigin(ctx, httpapi.Origin{SourceIP: e.sourceIP, DomainName: e.domainName, RequestID: e.requestID}))
+}
+
+// url takes the path as it came: where it cannot be unescaped, as plain text.
+func (e *event) url() *url.URL {
+	u := &url.URL{Path: e.rawPath, RawQuery: e.rawQueryString}
+	if path, err := url.PathUnescape(e.rawPath); err == nil {
+		u.Path, u.RawPath = path, e.rawPath
+	}
+	if !strings.HasPrefix(u.Path, "/") {
+		u.Path, u.RawPath = "/"+u.Path, ""
+	}
+	return u
+}
+
+func (e *event) host() string {
+	if host := e.header.Get("Host"); host != "" {
+		return host
+	}
+	return e.domainName
+}
+
+// response collects what a handler answers.
+type response struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *response) Header() http.Header { return w.header }
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.body.Write(p)
+}
+
+type responseDocument struct {
+	StatusCode      int               `json:"statusCode"`
+	Headers         map[string]string `json:"headers"`
+	Cookies         []string          `json:"cookies,omitempty"`
+	Body            string            `json:"body"`
+	IsBase64Encoded bool              `json:"isBase64Encoded"`
+}
+
+// document returns the answer in payload format 2.0, which knows one value per
+// header: several are joined by commas, except cookies, which have a field of
+// their own.
+func (w *response) document(e *event) ([]byte, error) {
+	w.WriteHeader(http.StatusOK)
+	d := responseDocument{StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"]}
+	for name, values := range w.header {
+		if name != "Set-Cookie" {
+			d.Headers[name] = strings.Join(values, ", ")
+		}
+	}
+	if e == nil || e.method != http.MethodHead {
+		d.Body, d.IsBase64Encoded = text(w.body.Bytes())
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d); err != nil {
+		return nil, fmt.Errorf("write the answer's document: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// long is the size of a body whose form matters: Lambda takes no answer over 6 MB.
+const long = 1 << 20
+
+// text returns the body as a JSON string can carry it: in base64 where it is no
+// text, and where so much of a long one would be escaped that base64 is shorter.
+func text(body []byte) (s string, encoded bool) {
+	if utf8.Valid(body) && (len(body) < long || 3*escapes(body) <= len(body)) {
+		return string(body), false
+	}
+	return base64.StdEncoding.EncodeToString(body), true
+}
+
+// escapes returns how many bytes JSON adds to a text at most.
+func escapes(text []byte) (n int) {
+	for _, c := range text {
+		switch {
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,137 @@
+// Package sqs puts tasks on SQS queues, and decodes the SQS events that call a function.
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
+)
+
+// MaxDelay is the longest time that SQS holds a message back.
+const MaxDelay = 15 * time.Minute
+
+const (
+	maxBatch = 10 // messages of one SendMessageBatch call
+	tries    = 3  // of what a batch call left unsent
+	atOnce   = 4  // batch calls
+)
+
+// errUnsent says that SQS took a batch call but not every message of it.
+var errUnsent = errors.New("the queue did not take every message")
+
+// Queue is one SQS queue. A message may arrive more than once: the SDK repeats
+// a call whose answer was lost, and SQS delivers at least once.
+type Queue struct {
+	Client *sqs.Client
+	URL    string
+}
+
+// New returns the queue of that address.
+func New(cfg aws.Config, url string) *Queue {
+	return &Queue{Client: sqs.NewFromConfig(cfg), URL: url}
+}
+
+// Send puts one message on the queue, to be seen after delay (whole seconds,
+// MaxDelay at most). Messages of one group share the queue fairly with those of
+// the others.
+func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
+	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
+		MessageGroupId: &group, DelaySeconds: seconds(delay),
+	})
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
+	}
+	return nil
+}
+
+// SendAll puts messages of one group on the queue, ten a call. On an error some
+// of them may be there.
+func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	for some := range slices.Chunk(entriesOf(func(int) string { return group }, bodies), maxBatch) {
+		if err := q.sendBatch(ctx, some); err != nil {
+			return fmt.Errorf("send messages: %w", err)
+		}
+	}
+	return nil
+}
+
+// SendGroups puts messages on the queue, each of the group at its position, ten of any
+// groups a call. On an error some of them may be there.
+func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(atOnce)
+	for some := range slices.Chunk(entriesOf(func(i int) string { return groups[i] }, bodies), maxBatch) {
+		calls.Go(func() error { return q.sendBatch(ctx, some) })
+	}
+	if err := calls.Wait(); err != nil {
+		return fmt.Errorf("send messages: %w", err)
+	}
+	return nil
+}
+
+func entriesOf(group func(i int) string, bodies [][]byte) []types.SendMessageBatchRequestEntry {
+	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
+	for i, body := range bodies {
+		entries[i] = types.SendMessageBatchRequestEntry{
+			Id: aws.String(strconv.Itoa(i % maxBatch)), MessageBody: aws.String(string(body)), MessageGroupId: aws.String(group(i)),
+		}
+	}
+	return entries
+}
+
+// Waiting returns about how many messages the queue has that nobody has taken and
+// that are to be taken now.
+func (q *Queue) Waiting(ctx context.Context) (int, error) {
+	const waiting = types.QueueAttributeNameApproximateNumberOfMessages
+	out, err := q.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.URL, AttributeNames: []types.QueueAttributeName{waiting},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	n, err := strconv.Atoi(out.Attributes[string(waiting)])
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	return n, nil
+}
+
+func (q *Queue) sendBatch(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
+	for range tries {
+		out, err := q.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: entries})
+		if err != nil {
+			return err
+		}
+		if entries = unsent(entries, out.Failed); len(entries) == 0 {
+			return nil
+		}
+	}
+	return errUnsent
+}
+
+func unsent(entries []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) []types.SendMessageBatchRequestEntry {
+	ids := make(map[string]bool, len(failed))
+	for _, f := range failed {
+		ids[aws.ToString(f.Id)] = true
+	}
+	var left []types.SendMessageBatchRequestEntry
+	for _, e := range entries {
+		if ids[aws.ToString(e.Id)] {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+func seconds(d time.Duration) int32 {
+	return int32(min(max(d, 0), MaxDelay).Round(time.Second) / time.Second) //nolint:gosec // 900 at most
+}

@@ -1,0 +1,170 @@
+package apidocs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/httpapi/openapi"
+)
+
+// document is what the pages show of the OpenAPI document.
+type document struct {
+	Info struct {
+		Description string `json:"description"`
+	} `json:"info"`
+	Tags       []tag                         `json:"tags"`
+	Paths      ordered[ordered[*operation]]  `json:"paths"`
+	Webhooks   ordered[map[string]operation] `json:"webhooks"`
+	Components struct {
+		Parameters map[string]parameter `json:"parameters"`
+		Headers    map[string]parameter `json:"headers"`
+		Responses  map[string]response  `json:"responses"`
+		Schemas    map[string]*schema   `json:"schemas"`
+	} `json:"components"`
+}
+
+type tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+type operation struct {
+	ID          string                `json:"operationId"`
+	Tags        []string              `json:"tags"`
+	Summary     string                `json:"summary"`
+	Description string                `json:"description"`
+	Security    []map[string][]string `json:"security"`
+	Parameters  []parameter           `json:"parameters"`
+	RequestBody struct {
+		Content ordered[content] `json:"content"`
+	} `json:"requestBody"`
+	Responses ordered[response] `json:"responses"`
+}
+
+// parameter is a parameter or a header.
+type parameter struct {
+	Ref         string  `json:"$ref"`
+	Name        string  `json:"name"`
+	In          string  `json:"in"`
+	Required    bool    `json:"required"`
+	Description string  `json:"description"`
+	Schema      *schema `json:"schema"`
+}
+
+type response struct {
+	Ref         string             `json:"$ref"`
+	Description string             `json:"description"`
+	Content     ordered[content]   `json:"content"`
+	Headers     ordered[parameter] `json:"headers"`
+}
+
+type content struct {
+	Schema   *schema          `json:"schema"`
+	Examples ordered[example] `json:"examples"`
+}
+
+type example struct {
+	Summary string          `json:"summary"`
+	Value   json.RawMessage `json:"value"`
+}
+
+type schema struct {
+	Ref         string           `json:"$ref"`
+	Type        names            `json:"type"`
+	Format      string           `json:"format"`
+	Description string           `json:"description"`
+	Enum        []any            `json:"enum"`
+	Const       any              `json:"const"`
+	Default     any              `json:"default"`
+	Minimum     *int             `json:"minimum"`
+	Maximum     *int             `json:"maximum"`
+	MinLength   *int             `json:"minLength"`
+	MaxLength   *int             `json:"maxLength"`
+	MinItems    *int             `json:"minItems"`
+	MaxItems    *int             `json:"maxItems"`
+	Required    []string         `json:"required"`
+	Properties  ordered[*schema] `json:"properties"`
+	Items       *schema          `json:"items"`
+	AllOf       []*schema        `json:"allOf"`
+	AnyOf       []*schema        `json:"anyOf"`
+}
+
+// names is one name, or several.
+type names []string
+
+// UnmarshalJSON reads a string or a list of them.
+func (n *names) UnmarshalJSON(data []byte) error {
+	if data[0] != '"' {
+		return json.Unmarshal(data, (*[]string)(n))
+	}
+	*n = names{""}
+	return json.Unmarshal(data, &(*n)[0])
+}
+
+// ordered is an object whose members keep the order in which they are written.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON reads an object.
+func (o *ordered[T]) UnmarshalJSON(data []byte) error {
+	s := jsonscan.New(data)
+	if err := s.EnterObject(); err != nil {
+		return err
+	}
+	for {
+		name, ok, err := s.NextMember()
+		if err != nil || !ok {
+			return err
+		}
+		m := member[T]{Name: string(name)}
+		raw, err := s.Raw()
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(raw, &m.Value); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		*o = append(*o, m)
+	}
+}
+
+// read returns the document for the service at base, its references resolved but
+// for those of schemas.
+func read(base string) (*document, error) {
+	text, err := openapi.Document(base)
+	if err != nil {
+		return nil, err
+	}
+	d := &document{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("read the API's description: %w", err)
+	}
+	for _, path := range d.Paths {
+		for _, o := range path.Value {
+			d.resolve(o.Value)
+		}
+	}
+	return d, nil
+}
+
+func (d *document) resolve(o *operation) {
+	for i, p := range o.Parameters {
+		if p.Ref != "" {
+			o.Parameters[i] = d.Components.Parameters[last(p.Ref)]
+		}
+	}
+	for i, r := range o.Responses {
+		if r.Value.Ref != "" {
+			o.Responses[i].Value = d.Components.Responses[last(r.Value.Ref)]
+		}
+	}
+}
+
+// last returns the name that a reference ends with.
+func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

@@ -1,0 +1,50 @@
+package apidocs
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed samples
+var samples embed.FS
+
+// Sample is a program that gets a token and dispatches a campaign of one message,
+// by the environment variables CLIENT_ID, CLIENT_SECRET, TEMPLATE_ID and PHONE. It
+// prints the status of each answer, and ends with another status than 0 where a
+// call is refused.
+type Sample struct {
+	ID, Name string // of its language
+	File     string // the name that it is to be kept under
+	Run      string // the command that runs it
+	Code     string
+}
+
+// languages are those of the samples, without their code.
+var languages = []Sample{
+	{ID: "curl", Name: "curl", File: "first-call.sh", Run: "sh first-call.sh"},
+	{ID: "go", Name: "Go", File: "first_call.go", Run: "go run first_call.go"},
+	{ID: "python", Name: "Python", File: "first_call.py", Run: "python3 first_call.py"},
+	{ID: "javascript", Name: "JavaScript", File: "first-call.mjs", Run: "node first-call.mjs"},
+}
+
+// Samples returns the samples for the service at base, which has no trailing
+// slash.
+func Samples(base string) []Sample {
+	all := make([]Sample, len(languages))
+	for i, s := range languages {
+		s.Code = strings.ReplaceAll(code(s.File), "{{base}}", base)
+		all[i] = s
+	}
+	return all
+}
+
+func code(file string) string {
+	if strings.HasSuffix(file, ".go") {
+		file += ".txt" // it is no part of the service
+	}
+	text, err := samples.ReadFile("samples/" + file)
+	if err != nil {
+		panic(err) // they are part of the binary
+	}
+	return string(text)
+}

@@ -1,0 +1,131 @@
+package apidocs
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// field is a line of the table that tells of a value: a parameter, or a member of
+// an object however deep.
+type field struct {
+	Name     string
+	Depth    int // of the object that it belongs to
+	In       string
+	Type     string
+	Limits   string
+	Required bool
+	Text     template.HTML
+}
+
+// deepest is how deep the tables go into a value.
+const deepest = 5
+
+// fields lists the members of a schema's objects, from the outside in.
+func (d *document) fields(s *schema, depth int) []field {
+	s = d.target(s)
+	if depth > deepest {
+		return nil
+	}
+	if s.Items != nil {
+		return d.fields(s.Items, depth)
+	}
+	var all []field
+	for _, p := range s.Properties {
+		inner := d.target(p.Value)
+		all = append(all, field{
+			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: limits(inner),
+			Required: slices.Contains(s.Required, p.Name), Text: firstParagraph(inner.Description),
+		})
+		all = append(all, d.fields(inner, depth+1)...)
+	}
+	return all
+}
+
+// target follows a reference, keeping what is said beside it, and joins the parts of an allOf.
+func (d *document) target(s *schema) *schema {
+	if s == nil {
+		return &schema{}
+	}
+	if s.Ref != "" {
+		found := *d.target(d.Components.Schemas[last(s.Ref)])
+		if s.Description != "" {
+			found.Description = s.Description
+		}
+		return &found
+	}
+	if len(s.AllOf) > 0 {
+		return d.target(s.AllOf[0])
+	}
+	if len(s.AnyOf) > 0 {
+		return d.target(s.AnyOf[0])
+	}
+	return s
+}
+
+// typeOf names the type of a value.
+func (d *document) typeOf(s *schema) string {
+	if s.Items != nil {
+		inner := d.target(s.Items)
+		if len(inner.Properties) > 0 {
+			return "array of objects"
+		}
+		return "array of " + d.typeOf(inner) + "s"
+	}
+	kind := strings.Join(slices.DeleteFunc(slices.Clone(s.Type), func(n string) bool { return n == "null" }), " or ")
+	if kind == "" && (len(s.Enum) > 0 || s.Const != nil) {
+		kind = "string"
+	}
+	if s.Format != "" {
+		kind += " (" + s.Format + ")"
+	}
+	return kind
+}
+
+// limits tells what values may be, in one line.
+func limits(s *schema) string {
+	var all []string
+	if s.Const != nil {
+		all = append(all, fmt.Sprint(s.Const))
+	}
+	if len(s.Enum) > 0 {
+		values := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			values[i] = fmt.Sprint(v)
+		}
+		all = append(all, strings.Join(values, ", "))
+	}
+	all = append(all, span(s.Minimum, s.Maximum, ""), span(s.MinLength, s.MaxLength, " characters"), span(s.MinItems, s.MaxItems, " items"))
+	if s.Default != nil {
+		all = append(all, fmt.Sprintf("default %v", s.Default))
+	}
+	return strings.Join(slices.DeleteFunc(all, func(t string) bool { return t == "" }), "; ")
+}
+
+func span(least, most *int, unit string) string {
+	switch {
+	case least != nil && most != nil && *least == *most:
+		return fmt.Sprintf("%d%s", *least, unit)
+	case least != nil && most != nil:
+		return fmt.Sprintf("%d to %d%s", *least, *most, unit)
+	case most != nil:
+		return fmt.Sprintf("up to %d%s", *most, unit)
+	case least != nil:
+		return fmt.Sprintf("from %d%s", *least, unit)
+	default:
+		return ""
+	}
+}
+
+// parameters lists parameters or headers.
+func (d *document) parameters(all []parameter) []field {
+	rows := make([]field, len(all))
+	for i, p := range all {
+		s := d.target(p.Schema)
+		rows[i] = field{
+			Name: p.Name, In: p.In, Type: d.typeOf(s), Limits: limits(s), Required: p.Required, Text: prose(p.Description),
+		}
+	}
+	return rows
+}

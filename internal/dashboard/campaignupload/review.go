@@ -1,0 +1,271 @@
+package campaignupload
+
+import (
+	"errors"
+	"net/http"
+	"sort"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/preview"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+)
+
+// review is a campaign with all that there is to say before it is sent.
+type review struct {
+	upload
+	ID       string
+	Template campaign.Template
+	Phone    preview.Phone // the first message as it will look
+	Cut      bool          // the phone does not show all of it
+	Due      time.Time     // zero for at once
+	Until    time.Time     // zero for ever
+	ANSI     bool
+	Parts    int
+	Done     int  // parts that were accepted already
+	Late     bool // it is too late for the schedule: the rest goes at once
+	findings
+}
+
+// Fit tells whether the campaign may be sent. What goes on was judged whole before
+// it began.
+func (r review) Fit() bool {
+	return len(r.General)+len(r.Lines) == 0 && r.Accepted > 0 && (r.Checked == 0 || r.Done > 0)
+}
+
+// plan is what a campaign is made of.
+type plan struct {
+	table    table
+	parts    []part
+	repeated []repeated
+	done     int    // parts that were accepted already
+	misfit   string // why the file does not fit the template, "" where it does
+}
+
+// fit finds the columns of the template in the file.
+func (pl *plan) fit(p *web.Page, t campaign.Template) {
+	if err := pl.table.fit(t.Variables()); err != nil {
+		pl.misfit = explain(p, err)
+	}
+}
+
+func (s *Pages) plan(p *web.Page, u upload) (pl plan, err error) {
+	if pl.table, err = readFile(u.file); err != nil {
+		return pl, &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "ui.bad_form"}
+	}
+	rows, repeated := unique(pl.table)
+	pl.parts, pl.repeated = partsOf(rows), repeated
+	pl.done, err = s.accepted(p, u, pl.parts)
+	return pl, err
+}
+
+// accepted returns how many parts were accepted. They are, in their order.
+func (s *Pages) accepted(p *web.Page, u upload, parts []part) (int, error) {
+	var failure error
+	done := sort.Search(len(parts), func(i int) bool {
+		_, err := s.Store.Batch(p.R.Context(), campaign.BatchRef{
+			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[i].batch()),
+		})
+		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+			failure = err
+		}
+		return err != nil
+	})
+	return done, failure
+}
+
+func (s *Pages) review(p *web.Page) error {
+	id := p.Query("upload")
+	u, err := s.kept(p, id)
+	if err != nil {
+		return err
+	}
+	pl, err := s.plan(p, u)
+	if err != nil {
+		return err
+	}
+	if pl.done == len(pl.parts) {
+		return p.Redirect(web.Root + "/campaigns/" + u.CampaignID)
+	}
+	t, err := s.template(p, u.TemplateID)
+	if err != nil {
+		return err
+	}
+	pl.fit(p, t)
+	until := s.Now().Add(patience)
+	found, err := s.find(p, u, pl, until)
+	if err != nil {
+		return err
+	}
+	view := review{
+		upload: u, ID: id, Template: t, ANSI: pl.table.ansi, Parts: len(pl.parts), Done: pl.done,
+	}
+	view.Name, view.FileName = web.Short(u.Name, titleWeight), web.Short(u.FileName, choiceWeight)
+	view.Template.Name = web.Short(t.Name, choiceWeight)
+	view.Phone, view.Cut = firstMessage(p, t, pl)
+	if view.Late = found.late && pl.done > 0; view.Late {
+		u.Schedule = ""
+		if found, err = s.find(p, u, pl, until); err != nil {
+			return err
+		}
+	}
+	view.Due, view.Until, view.findings = instant(u.Schedule), instant(u.NotAfter), found
+	p.ShowMedia()
+	return p.Render("sending.review", "sending_review.html", view)
+}
+
+// sideBySide is how many parts are judged at the same time.
+const sideBySide = 6
+
+// find asks what would become of the parts that are left, and begins with none
+// after until.
+func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings, error) {
+	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
+	if pl.misfit != "" {
+		f.General = []string{pl.misfit}
+		return f, nil
+	}
+	left := pl.parts[pl.done:]
+	verdicts, err := s.judge(p, u, pl.table, left, until)
+	if err != nil {
+		return f, err
+	}
+	for i, v := range verdicts {
+		s.add(&f, p, pl.table, left[i], v)
+	}
+	if n := len(verdicts); n < len(left) {
+		f.Checked = left[n].rows[0].line - 1
+	}
+	return f, nil
+}
+
+// judge returns the verdicts on the parts, in their order, as far as there was
+// time.
+func (s *Pages) judge(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatchclient.Verdict, error) {
+	verdicts := make([]dispatchclient.Verdict, len(parts))
+	calls, ctx := errgroup.WithContext(p.R.Context())
+	calls.SetLimit(sideBySide)
+	begun := 0
+	for i, part := range parts {
+		if s.Now().After(until) {
+			break
+		}
+		calls.Go(func() (err error) {
+			verdicts[i], err = dispatchclient.Try(ctx, s.Dispatch, p, u.call(t, part))
+			return err
+		})
+		begun++
+	}
+	return verdicts[:begun], calls.Wait()
+}
+
+const (
+	// titleWeight is what the campaign's name weighs, and phoneWeight what the texts of
+	// its first message do.
+	titleWeight = 1200
+	phoneWeight = 4000
+)
+
+// firstMessage shows what the first recipient will get.
+func firstMessage(p *web.Page, t campaign.Template, pl plan) (phone preview.Phone, cut bool) {
+	first := pl.parts[0].rows[0]
+	vars := pl.table.variables(first)
+	var values []string
+	for _, name := range t.Variables() {
+		value, given := vars[name]
+		if !given {
+			value = "{{" + name + "}}"
+		}
+		values = append(values, value)
+	}
+	return web.Phone(t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
+}
+
+// instant reads a time that is judged elsewhere; what cannot be read is zero.
+func instant(text string) time.Time {
+	at, err := localtime.Parse(text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// patience is how long one review or confirmation works; what is left to send then
+// goes on with the next. A gateway waits 30 s.
+const patience = 15 * time.Second
+
+// confirm sends the campaign: part by part, in their order. To confirm again goes
+// on where it was left.
+func (s *Pages) confirm(p *web.Page) error {
+	id := p.Field("upload")
+	u, err := s.kept(p, id)
+	if err != nil {
+		return err
+	}
+	pl, err := s.plan(p, u)
+	if err != nil {
+		return err
+	}
+	t, err := s.template(p, u.TemplateID)
+	if err != nil {
+		return err
+	}
+	if p.Field("now") == "1" && pl.done > 0 {
+		u.Schedule = ""
+	}
+	pl.fit(p, t)
+	done := pl.done == len(pl.parts)
+	if !done && p.Field("version") == strconv.Itoa(t.Version) { // else it was changed since it was seen
+		if done, err = s.deliver(p, u, pl); err != nil {
+			return err
+		}
+	}
+	if !done {
+		return p.Redirect(reviewPath + "?upload=" + id)
+	}
+	return p.Redirect(web.Root + "/campaigns/" + u.CampaignID)
+}
+
+// deliver has the parts that are left accepted, and says so in the audit log where
+// nothing speaks against the next of them. It returns false where some are left.
+func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
+	if pl.misfit != "" {
+		return false, nil
+	}
+	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, u.call(pl.table, pl.parts[pl.done]))
+	if err != nil {
+		return false, err
+	}
+	if len(v.Errors) > 0 && !v.Used() {
+		return false, nil
+	}
+	action := "campaign.dispatch"
+	if u.Schedule != "" {
+		action = "campaign.schedule"
+	}
+	if err := p.Audit(action, u.Name); err != nil {
+		return false, err
+	}
+	return s.send(p, u, pl)
+}
+
+// send has the parts that are left accepted. It returns false where some are left:
+// the review says why.
+func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
+	start := s.Now()
+	for _, part := range pl.parts[pl.done:] {
+		if s.Now().Sub(start) > patience {
+			return false, nil
+		}
+		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))
+		if err != nil || refused != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,517 @@
+package campaignupload_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/campaignupload"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// bench is a dashboard with the pages of sending, for a tenant of its own, with
+// the service's own dispatching on the stack's tables and bucket.
+type bench struct {
+	*webtest.Dashboard
+	t        *testing.T
+	store    *dynamo.Store
+	pages    *campaignupload.Pages
+	dispatch *flaky
+	tenant   string
+	template string // needs nome
+	handoffs *handoffs
+	admin    webtest.Person
+}
+
+type handoffs struct {
+	mu      sync.Mutex
+	batches []campaign.Batch
+}
+
+func (h *handoffs) HandOff(_ context.Context, b campaign.Batch) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.batches = append(h.batches, b)
+	return nil
+}
+
+// flaky is dispatching that may fail after some accepted calls.
+type flaky struct {
+	*dispatch.Service
+	left    int    // calls that succeed; negative for all
+	judging func() // called before each dry run, where there is one
+}
+
+var errAway = errors.New("the table is away")
+
+func (f *flaky) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
+	if !dryRun {
+		if f.left == 0 {
+			return nil, errAway
+		}
+		f.left--
+	} else if f.judging != nil {
+		f.judging()
+	}
+	return f.Service.Dispatch(ctx, tenant, base, body, lines, dryRun)
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	env := stackenv.Load(t)
+	cfg := env.AWS()
+	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	store := &dynamo.Store{
+		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
+	}
+	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
+	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
+	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
+	b.dispatch = &flaky{Service: &dispatch.Service{
+		Store: store, Blobs: blobs, Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20},
+		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
+	}, left: -1}
+	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}
+	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
+	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
+	return b
+}
+
+func (b *bench) putTemplate(tenant, text string) string {
+	b.t.Helper()
+	id := uuid()
+	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Text: text}); err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+func uuid() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// fields are the fields of the form, by their names.
+type fields map[string]string
+
+// none stands for a form in which no file was chosen.
+const none = "\x00"
+
+// upload sends the form with a file as a person does.
+func (b *bench) upload(who webtest.Person, file string, change fields) webtest.Answer {
+	b.t.Helper()
+	all := fields{"csrf": who.Session.CSRF, "name": "Campanha", "template": b.template}
+	maps.Copy(all, change)
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, value := range all {
+		if err := w.WriteField(name, value); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	fileName := "lista.csv"
+	if file == none {
+		fileName, file = "", ""
+	}
+	part, err := w.CreateFormFile("file", fileName)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := part.Write([]byte(file)); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, webtest.Base+"/dashboard/campaigns/new", &body)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	return who.Do(r)
+}
+
+// review uploads a file and returns the page on what was found, and its address.
+func (b *bench) review(file string, change fields) (webtest.Answer, string) {
+	b.t.Helper()
+	got := b.upload(b.admin, file, change)
+	if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review?upload=") {
+		b.t.Fatalf("answered %d to %q\n%s", got.Status, got.Location, got.Text())
+	}
+	return b.admin.Get(got.Location), got.Location
+}
+
+// confirm presses the button of a review.
+func (b *bench) confirm(page webtest.Answer) webtest.Answer {
+	b.t.Helper()
+	form := url.Values{"upload": {page.Value("upload")}, "version": {page.Value("version")}, "now": {page.Value("now")}}
+	return b.admin.Post("/dashboard/campaigns/new/confirm", form)
+}
+
+func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
+	t.Helper()
+	if page.Status != status {
+		t.Fatalf("answered %d, want %d\n%s", page.Status, status, page.Text())
+	}
+	for _, text := range texts {
+		if !strings.Contains(page.Text(), text) {
+			t.Errorf("the page does not say %q:\n%s", text, page.Text())
+		}
+	}
+}
+
+const file = "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;Bia\n"
+
+func TestACampaignIsSentFromAFileOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, nil)
+	says(t, page, http.StatusOK, "Messages to send 2", "Numbers refused 0", "Olá Ana", "Send now")
+	if len(b.handoffs.batches) > 0 {
+		t.Fatal("the review has sent it")
+	}
+	first := b.confirm(page)
+	again := b.confirm(page)
+	if first.Status != http.StatusSeeOther || first.Location != again.Location {
+		t.Fatalf("answered %d %q, then %q\n%s", first.Status, first.Location, again.Location, first.Text())
+	}
+	id := strings.TrimPrefix(first.Location, "/dashboard/campaigns/")
+	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != id || b.handoffs.batches[0].Accepted != 2 {
+		t.Errorf("handed on: %+v", b.handoffs.batches)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+	if later := b.admin.Get(address); later.Location != first.Location {
+		t.Errorf("the review of a campaign that was sent leads to %q", later.Location)
+	}
+}
+
+func TestTheReviewTellsWhatWillBecomeOfEveryLine(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "Numbers refused 3", "Numbers repeated 1", "read as Windows-1252", "Olá João",
+		"4 119 Too many or too few digits", "5 5,51199E+12 Excel has shortened the number", "6 The phone number is empty", "3 5511987654321 2")
+
+	page, _ = b.review("phone;uid;nome\n11987654321;a;\n11987654322;;Bia\n", nil)
+	for _, untrue := range []string{"Messages to send", "As soon as you confirm", "What will be sent"} {
+		if strings.Contains(page.Text(), untrue) {
+			t.Errorf("the review of what cannot be sent says %q", untrue)
+		}
+	}
+	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
+	if strings.Contains(page.Text(), "Send now") {
+		t.Error("it may be sent all the same")
+	}
+	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
+		t.Errorf("to confirm it all the same leads to %q, handed on %+v", got.Location, b.handoffs.batches)
+	}
+	if audited := b.Audited(); len(audited) > 0 {
+		t.Errorf("what was not sent is in the audit log: %q", audited)
+	}
+	page, _ = b.review("phone;uid;nome\n119;a;Ana\n", nil)
+	says(t, page, http.StatusOK, "None of the file's numbers is valid")
+}
+
+func TestACampaignIsScheduled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review(file, fields{"schedule": "2026-11-21T12:03", "notAfter": "2026-11-21T11:00"})
+	says(t, page, http.StatusOK, "at least 5 minutes ahead", "deadline must be later")
+	page, _ = b.review(file, fields{"schedule": "2026-11-22T09:00", "notAfter": "2026-11-22T20:00"})
+	says(t, page, http.StatusOK, "22 Nov 2026, 09:00", "22 Nov 2026, 20:00", "Schedule")
+	b.confirm(page)
+	if diff := cmp.Diff([]string{"admin@example.com campaign.schedule Campanha"}, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+	want := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	if len(b.handoffs.batches) != 1 || !b.handoffs.batches[0].Due.Equal(want) || !b.handoffs.batches[0].Scheduled {
+		t.Errorf("handed on: %+v, want for %v", b.handoffs.batches, want)
+	}
+}
+
+func TestACampaignIsCorrectedWithItsFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review(file, nil)
+	b.confirm(page)
+	page, address := b.review(file, nil)
+	says(t, page, http.StatusOK, "Another campaign has this name already")
+	id := strings.TrimPrefix(address, "/dashboard/campaigns/new/review?upload=")
+	form := b.admin.Get("/dashboard/campaigns/new?from=" + id)
+	says(t, form, http.StatusOK, "lista.csv")
+	page, _ = b.review(none, fields{"from": id, "name": "Outra campanha"})
+	says(t, page, http.StatusOK, "Check: Outra campanha", "Messages to send 2", "Send now")
+	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
+}
+
+func TestWhatWasInterruptedGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(4001), nil)
+	says(t, page, http.StatusOK, "Messages to send 4,001")
+	b.dispatch.left = 2
+	says(t, b.confirm(page), http.StatusInternalServerError)
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "2 of 3 parts of this campaign were accepted already", "Messages to send 1", "Go on sending")
+	b.dispatch.left = -1
+	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") {
+		t.Fatalf("answered %d %q", got.Status, got.Location)
+	}
+	var sizes []int
+	for _, batch := range b.handoffs.batches {
+		sizes = append(sizes, batch.Accepted)
+	}
+	if diff := cmp.Diff([]int{2000, 2000, 1}, sizes); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+func TestATemplateThatWasChangedIsSeenFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, nil)
+	changed := campaign.Template{ID: b.template, Tenant: b.tenant, Name: "T", Text: "Tchau {{nome}}"}
+	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) > 0 {
+		t.Fatalf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
+	}
+	says(t, b.admin.Get(address), http.StatusOK, "Tchau Ana", "version 2")
+	changed.Text = "{{nome}} {{cupom}}"
+	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "The column cupom is missing", "version 3")
+	if got := b.confirm(page); got.Location != address || len(b.handoffs.batches) > 0 {
+		t.Errorf("led to %q, handed on %+v", got.Location, b.handoffs.batches)
+	}
+}
+
+func TestWrongInputSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	foreign := b.putTemplate("t-other", "Olá")
+	for name, test := range map[string]struct {
+		file   string
+		change fields
+		says   string
+	}{
+		"no name":            {file, fields{"name": " "}, "Give the campaign a name"},
+		"a long name":        {file, fields{"name": strings.Repeat("é", 1001)}, "it may have 1,000 characters at most"},
+		"no file":            {none, nil, "Choose the CSV file"},
+		"an empty file":      {"", nil, "The file is empty"},
+		"no such template":   {file, fields{"template": strings.Repeat("x", 3000)}, "There is no such template"},
+		"a column missing":   {"phone;uid;Name\n1;a;Ana\n", nil, "The column nome is missing. In its first line, the file has: phone, uid, Name."},
+		"all missing":        {"telefone\n1\n", nil, "The columns phone, uid, nome are missing. In its first line, the file has: telefone. The uid is what"},
+		"too many columns":   {"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n", nil, "more than 100 columns"},
+		"no template":        {file, fields{"template": uuid()}, "There is no such template"},
+		"a foreign template": {file, fields{"template": foreign}, "There is no such template"},
+		"a workbook":         {"PK\x03\x04", nil, "This is an Excel workbook"},
+		"no uid":             {"phone;nome\n1;Ana\n", nil, "The column uid is missing"},
+		"too many cells":     {"phone;uid;nome\n1;a;b;c\n", nil, "Line 2: it has 4 columns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			says(t, b.upload(b.admin, test.file, test.change), http.StatusUnprocessableEntity, "corrected first", test.says)
+		})
+	}
+}
+
+func TestWhoMaySend(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(file, fields{"name": "<script>alert(1)</script>"})
+	if strings.Contains(page.Body, "<script>alert") || !strings.Contains(page.Text(), "Check: <script>alert(1)</script>") {
+		t.Error("the name is not shown as text")
+	}
+	viewer, other := b.SignIn(b.tenant, web.RoleViewer), b.SignIn("t-other", web.RoleAdmin)
+	for _, path := range []string{"/dashboard/campaigns/new", "/dashboard/campaigns/new/columns", "/dashboard/campaigns/new/example", address} {
+		says(t, viewer.Get(path), http.StatusForbidden)
+	}
+	says(t, b.upload(viewer, file, nil), http.StatusForbidden)
+	says(t, b.upload(b.admin, file, fields{"csrf": "wrong"}), http.StatusForbidden)
+	form := url.Values{"upload": {page.Value("upload")}, "version": {"1"}}
+	says(t, viewer.Post("/dashboard/campaigns/new/confirm", form), http.StatusForbidden)
+	says(t, other.Post("/dashboard/campaigns/new/confirm", form), http.StatusNotFound)
+	says(t, other.Get(address), http.StatusNotFound)
+	says(t, other.Get("/dashboard/campaigns/new/example?template="+b.template), http.StatusNotFound)
+	says(t, b.admin.Get("/dashboard/campaigns/new/review?upload=../errors/x"), http.StatusNotFound)
+	form.Set("csrf", "")
+	says(t, b.admin.Post("/dashboard/campaigns/new/confirm", form), http.StatusForbidden)
+	if len(b.handoffs.batches) > 0 {
+		t.Errorf("handed on: %+v", b.handoffs.batches)
+	}
+}
+
+func TestTheFormTellsTheColumns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone uid nome", "At least 5 minutes ahead")
+	overlong := "?template=" + strings.Repeat("x", 3000)
+	says(t, b.admin.Get("/dashboard/campaigns/new"+overlong), http.StatusOK, "phone uid nome")
+	says(t, b.admin.Get("/dashboard/campaigns/new/columns"+overlong), http.StatusNotFound)
+	if body := b.admin.Get("/dashboard/campaigns/new").Body; strings.Index(body, ">Check<") > strings.Index(body, `formaction="`) {
+		t.Error("the button that checks is not the first, which the enter key presses")
+	}
+	chosen := b.admin.Post("/dashboard/campaigns/new/columns", url.Values{"template": {b.putTemplate(b.tenant, "{{cupom}}")}, "name": {"Meio escrita"}})
+	if says(t, chosen, http.StatusOK, "phone uid cupom"); !strings.Contains(chosen.Body, `value="Meio escrita"`) {
+		t.Error("what was entered is gone")
+	}
+	part := b.admin.Get("/dashboard/campaigns/new/columns?template=" + b.template)
+	if says(t, part, http.StatusOK, "phone uid nome"); strings.Contains(part.Body, "<html") {
+		t.Errorf("the fragment is\n%s", part.Body)
+	}
+	example := b.admin.Get("/dashboard/campaigns/new/example?template=" + b.template)
+	if example.Body != "\ufeffphone;uid;nome\r\n11987654321;customer-1;nome\r\n" {
+		t.Errorf("example %q", example.Body)
+	}
+	page, _ := b.review(example.Body, nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "Send now")
+}
+
+// What is left of a campaign whose time has come meanwhile goes at once.
+func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(2001), fields{"schedule": "2026-11-21T13:00"})
+	b.dispatch.left = 1
+	says(t, b.confirm(page), http.StatusInternalServerError)
+	b.dispatch.left = -1
+	b.dispatch.Now = func() time.Time { return b.UI.Now().Add(2 * time.Hour) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "1 of 2 parts", "too late for the schedule", "As soon as you confirm", "Go on sending")
+	b.confirm(page)
+	if len(b.handoffs.batches) != 2 || b.handoffs.batches[1].Scheduled {
+		t.Errorf("handed on: %+v, want the second at once", b.handoffs.batches)
+	}
+}
+
+// The clock of the judges runs: a part takes them six seconds.
+func TestAFileThatTakesTooLongIsNotSentUnchecked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(28_001), nil)
+	says(t, page, http.StatusOK, "Messages to send 28,001")
+	var judged atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(judged.Load()) * 6 * time.Second) }
+	b.dispatch.judging = func() { judged.Add(1) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
+	if strings.Contains(page.Text(), "Send now") || judged.Load() > 14 {
+		t.Errorf("%d of 15 parts were judged:\n%s", judged.Load(), page.Text())
+	}
+}
+
+// What was judged whole once goes on, whether or not there is time to judge it again.
+func TestWhatIsHalfSentGoesOnThoughThereIsNoTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, address := b.review(numbers(4001), nil)
+	b.dispatch.left = 1
+	says(t, b.confirm(page), http.StatusInternalServerError)
+	b.dispatch.left = -1
+	var asked atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(asked.Add(1)) * 8 * time.Second) }
+	page = b.admin.Get(address)
+	says(t, page, http.StatusOK, "1 of 3 parts", "Messages to send 2,000", "Go on sending")
+	b.pages.Now = b.UI.Now
+	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/") || len(b.handoffs.batches) != 3 {
+		t.Errorf("led to %q, %d batches", got.Location, len(b.handoffs.batches))
+	}
+}
+
+// numbers is a file of n recipients.
+func numbers(n int) string {
+	var file strings.Builder
+	file.WriteString("phone,uid,nome\n")
+	for i := range n {
+		fmt.Fprintf(&file, "%d,u%d,N\n", 11970000000+i, i)
+	}
+	return file.String()
+}
+
+func TestWhatIsRefusedAtTheLastMomentIsNotInTheAuditLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	first, _ := b.review(file, nil)
+	second, address := b.review(file, nil)
+	b.confirm(first)
+	if got := b.confirm(second); got.Location != address {
+		t.Errorf("led to %q", got.Location)
+	}
+	if diff := cmp.Diff([]string{"admin@example.com campaign.dispatch Campanha"}, b.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheErrorFileNamesTheLinesOfTheFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	page, _ := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
+	says(t, page, http.StatusOK, "Messages to send 1", "4 11987654321 3")
+	b.confirm(page)
+	if len(b.handoffs.batches) != 1 {
+		t.Fatalf("handed on: %+v", b.handoffs.batches)
+	}
+	rejected, err := b.dispatch.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	if err != nil || !strings.Contains(string(rejected), `"5","119","c",`) {
+		t.Errorf("error file %q (%v), want line 5", rejected, err)
+	}
+}
+
+func BenchmarkReview(b *testing.B) {
+	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, Now: now}
+	who := webtest.New(b, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
+	for b.Loop() {
+		if got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA"); got.Status != http.StatusOK {
+			b.Fatalf("answered %d", got.Status)
+		}
+	}
+}
+
+// memory holds what the benchmark's pages read, so that their own work is measured.
+type memory struct{ upload string }
+
+func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
+
+func (m memory) Template(context.Context, string) (campaign.Template, error) {
+	return campaign.Template{Tenant: "t", Text: "Olá {{nome}}"}, nil
+}
+
+func (m memory) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{}, campaign.ErrNotFound
+}
+
+func (m memory) Put(context.Context, string, []byte, string) error { return nil }
+
+func (m memory) Get(context.Context, string) ([]byte, error) { return []byte(m.upload), nil }
+
+func (m memory) Dispatch(context.Context, string, string, []byte, []int, bool) ([]byte, error) {
+	return []byte(`{"accepted":100}`), nil
+}

@@ -1,0 +1,101 @@
+package campaignupload
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/phone"
+)
+
+// upload is a campaign that waits to be confirmed, with its file. The campaign's
+// id is its own from here on, so that to confirm it twice sends it once.
+type upload struct {
+	CampaignID string `json:"campaignId"`
+	Name       string `json:"name"`
+	TemplateID string `json:"templateId"`
+	Schedule   string `json:"schedule,omitempty"`
+	NotAfter   string `json:"notAfter,omitempty"`
+	FileName   string `json:"fileName"`
+
+	file []byte
+}
+
+// encode writes the upload as it rests: a line of JSON, then the file.
+func (u upload) encode() ([]byte, error) {
+	head, err := json.Marshal(u)
+	if err != nil {
+		return nil, fmt.Errorf("write an upload: %w", err)
+	}
+	return append(append(head, '\n'), u.file...), nil
+}
+
+func decodeUpload(raw []byte) (upload, error) {
+	head, file, _ := bytes.Cut(raw, []byte("\n"))
+	u := upload{file: file}
+	if err := json.Unmarshal(head, &u); err != nil {
+		return u, fmt.Errorf("read an upload: %w", err)
+	}
+	return u, nil
+}
+
+// uploadID is what an upload is called: random, so that nobody guesses one.
+var uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+
+func uploadKey(tenant, id string) string { return "uploads/" + tenant + "/" + id }
+
+// keep puts the upload away for a day and returns what it is called.
+func (s *Pages) keep(p *web.Page, u upload) (string, error) {
+	random := make([]byte, 16)
+	if _, err := io.ReadFull(s.Random, random); err != nil {
+		return "", fmt.Errorf("read random bytes: %w", err)
+	}
+	body, err := u.encode()
+	if err != nil {
+		return "", err
+	}
+	id := base64.RawURLEncoding.EncodeToString(random)
+	return id, s.Blobs.Put(p.R.Context(), uploadKey(p.Session.Tenant, id), body, "application/octet-stream")
+}
+
+// kept returns an upload of the person's tenant; the error wraps
+// campaign.ErrNotFound where there is none, or none any more.
+func (s *Pages) kept(p *web.Page, id string) (upload, error) {
+	if !uploadID.MatchString(id) {
+		return upload{}, campaign.ErrNotFound
+	}
+	raw, err := s.Blobs.Get(p.R.Context(), uploadKey(p.Session.Tenant, id))
+	if err != nil {
+		return upload{}, err
+	}
+	return decodeUpload(raw)
+}
+
+// repeated is a line whose number an earlier line has.
+type repeated struct {
+	Line, First int
+	Phone       string
+}
+
+// unique returns the rows without those whose number an earlier one has: nobody
+// gets a campaign twice. Numbers that cannot exist stay, to be told of.
+func unique(t table) (rows []row, dropped []repeated) {
+	first := map[uint64]int{}
+	for _, r := range t.rows {
+		number, rejection := phone.Parse([]byte(r.cell(t.phone)))
+		if rejection == nil {
+			if line, seen := first[uint64(number)]; seen {
+				dropped = append(dropped, repeated{r.line, line, web.Short(r.cell(t.phone), whatWeight)})
+				continue
+			}
+			first[uint64(number)] = r.line
+		}
+		rows = append(rows, r)
+	}
+	return rows, dropped
+}

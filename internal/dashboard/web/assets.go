@@ -1,0 +1,91 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// What a page may weigh in bytes, with its style and scripts, and how much of that is
+// left for its HTML.
+const (
+	PageLimit   = 100_000
+	AssetsLimit = 72_000
+	HTMLLimit   = PageLimit - AssetsLimit
+)
+
+// hashes are the beginnings of the assets' SHA-256 sums, by name.
+var hashes = func() map[string]string {
+	sums := map[string]string{}
+	entries, err := fs.ReadDir(assets, "assets")
+	if err != nil {
+		panic(err) // they are part of the binary
+	}
+	for _, e := range entries {
+		content, err := assets.ReadFile("assets/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		sums[e.Name()] = hex.EncodeToString(sum[:6])
+	}
+	return sums
+}()
+
+func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
+
+// Register serves what all pages need: their style, scripts, the choice of the
+// language, and a page for all that does not exist.
+func (ui *UI) Register(mux *http.ServeMux) {
+	ui.WithoutSession(mux, "GET "+Root+"/assets/{hash}/{name}", serveAsset)
+	ui.WithoutSession(mux, "GET "+Root+"/language/{code}", ui.chooseLanguage)
+	ui.Public(mux, "/", unknown)
+}
+
+func unknown(*Page) error { return campaign.ErrNotFound }
+
+func serveAsset(p *Page) error {
+	name := p.R.PathValue("name")
+	content, err := assets.ReadFile("assets/" + name)
+	if err != nil || p.R.PathValue("hash") != hashes[name] {
+		return campaign.ErrNotFound
+	}
+	p.W.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, err = p.W.Write(content) //nolint:gosec // a file of the binary
+	return err
+}
+
+// chooseLanguage keeps the language for a year, and goes back.
+func (ui *UI) chooseLanguage(p *Page) error {
+	for _, t := range ui.tongues {
+		if t.code == p.R.PathValue("code") {
+			http.SetCookie(p.W, &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
+				Name: langCookie, Value: t.code, Path: "/", MaxAge: 365 * 24 * 3600,
+				HttpOnly: true, Secure: ui.Sessions.Secure, SameSite: http.SameSiteLaxMode,
+			})
+			return p.Redirect(LocalPath(p.Query("to")))
+		}
+	}
+	return campaign.ErrNotFound
+}
+
+// LocalPath returns the page of the dashboard that somebody asks to be sent to, or
+// its first page where they name anything else.
+func LocalPath(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || path.Clean(u.Path) != u.Path || !within(u.Path, Root) {
+		return Root
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}

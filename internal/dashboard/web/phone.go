@@ -1,0 +1,63 @@
+package web
+
+import (
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/preview"
+)
+
+// MarkWeight is what marks a variable as one in a page.
+const MarkWeight = len(`<span class="var"></span> `)
+
+// mediaWeight is what the address of a picture weighs at most that is shown.
+const mediaWeight = 2000
+
+// Phone returns how a template looks, its texts cut where they have more than most
+// bytes in a page together.
+func Phone(t campaign.Template, label string, most int) (phone preview.Phone, cut bool) {
+	c := cutter{left: most}
+	shown := campaign.Template{Text: c.cut(t.Text)}
+	if t.Card != nil {
+		card := campaign.Card{MediaURL: t.Card.MediaURL}
+		card.Title = c.cut(t.Card.Title)
+		for _, reply := range t.Card.Suggestions {
+			card.Suggestions = append(card.Suggestions, c.cut(reply))
+		}
+		card.Description = c.cut(t.Card.Description)
+		shown.Card = &card
+	}
+	phone = preview.Of(shown, label)
+	if Weight(phone.MediaURL) > mediaWeight {
+		phone.MediaURL = "" // a picture stands in for it
+	}
+	return phone, c.did
+}
+
+// cutter cuts texts that are too long together.
+type cutter struct {
+	left int
+	did  bool
+}
+
+func (c *cutter) cut(text string) string {
+	var b strings.Builder
+	for part, variable := range campaign.Parts(text) {
+		weight := Weight(part)
+		if variable {
+			weight, part = weight+MarkWeight, "{{"+part+"}}"
+		}
+		if weight > c.left {
+			c.did = true
+			if variable {
+				part = "…"
+			}
+			b.WriteString(Short(part, max(c.left, len("…"))))
+			c.left = 0
+			break
+		}
+		c.left -= weight
+		b.WriteString(part)
+	}
+	return b.String()
+}

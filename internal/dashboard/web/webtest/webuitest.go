@@ -1,0 +1,283 @@
+// Package webtest lets tests use pages of the dashboard as people do: signed in,
+// from forms that they have seen.
+package webtest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"html"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+// Base is the address of the service under test.
+const Base = "https://rcs.example.com"
+
+// Pages are an area's pages.
+type Pages interface {
+	Register(ui *web.UI, mux *http.ServeMux)
+}
+
+// Dashboard is one area of the dashboard, and what was written in its audit log.
+type Dashboard struct {
+	UI  *web.UI
+	mux *http.ServeMux
+	tb  testing.TB
+
+	mu     sync.Mutex
+	audit  []campaign.AuditEntry
+	refuse error
+}
+
+// Ends keeps the ends of sessions in memory.
+type Ends struct {
+	mu     sync.Mutex
+	until  map[string]time.Time
+	reads  int
+	refuse error
+}
+
+// EndSessions makes void all sessions of a person up to an instant.
+func (e *Ends) EndSessions(_ context.Context, tenant, email string, until time.Time) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refuse != nil {
+		return e.refuse
+	}
+	if e.until == nil {
+		e.until = map[string]time.Time{}
+	}
+	if key := tenant + " " + strings.ToLower(email); until.After(e.until[key]) {
+		e.until[key] = until
+	}
+	return nil
+}
+
+// SessionsEnded returns up to which instant a person's sessions are void.
+func (e *Ends) SessionsEnded(_ context.Context, tenant, email string) (time.Time, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reads++
+	return e.until[tenant+" "+strings.ToLower(email)], e.refuse
+}
+
+// Refuse makes every call fail.
+func (e *Ends) Refuse(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.refuse = err
+}
+
+// Reads returns how often the end of somebody's sessions was read.
+func (e *Ends) Reads() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reads
+}
+
+// New serves the pages of an area.
+func New(tb testing.TB, area web.Area, pages Pages, now func() time.Time) *Dashboard {
+	tb.Helper()
+	return Serve(tb, UI(tb, now), area, pages)
+}
+
+// UI returns a dashboard's ui on which nothing is registered yet, with a signing
+// key of its own.
+func UI(tb testing.TB, now func() time.Time) *web.UI {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &web.UI{
+		Sessions: &web.Sessions{Signer: signer{key}, Ends: &Ends{}, Now: now, Secure: true}, Now: now, BaseURL: Base,
+		SignInOrigin: "https://sign-in.example",
+	}
+}
+
+// Serve serves the pages of an area on a ui. It keeps the audit log, unless the ui
+// has an auditor already.
+func Serve(tb testing.TB, ui *web.UI, area web.Area, pages Pages) *Dashboard {
+	tb.Helper()
+	d := &Dashboard{UI: ui, tb: tb, mux: http.NewServeMux()}
+	if ui.Auditor == nil {
+		ui.Auditor = d
+	}
+	if err := ui.Load(area); err != nil {
+		tb.Fatal(err)
+	}
+	ui.Register(d.mux)
+	pages.Register(ui, d.mux)
+	return d
+}
+
+// Audit keeps an entry of the audit log.
+func (d *Dashboard) Audit(_ context.Context, e campaign.AuditEntry) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refuse == nil {
+		d.audit = append(d.audit, e)
+	}
+	return d.refuse
+}
+
+// RefuseAudit makes every entry of the audit log fail.
+func (d *Dashboard) RefuseAudit(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refuse = err
+}
+
+// Audited returns the actions and subjects of the audit log, oldest first.
+func (d *Dashboard) Audited() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var lines []string
+	for _, e := range d.audit {
+		line := append([]string{e.Who, e.Action, e.Subject}, e.Details...)
+		lines = append(lines, strings.Join(line, " "))
+	}
+	return lines
+}
+
+// Person is somebody who has signed in, or nobody where Cookie is nil.
+type Person struct {
+	Session  web.Session
+	Cookie   *http.Cookie   // of the session
+	Cookies  []*http.Cookie // the others
+	Language string         // "en" or "pt"
+	Header   http.Header    // of every request
+	d        *Dashboard
+}
+
+// Ends returns what keeps the ends of sessions.
+func (d *Dashboard) Ends() *Ends { return d.UI.Sessions.Ends.(*Ends) }
+
+// SignIn returns a person of a tenant, who reads English.
+func (d *Dashboard) SignIn(tenant string, role web.Role) Person {
+	d.tb.Helper()
+	return d.SignedIn(web.Session{Tenant: tenant, Email: string(role) + "@example.com", Role: role})
+}
+
+// SignedIn returns the person of a session, whose CSRF token and end are made where
+// it has none.
+func (d *Dashboard) SignedIn(session web.Session) Person {
+	d.tb.Helper()
+	if session.CSRF == "" {
+		session.CSRF = rand.Text()
+	}
+	if session.Expires.IsZero() {
+		session.Expires = d.UI.Now().Add(web.SessionLife)
+	}
+	cookie, err := d.UI.Sessions.Cookie(context.Background(), Base, session)
+	if err != nil {
+		d.tb.Fatal(err)
+	}
+	p := d.Nobody()
+	p.Session, p.Cookie = session, cookie
+	return p
+}
+
+// Nobody returns a person who has not signed in, and reads English.
+func (d *Dashboard) Nobody() Person { return Person{Language: "en", Header: http.Header{}, d: d} }
+
+// Answer is what a person got.
+type Answer struct {
+	Status   int
+	Location string
+	Body     string // as it is, in HTML
+	Header   http.Header
+}
+
+// Cookie returns the cookie that an answer sets, nil for none.
+func (a Answer) Cookie(name string) *http.Cookie {
+	for _, c := range (&http.Response{Header: a.Header}).Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Text returns the page without its tags.
+func (a Answer) Text() string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(a.Body, " "))), " ")
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)
+
+// Value returns the value of a page's first field of the name.
+func (a Answer) Value(name string) string {
+	found := regexp.MustCompile(`name="` + regexp.QuoteMeta(name) + `" value="([^"]*)"`).FindStringSubmatch(a.Body)
+	if found == nil {
+		return ""
+	}
+	return html.UnescapeString(found[1])
+}
+
+// Get asks for a page.
+func (p Person) Get(path string) Answer {
+	return p.Do(httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodGet, Base+path, http.NoBody))
+}
+
+// Post sends a form of the dashboard's own, with the person's CSRF token unless it
+// names one.
+func (p Person) Post(path string, form url.Values) Answer {
+	if !form.Has("csrf") {
+		sent := url.Values{"csrf": {p.Session.CSRF}}
+		maps.Copy(sent, form)
+		form = sent
+	}
+	r := httptest.NewRequestWithContext(p.d.tb.Context(), http.MethodPost, Base+path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", Base)
+	return p.Do(r)
+}
+
+// Do sends a request as the person.
+func (p Person) Do(r *http.Request) Answer {
+	if p.Cookie != nil {
+		r.AddCookie(p.Cookie)
+	}
+	for _, c := range p.Cookies {
+		r.AddCookie(c)
+	}
+	r.Header.Set("Accept-Language", p.Language)
+	maps.Copy(r.Header, p.Header)
+	w := httptest.NewRecorder()
+	p.d.mux.ServeHTTP(w, r)
+	return Answer{Status: w.Code, Location: w.Header().Get("Location"), Body: w.Body.String(), Header: w.Header()}
+}
+
+// signer signs sessions with a key of the test's own.
+type signer struct{ key *ecdsa.PrivateKey }
+
+func (s signer) Keys(context.Context) ([]accesstoken.Key, error) {
+	return []accesstoken.Key{{ID: "test", Public: &s.key.PublicKey}}, nil
+}
+
+func (s signer) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
+	sum := sha256.Sum256(input)
+	r, v, err := ecdsa.Sign(rand.Reader, s.key, sum[:])
+	if err != nil {
+		return nil, err
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	v.FillBytes(signature[32:])
+	return signature, nil
+}

@@ -1,0 +1,392 @@
+// Package web makes pages for people who have signed in: it knows who they are
+// and what they may do, refuses changes that their own pages did not ask for, and
+// shows everything in their language.
+package web
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+)
+
+// Root is the path under which the dashboard lies.
+const Root = "/dashboard"
+
+// Area is a part of the dashboard, as its files: pages *.html, and texts.json.
+type Area struct {
+	Files fs.FS
+}
+
+//go:embed pages
+var pages embed.FS
+
+// Auditor keeps what people change.
+type Auditor interface {
+	Audit(ctx context.Context, e campaign.AuditEntry) error
+}
+
+// UI serves the areas' pages.
+type UI struct {
+	Sessions *Sessions
+	Auditor  Auditor
+	Now      func() time.Time
+	BaseURL  string // configured address of the service, or ""
+	// SignInOrigin is the origin of the sign-in page, to which a sign-out leads.
+	SignInOrigin string
+
+	tongues   []*tongue
+	templates *template.Template
+}
+
+// Load reads the pages and texts of the areas, once, before anything is served.
+// Pages are named by their files, which must differ between areas.
+func (ui *UI) Load(areas ...Area) (err error) {
+	own, err := fs.Sub(pages, "pages")
+	if err != nil {
+		return err
+	}
+	areas = append([]Area{{own}}, areas...)
+	if ui.tongues, err = readTexts(areas); err != nil {
+		return err
+	}
+	ui.templates = template.New("")
+	for _, a := range areas {
+		if ui.templates, err = ui.templates.ParseFS(a.Files, "*.html"); err != nil {
+			return fmt.Errorf("read pages: %w", err)
+		}
+	}
+	return nil
+}
+
+// Handler answers a request for a page. It returns what it cannot answer: a
+// *Refusal, a *httpapi.Problem, campaign.ErrNotFound or a failure.
+type Handler func(p *Page) error
+
+// View serves a page to everybody who has signed in.
+func (ui *UI) View(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "GET "+path, RoleViewer, h)
+}
+
+// AdminView serves a page to admins alone.
+func (ui *UI) AdminView(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "GET "+path, RoleAdmin, h)
+}
+
+// Change serves what an admin changes.
+func (ui *UI) Change(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "POST "+path, RoleAdmin, h)
+}
+
+// Own serves what everybody may change, of their own.
+func (ui *UI) Own(mux *http.ServeMux, path string, h Handler) {
+	ui.handle(mux, "POST "+path, RoleViewer, h)
+}
+
+func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) {
+	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		p := ui.page(w, r)
+		session, err := ui.Sessions.Signed(r, p.Base)
+		if err != nil {
+			return ui.noSession(p, err)
+		}
+		if p.reads() {
+			return ui.alongside(p, session, func(p *Page) error { return p.serve(least, h) }, ui.noSession)
+		}
+		if err := ui.Sessions.Check(p.R.Context(), session); err != nil {
+			return ui.noSession(p, err)
+		}
+		p.Session = session
+		return p.serve(least, h)
+	}))
+}
+
+// alongside makes a page while its session is checked. Nothing of it is answered
+// before the session is known to be good; where it is not, otherwise answers.
+func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, otherwise func(*Page, error) error) error {
+	checked := make(chan error, 1)
+	go func() { checked <- ui.Sessions.Check(p.R.Context(), session) }()
+	made := &heldAnswer{header: p.W.Header().Clone()}
+	page := *p
+	page.W, page.Session = made, session
+	failed := serve(&page)
+	if err := <-checked; err != nil {
+		return otherwise(p, err)
+	}
+	if failed != nil {
+		return failed
+	}
+	return made.answer(p.W)
+}
+
+// serve answers a request of a person whose session is known.
+func (p *Page) serve(least Role, h Handler) error {
+	if err := p.permit(least); err != nil {
+		return p.refuse(err)
+	}
+	return p.refuse(h(p))
+}
+
+// noSession answers somebody who has no session that is good, or of whom that cannot
+// be told.
+func (ui *UI) noSession(p *Page, err error) error {
+	if errors.Is(err, ErrNoSession) {
+		return ui.signIn(p)
+	}
+	return p.refuse(p.Unavailable(err))
+}
+
+// Public serves a page that needs no session, and shows whose session it is.
+func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
+	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		p := ui.page(w, r)
+		serve := func(p *Page) error { return p.refuse(h(p)) }
+		nobodys := func(p *Page, err error) error {
+			if errors.Is(err, ErrNoSession) {
+				return serve(p)
+			}
+			return p.refuse(p.Unavailable(err))
+		}
+		session, err := ui.Sessions.Signed(r, p.Base)
+		if err != nil {
+			return nobodys(p, err)
+		}
+		return ui.alongside(p, session, serve, nobodys)
+	}))
+}
+
+// WithoutSession serves what nobody's session matters to, and reads none.
+func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
+	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		p := ui.page(w, r)
+		return p.refuse(h(p))
+	}))
+}
+
+// signIn sends a person without a session to the sign-in, and back afterwards to
+// the page where they are going or are. What they have sent is not carried over:
+// they are told.
+func (ui *UI) signIn(p *Page) error {
+	sent := !p.reads()
+	switch {
+	case sent && p.Partial(): // the form stays on the screen
+		p.W.Header().Set("HX-Retarget", "#over")
+		p.W.Header().Set("HX-Reswap", "innerHTML")
+		return p.Fragment("session_over.html", SignInPath)
+	case sent:
+		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(referer(p.R)))
+	case p.Partial():
+		return p.Redirect(signInTo(pathOf(p.R.Header.Get("HX-Current-URL"))))
+	}
+	return p.Redirect(signInTo(p.R.URL.RequestURI()))
+}
+
+// signInTo is where a sign-in begins that leads to a page.
+func signInTo(page string) string {
+	if page == "" {
+		return SignInPath
+	}
+	return SignInPath + "?to=" + template.URLQueryEscaper(page)
+}
+
+// referer returns the page from which a form was sent, "" where that is not told.
+func referer(r *http.Request) string { return pathOf(r.Referer()) }
+
+// pathOf returns the path and query of an address; a sign-in leads within the
+// dashboard alone, whoever it was that gave the address.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return ""
+	}
+	return u.RequestURI()
+}
+
+// SignInPath begins a sign-in.
+const SignInPath = Root + "/sign-in"
+
+func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
+	w.Header().Set("Content-Security-Policy", ui.policy(ownImages))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Cache-Control", "no-store")
+	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, tongue: ui.tongueOf(r)}
+}
+
+// Where a page's images may come from.
+const (
+	ownImages = "'self'"
+	allImages = "'self' https:"
+)
+
+// policy allows what the dashboard serves itself, and nothing in line.
+func (ui *UI) policy(images string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src 'self'; " +
+		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
+}
+
+// langCookie holds the language that a person has chosen.
+const langCookie = "lang"
+
+func (ui *UI) tongueOf(r *http.Request) *tongue {
+	if chosen, err := r.Cookie(langCookie); err == nil {
+		for _, t := range ui.tongues {
+			if t.code == chosen.Value {
+				return t
+			}
+		}
+	}
+	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err != nil {
+		return ui.tongues[0]
+	}
+	_, i, _ := matcher.Match(tags...)
+	return ui.tongues[i]
+}
+
+// reads reports whether the request changes nothing.
+func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method == http.MethodHead }
+
+// permit tells whether the person may ask for this, and whether it was their own
+// page that did.
+func (p *Page) permit(least Role) error {
+	reads := p.reads()
+	if p.Session.Role != RoleAdmin && (least == RoleAdmin || p.Session.Role != RoleViewer) {
+		if reads && p.Session.Role == RoleViewer {
+			return &Refusal{Status: http.StatusForbidden, Key: "ui.admins_only"}
+		}
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.forbidden"}
+	}
+	if reads {
+		return nil
+	}
+	return p.FromOwnPage()
+}
+
+// FromOwnPage refuses a change that no page of the person's session has asked for.
+// Only what Public serves has to ask this itself.
+func (p *Page) FromOwnPage() error {
+	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+	}
+	if err := p.readForm(); err != nil {
+		return err
+	}
+	token := p.R.Header.Get("X-CSRF-Token")
+	if token == "" {
+		token = p.R.PostFormValue("csrf")
+	}
+	if subtle.ConstantTimeCompare([]byte(token), []byte(p.Session.CSRF)) != 1 {
+		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+	}
+	return nil
+}
+
+// FromOwnSite refuses what no page of the dashboard has asked for, where there is no
+// session whose token could tell. A browser that says neither is refused.
+func (p *Page) FromOwnSite() error {
+	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
+	if site == "same-origin" || site == "" && origin == p.Base {
+		return nil
+	}
+	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
+}
+
+// MaxForm is the size of a form in bytes, files included, that is read. Lambda
+// takes 6 MB, in base64.
+const MaxForm = 4 << 20
+
+func (p *Page) readForm() error {
+	p.R.Body = http.MaxBytesReader(p.W, p.R.Body, MaxForm)
+	err := p.R.ParseForm()
+	if err == nil {
+		err = p.R.ParseMultipartForm(MaxForm) //nolint:gosec // the body is bounded
+	}
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = nil
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &Refusal{Status: http.StatusRequestEntityTooLarge, Key: "ui.too_large"}
+	}
+	if err != nil {
+		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}
+	}
+	return nil
+}
+
+// Unavailable logs why it cannot be told whether somebody has a session, and returns
+// what they are told.
+func (p *Page) Unavailable(err error) error {
+	slog.ErrorContext(p.R.Context(), "a session could not be checked", "error", err.Error(), "route", p.R.Pattern)
+	return &Refusal{Status: http.StatusServiceUnavailable, Key: "ui.failed"}
+}
+
+// Refusal is an error that a person is told, by the key of its text.
+type Refusal struct {
+	Status int
+	Key    string
+	Args   []any
+	// To is the page from which the person can go on, "" for the first one, and ToKey
+	// is the key of what the link to it says.
+	To, ToKey string
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%d %s", r.Status, r.Key) }
+
+// refuse answers an error with a page, where it is one for people.
+func (p *Page) refuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	refusal := &Refusal{}
+	var problem *httpapi.Problem
+	switch {
+	case errors.As(err, &refusal):
+	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
+		refusal = &Refusal{Status: problem.Status, Key: "ui.problem", Args: []any{problem.Detail}}
+	case errors.Is(err, campaign.ErrNotFound):
+		refusal = &Refusal{Status: http.StatusNotFound, Key: "ui.not_found"}
+	default:
+		slog.ErrorContext(p.R.Context(), "a page failed", "error", err.Error(), "route", p.R.Pattern)
+		refusal = &Refusal{Status: http.StatusInternalServerError, Key: "ui.failed"}
+	}
+	return p.RenderStatus(refusal.Status, "ui.error_title", "error.html", refusal)
+}
+
+// render writes the page, whole or as the fragment that htmx asks for.
+func (p *Page) render(status int, name string, fragment bool) error {
+	var body bytes.Buffer
+	if err := p.ui.templates.ExecuteTemplate(&body, name, p); err != nil {
+		return fmt.Errorf("make page %s: %w", name, err)
+	}
+	out := &body
+	if !fragment {
+		p.Body = template.HTML(body.String()) //nolint:gosec // html/template made it just now
+		out = &bytes.Buffer{}
+		if err := p.ui.templates.ExecuteTemplate(out, "layout.html", p); err != nil {
+			return fmt.Errorf("make page %s: %w", name, err)
+		}
+	}
+	p.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	p.W.Header().Set("Content-Language", p.tongue.tag.String())
+	p.W.WriteHeader(status)
+	_, err := p.W.Write(out.Bytes())
+	return err
+}
+
+// within tells whether the path lies in a part of the dashboard.
+func within(path, part string) bool { return path == part || strings.HasPrefix(path, part+"/") }

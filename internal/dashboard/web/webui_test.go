@@ -1,0 +1,463 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return noon }
+
+// notes is a part of a dashboard as others are written.
+type notes struct{}
+
+var notesFiles = fstest.MapFS{
+	"texts.json": {Data: []byte(`{
+		"notes.title": {"pt": "Notas", "en": "Notes"}, "notes.hello": {"pt": "Olá, {0}!", "en": "Hello, {0}!"},
+		"notes.odd": {"pt": "O valor {0} não serve.", "en": "The value {0} is of no use."}}`)},
+	"notes.html": {Data: []byte(`<h1>{{.T "notes.hello" .Data}}</h1>
+<p id="numbers">{{.Number 1234567}} {{.Percent 1 3}} {{.Percent 1 0}} {{.When .Session.Expires}}</p>
+<a id="more" href="{{.With "page" "2"}}">{{.T "ui.more"}}</a>`)},
+	"notes_part.html": {Data: []byte(`<b>{{.Data}}</b>`)},
+}
+
+func (notes) Register(ui *web.UI, mux *http.ServeMux) {
+	const path = web.Root + "/notes"
+	ui.View(mux, path, func(p *web.Page) error { return p.Render("notes.title", "notes.html", p.Query("name")) })
+	ui.View(mux, path+"/part", func(p *web.Page) error { return p.Fragment("notes_part.html", p.Query("name")) })
+	ui.View(mux, path+"/pictures", func(p *web.Page) error {
+		p.ShowMedia()
+		return p.Render("notes.title", "notes.html", "")
+	})
+	ui.AdminView(mux, path+"/secret", func(p *web.Page) error { return p.Fragment("notes_part.html", "secret") })
+	ui.Change(mux, path, func(p *web.Page) error {
+		if err := p.Audit("note.write", p.Field("text")); err != nil {
+			return err
+		}
+		return p.Redirect(path)
+	})
+	ui.Own(mux, path+"/own", func(p *web.Page) error { return p.Redirect(path) })
+	ui.View(mux, path+"/fails/{how}", func(p *web.Page) error { return failures[p.R.PathValue("how")] })
+}
+
+var failures = map[string]error{
+	"refusal":  &web.Refusal{Status: http.StatusConflict, Key: "notes.odd", Args: []any{"<i>7</i>"}},
+	"problem":  fmt.Errorf("read: %w", &httpapi.Problem{Status: http.StatusBadRequest, Code: "odd", Detail: "It is odd."}),
+	"missing":  fmt.Errorf("read: %w", campaign.ErrNotFound),
+	"internal": errors.New("the table burns"),
+}
+
+func newSite(t *testing.T) *webtest.Dashboard {
+	t.Helper()
+	return webtest.New(t, web.Area{Files: notesFiles}, notes{}, clock)
+}
+
+func admin(d *webtest.Dashboard) webtest.Person { return d.SignIn("acme", web.RoleAdmin) }
+
+func has(t *testing.T, got webtest.Answer, status int, texts ...string) {
+	t.Helper()
+	if got.Status != status {
+		t.Errorf("status %d, want %d", got.Status, status)
+	}
+	for _, text := range texts {
+		if !strings.Contains(got.Body, text) {
+			t.Errorf("the answer lacks %q:\n%s", text, got.Body)
+		}
+	}
+}
+
+func TestAPageIsInTheReadersLanguageAndFormat(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, accept, cookie string
+		want                 []string
+	}{
+		{"Portuguese is for those who ask for neither", "fr-FR,de;q=0.5", "", []string{"<html lang=\"pt-BR\">", "Olá, Ana!", "1.234.567 33,3%  04/05/2026 10:00"}},
+		{"Portuguese of Portugal", "pt-PT", "", []string{"Olá, Ana!"}},
+		{"English", "en-GB,en;q=0.9,pt;q=0.1", "", []string{"<html lang=\"en\">", "Hello, Ana!", "1,234,567 33.3%  4 May 2026, 10:00"}},
+		{"a choice comes first", "pt-BR", "en", []string{"Hello, Ana!"}},
+		{"a choice of what there is not", "pt-BR", "xx", []string{"Olá, Ana!"}},
+		{"a broken header", "\x00;;;", "", []string{"Olá, Ana!"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			ana := admin(newSite(t))
+			ana.Language = test.accept
+			if test.cookie != "" {
+				ana.Cookies = append(ana.Cookies, &http.Cookie{Name: "lang", Value: test.cookie})
+			}
+			has(t, ana.Get("/dashboard/notes?name=Ana"), http.StatusOK, test.want...)
+		})
+	}
+}
+
+func TestTheLanguageIsChosen(t *testing.T) {
+	t.Parallel()
+	nobody := newSite(t).Nobody()
+	got := nobody.Get("/dashboard/language/en?to=%2Fdashboard%2Fnotes%3Fname%3Dx")
+	if cookie := got.Cookie("lang"); got.Status != http.StatusSeeOther || cookie == nil || cookie.Value != "en" || !cookie.HttpOnly {
+		t.Errorf("answer %d, cookie %v", got.Status, cookie)
+	}
+	if to := got.Header.Get("Location"); to != "/dashboard/notes?name=x" {
+		t.Errorf("leads to %q", to)
+	}
+	has(t, nobody.Get("/dashboard/language/xx"), http.StatusNotFound)
+}
+
+func TestOnlyPagesOfTheDashboardAreLedTo(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[string]string{
+		"/dashboard/campaigns?status=sending&q=a%26b": "/dashboard/campaigns?status=sending&q=a%26b",
+		"/dashboard":                     "/dashboard",
+		"":                               web.Root,
+		"/":                              web.Root,
+		"/api/v1/openapi.json":           web.Root,
+		"/dashboards":                    web.Root,
+		"https://evil.example/dashboard": web.Root,
+		"//evil.example/dashboard":       web.Root,
+		"/\\evil.example/dashboard":      web.Root,
+		"/dashboard/../api":              web.Root,
+		"/dashboard/%2e%2e/api":          web.Root,
+		"/dashboard//evil.example":       web.Root,
+		"javascript:alert(1)":            web.Root,
+		"/dashboard/\r\nSet-Cookie: a=b": web.Root,
+		"user@evil.example/dashboard":    web.Root,
+	} {
+		if got := web.LocalPath(to); got != want {
+			t.Errorf("%q leads to %q, want %q", to, got, want)
+		}
+	}
+}
+
+func TestWhatIsEnteredIsShownAsText(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	got := ana.Get("/dashboard/notes?name=" + url.QueryEscape(`<script>alert("1")</script>`))
+	if has(t, got, http.StatusOK, "&lt;script&gt;"); strings.Contains(got.Body, "<script>") {
+		t.Errorf("the answer has a script in it:\n%s", got.Body)
+	}
+	got = ana.Get("/dashboard/notes/fails/refusal")
+	has(t, got, http.StatusConflict, "The value &lt;i&gt;7&lt;/i&gt; is of no use.")
+}
+
+func TestEveryPageIsGuarded(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	for _, test := range []struct {
+		got    webtest.Answer
+		images string // where they may come from
+	}{
+		{admin(site).Get("/dashboard/notes"), "'self'"},
+		{admin(site).Get("/dashboard/notes/fails/internal"), "'self'"},
+		{admin(site).Get("/dashboard/notes/pictures"), "'self' https:"},
+		{site.Nobody().Get("/dashboard/notes/pictures"), "'self'"},
+		{site.Nobody().Get("/dashboard/nowhere"), "'self'"},
+		{site.Nobody().Get("/dashboard/notes"), "'self'"},
+	} {
+		got := test.got
+		want := map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + test.images + "; connect-src 'self'; " +
+				"frame-ancestors 'none'; base-uri 'none'; form-action 'self' https://sign-in.example",
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+		}
+		for name, value := range want {
+			if got.Header.Get(name) != value {
+				t.Errorf("%s is %q, want %q", name, got.Header.Get(name), value)
+			}
+		}
+		if strings.Contains(got.Body, "style=") || strings.Contains(got.Body, "<script>") || strings.Contains(got.Body, "onclick") {
+			t.Errorf("the page has something in line:\n%s", got.Body)
+		}
+	}
+}
+
+func TestErrorsAreToldOnAPage(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	has(t, ana.Get("/dashboard/notes/fails/problem"), http.StatusBadRequest, "The request was refused: It is odd.")
+	has(t, ana.Get("/dashboard/notes/fails/missing"), http.StatusNotFound, "This page does not exist")
+	has(t, ana.Get("/dashboard/nowhere"), http.StatusNotFound, "This page does not exist", `<nav aria-label="Main">`)
+	got := ana.Get("/dashboard/notes/fails/internal")
+	if has(t, got, http.StatusInternalServerError, "The service failed."); strings.Contains(got.Body, "burns") {
+		t.Errorf("an internal error is shown:\n%s", got.Body)
+	}
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	odd := site.SignedIn(web.Session{Tenant: "acme", Email: "x@acme.example", Role: "owner"})
+	for _, test := range []struct {
+		name, method, path    string
+		admin, viewer, nobody int
+	}{
+		{"a page", "GET", "/dashboard/notes", 200, 200, 303},
+		{"a page for admins", "GET", "/dashboard/notes/secret", 200, 403, 303},
+		{"a change", "POST", "/dashboard/notes", 303, 403, 401},
+		{"a change of one's own", "POST", "/dashboard/notes/own", 303, 303, 401},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for who, person := range map[string]struct {
+				webtest.Person
+				want int
+			}{
+				"admin": {admin(site), test.admin}, "viewer": {site.SignIn("acme", web.RoleViewer), test.viewer},
+				"nobody": {site.Nobody(), test.nobody}, "a role that there is not": {odd, http.StatusForbidden},
+			} {
+				got := person.Get(test.path)
+				if test.method == http.MethodPost {
+					got = person.Post(test.path, nil)
+				}
+				if got.Status != person.want {
+					t.Errorf("%s got %d, want %d", who, got.Status, person.want)
+				}
+			}
+		})
+	}
+}
+
+func TestViewersAreToldWhoMayDoThat(t *testing.T) {
+	t.Parallel()
+	viewer := newSite(t).SignIn("acme", web.RoleViewer)
+	if got := viewer.Get("/dashboard/notes/secret"); !strings.Contains(got.Text(), "Only admins see this page") {
+		t.Errorf("a page for admins: %s", got.Text())
+	}
+	if got := viewer.Post("/dashboard/notes", nil); !strings.Contains(got.Text(), "may read but not change this") {
+		t.Errorf("a change: %s", got.Text())
+	}
+}
+
+func TestWithoutASessionOneSignsInAndComesBack(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	nobody := site.Nobody()
+	if to := nobody.Get("/dashboard/notes?name=a&b=c").Location; to != "/dashboard/sign-in?to=%2Fdashboard%2Fnotes%3Fname%3Da%26b%3Dc" {
+		t.Errorf("a page leads to %q", to)
+	}
+	if over := nobody.Post("/dashboard/notes", nil); over.Status != http.StatusUnauthorized || over.Location != "" ||
+		!strings.Contains(over.Text(), "what you have just sent was not saved") {
+		t.Errorf("a change answers %d, to %q: %s", over.Status, over.Location, over.Text())
+	}
+	nobody.Header.Set("Referer", webtest.Base+"/dashboard/notes/new?a=b")
+	if over := nobody.Post("/dashboard/notes", nil); !strings.Contains(over.Body, `href="/dashboard/sign-in?to=%2Fdashboard%2Fnotes%2Fnew%3Fa%3Db"`) {
+		t.Errorf("after a change one does not come back: %s", over.Body)
+	}
+	nobody.Header.Set("HX-Request", "true")
+	got := nobody.Get("/dashboard/notes/part")
+	if to := got.Header.Get("HX-Redirect"); to != "/dashboard/sign-in" || got.Status != http.StatusNoContent {
+		t.Errorf("a part of a page answers %d and leads to %q", got.Status, to)
+	}
+	nobody.Header.Set("HX-Current-URL", webtest.Base+"/dashboard/notes?a=b")
+	if to := nobody.Get("/dashboard/notes/part").Header.Get("HX-Redirect"); to != "/dashboard/sign-in?to=%2Fdashboard%2Fnotes%3Fa%3Db" {
+		t.Errorf("a part of a page that is known leads to %q", to)
+	}
+	sent := nobody.Post("/dashboard/notes", nil)
+	if sent.Header.Get("HX-Retarget") != "#over" || sent.Status != http.StatusOK || strings.Contains(sent.Body, "<html") ||
+		!strings.Contains(sent.Text(), "Your session is over") {
+		t.Errorf("a form within a page answers %d: %s", sent.Status, sent.Body)
+	}
+}
+
+func TestSessionsThatAreNotGood(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	ana := admin(site)
+	good := ana.Cookie.Value
+	elsewhere := admin(newSite(t)).Cookie.Value
+	over := site.SignedIn(web.Session{Tenant: "acme", Email: "a@b", Role: web.RoleAdmin, Expires: noon.Add(-time.Second)}).Cookie.Value
+	nowhere := site.SignedIn(web.Session{Email: "a@b", Role: web.RoleAdmin}).Cookie.Value
+	head, rest, _ := strings.Cut(good, ".")
+	body, signature, _ := strings.Cut(rest, ".")
+	otherBase, err := site.UI.Sessions.Cookie(t.Context(), "https://other.example", ana.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"none": "", "no token": "abc", "another key": elsewhere, "over": over, "without a tenant": nowhere,
+		"another service's":  otherBase.Value,
+		"changed":            head + "." + body + "A." + signature,
+		"without signature":  head + "." + body + ".",
+		"alg none":           "eyJhbGciOiJub25lIiwidHlwIjoic2Vzc2lvbitqd3QifQ." + body + ".",
+		"of an endless size": strings.Repeat("a", 1<<20),
+	} {
+		ana.Cookie = &http.Cookie{Name: "__Host-session", Value: value}
+		if got := ana.Get("/dashboard/notes"); got.Status != http.StatusSeeOther {
+			t.Errorf("%s: answered %d", name, got.Status)
+		}
+	}
+	ana.Cookie = &http.Cookie{Name: "__Host-session", Value: good}
+	has(t, ana.Get("/dashboard/notes"), http.StatusOK)
+}
+
+// replaced signs as another does, with a key that is replaced at an instant.
+type replaced struct {
+	accesstoken.Signer
+	until time.Time
+}
+
+func (r replaced) Keys(ctx context.Context) ([]accesstoken.Key, error) {
+	keys, err := r.Signer.Keys(ctx)
+	for i := range keys {
+		keys[i].Until = r.until
+	}
+	return keys, err
+}
+
+func TestSessionsOfAReplacedKey(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until  time.Time
+		status int
+	}{
+		"issued before its replacement": {noon.Add(time.Second), http.StatusOK},
+		"issued at its replacement":     {noon, http.StatusSeeOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site := newSite(t)
+			ana := admin(site)
+			site.UI.Sessions.Signer = replaced{site.UI.Sessions.Signer, c.until}
+			if got := ana.Get("/dashboard/notes"); got.Status != c.status {
+				t.Errorf("answered %d, want %d", got.Status, c.status)
+			}
+		})
+	}
+}
+
+func TestTheSessionsCookie(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	cookie := admin(site).Cookie
+	if cookie.Name != "__Host-session" || !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode ||
+		cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge != int(web.RenewalLife.Seconds()) {
+		t.Errorf("cookie %s", cookie)
+	}
+}
+
+func TestChangesComeFromOnesOwnPage(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	ana := admin(site)
+	other := admin(site).Session.CSRF
+	for name, form := range map[string]url.Values{
+		"no token": {"csrf": {}}, "an empty one": {"csrf": {""}}, "another session's": {"csrf": {other}},
+	} {
+		has(t, ana.Post("/dashboard/notes", form), http.StatusForbidden, "did not come from a page of yours")
+		if len(site.Audited()) != 0 {
+			t.Errorf("%s: it was done", name)
+		}
+	}
+	ana.Header.Set("Sec-Fetch-Site", "cross-site")
+	has(t, ana.Post("/dashboard/notes", nil), http.StatusForbidden)
+	ana.Header.Set("Sec-Fetch-Site", "same-origin")
+	has(t, ana.Post("/dashboard/notes", nil), http.StatusSeeOther)
+	ana.Header.Set("X-CSRF-Token", ana.Session.CSRF)
+	has(t, ana.Post("/dashboard/notes", url.Values{"csrf": {}}), http.StatusSeeOther)
+}
+
+func TestAChangeIsWrittenDownOrNotDone(t *testing.T) {
+	t.Parallel()
+	site := newSite(t)
+	ana := admin(site)
+	has(t, ana.Post("/dashboard/notes", url.Values{"text": {"  buy milk "}}), http.StatusSeeOther)
+	want := []string{"admin@example.com note.write buy milk"}
+	if diff := cmp.Diff(want, site.Audited()); diff != "" {
+		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+	site.RefuseAudit(errors.New("no"))
+	has(t, ana.Post("/dashboard/notes", nil), http.StatusInternalServerError)
+}
+
+func TestFormsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	send := func(kind string, body []byte) webtest.Answer {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+"/dashboard/notes", bytes.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		return ana.Do(r)
+	}
+	var upload bytes.Buffer
+	form := multipart.NewWriter(&upload)
+	file, err := form.CreateFormFile("file", "numbers.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Write(make([]byte, web.MaxForm+1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	has(t, send(form.FormDataContentType(), upload.Bytes()), http.StatusRequestEntityTooLarge, "too large")
+	has(t, send("application/x-www-form-urlencoded", bytes.Repeat([]byte("a"), web.MaxForm+1)), http.StatusRequestEntityTooLarge)
+	has(t, send("multipart/form-data; boundary=x", []byte("--x\r\nnonsense")), http.StatusBadRequest, "could not be read")
+	has(t, send("application/x-www-form-urlencoded", []byte("a=%zz")), http.StatusBadRequest)
+}
+
+func TestPartsOfAPage(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	if got := ana.Get("/dashboard/notes/part?name=x"); got.Body != "<b>x</b>" {
+		t.Errorf("the part is %q", got.Body)
+	}
+	has(t, ana.Get("/dashboard/notes?name=x&page=1"), http.StatusOK, `href="/dashboard/notes?name=x&amp;page=2"`)
+	ana.Header.Set("HX-Request", "true")
+	got := ana.Post("/dashboard/notes", nil)
+	if got.Status != http.StatusNoContent || got.Header.Get("HX-Redirect") != "/dashboard/notes" {
+		t.Errorf("a change answers %d and leads to %q", got.Status, got.Header.Get("HX-Redirect"))
+	}
+}
+
+func TestAssetsAreSmallAndKept(t *testing.T) {
+	t.Parallel()
+	ana := admin(newSite(t))
+	page := ana.Get("/dashboard/notes")
+	total := 0
+	for _, mark := range []string{`src="`, `rel="stylesheet" href="`, `rel="icon" href="`} {
+		for _, part := range strings.Split(page.Body, mark)[1:] {
+			path, _, _ := strings.Cut(part, `"`)
+			got := ana.Get(path)
+			if got.Status != http.StatusOK || !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
+				t.Errorf("%s: %d, %q", path, got.Status, got.Header.Get("Cache-Control"))
+			}
+			total += len(got.Body)
+		}
+	}
+	if total == 0 || total > web.AssetsLimit {
+		t.Errorf("the assets have %d bytes, want %d at most", total, web.AssetsLimit)
+	}
+	has(t, ana.Get("/dashboard/assets/000000000000/app.css"), http.StatusNotFound)
+	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)
+}
+
+func TestTextsThatLackALanguageOrStandTwice(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string]string{
+		"a language is missing": `{"a.b": {"pt": "x"}}`, "a text stands twice": `{"ui.skip": {"pt": "x", "en": "y"}}`, "no JSON": `{`,
+	} {
+		area := web.Area{Files: fstest.MapFS{"texts.json": {Data: []byte(texts)}, "a.html": {Data: []byte("x")}}}
+		if err := webtest.UI(t, clock).Load(area); err == nil {
+			t.Errorf("%s: loaded", name)
+		}
+	}
+}

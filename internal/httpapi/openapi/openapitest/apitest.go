@@ -1,0 +1,184 @@
+// Package openapitest checks real requests and answers against the service's
+// OpenAPI document, so that neither drifts from the other.
+package openapitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"campaign-dispatch/internal/httpapi/openapi"
+)
+
+// Transport is an http.RoundTripper that fails its test on an answer that is
+// not documented, and on an accepted request that is not.
+type Transport struct {
+	TB   testing.TB
+	Base http.RoundTripper
+}
+
+// New returns a transport that sends requests with base.
+func New(tb testing.TB, base http.RoundTripper) *Transport { //nolint:thelper // it makes a transport and checks nothing itself
+	return &Transport{tb, base}
+}
+
+// RoundTrip sends the request and checks it and its answer.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.TB.Helper()
+	sent, err := drain(&r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request's body: %w", err)
+	}
+	res, err := t.Base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	got, err := drain(&res.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer's body: %w", err)
+	}
+	if err := Check(r, sent, res, got); err != nil {
+		t.TB.Errorf("%s %s answered %d against the document: %.2000s", r.Method, r.URL.Path, res.StatusCode, err)
+	}
+	return res, nil
+}
+
+// drain reads a body whole and puts a new one with the same bytes in its place.
+func drain(body *io.ReadCloser) ([]byte, error) {
+	if *body == nil || *body == http.NoBody {
+		return nil, nil
+	}
+	b, err := io.ReadAll(*body)
+	if err := errors.Join(err, (*body).Close()); err != nil {
+		return nil, err
+	}
+	*body = io.NopCloser(bytes.NewReader(b))
+	return b, nil
+}
+
+// Check tells what of a request with the body sent and its answer with the body
+// got is against the document. A refused request may be anything, and so may a
+// body of a media type that the document does not have.
+func Check(r *http.Request, sent []byte, res *http.Response, got []byte) error {
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	doc, err := load()
+	if err != nil {
+		return err
+	}
+	route, known := openapi.Find(r.URL.Path)
+	if !known || !slices.Contains(route.Methods, r.Method) {
+		return checkUnknown(doc, route, known, res, got)
+	}
+	in := &openapi3filter.RequestValidationInput{
+		Request:    withBody(r, sent),
+		PathParams: route.Params,
+		Route: &routers.Route{
+			Spec: doc, Path: route.Template, PathItem: doc.Paths.Value(route.Template), Method: r.Method,
+			Operation: doc.Paths.Value(route.Template).GetOperation(r.Method),
+		},
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
+	}
+	if err := checkAnswer(r.Context(), in, res, got); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		return nil
+	}
+	in.Options.ExcludeRequestBody = !documented(r, in.Route.Operation)
+	if err := openapi3filter.ValidateRequest(context.WithoutCancel(r.Context()), in); err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	return nil
+}
+
+func withBody(r *http.Request, body []byte) *http.Request {
+	clone := r.Clone(context.WithoutCancel(r.Context()))
+	clone.Body = io.NopCloser(bytes.NewReader(body))
+	return clone
+}
+
+// documented tells whether the operation takes bodies of the request's type.
+func documented(r *http.Request, op *openapi3.Operation) bool {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && op.RequestBody != nil && op.RequestBody.Value.Content.Get(mediaType) != nil
+}
+
+func checkAnswer(ctx context.Context, in *openapi3filter.RequestValidationInput, res *http.Response, got []byte) error {
+	return openapi3filter.ValidateResponse(context.WithoutCancel(ctx), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in,
+		Status:                 res.StatusCode,
+		Header:                 res.Header,
+		Body:                   io.NopCloser(bytes.NewReader(got)),
+		Options:                in.Options,
+	})
+}
+
+// checkUnknown checks the answer to a path or method that the document lacks.
+func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Response, got []byte) error {
+	status, code, allow := http.StatusNotFound, "not_found", ""
+	if known {
+		status, code, allow = http.StatusMethodNotAllowed, "method_not_allowed", strings.Join(route.Methods, ", ")
+	}
+	var problem map[string]any
+	if err := json.Unmarshal(got, &problem); err != nil {
+		return fmt.Errorf("read the problem: %w", err)
+	}
+	if err := doc.Components.Schemas["Problem"].Value.VisitJSON(problem, openapi3.EnableJSONSchema2020()); err != nil {
+		return err
+	}
+	type answer struct {
+		status                   int
+		mediaType, code, allowed string
+	}
+	want := answer{status, "application/problem+json", code, allow}
+	if is := (answer{res.StatusCode, res.Header.Get("Content-Type"), fmt.Sprint(problem["code"]), res.Header.Get("Allow")}); is != want {
+		return fmt.Errorf("it is %+v, want %+v", is, want)
+	}
+	return nil
+}
+
+// load returns the document in a strict reading: an object of a named schema has
+// no other properties than the schema names, unless it says so.
+var load = sync.OnceValues(func() (*openapi3.T, error) {
+	text, err := openapi.Document("http://localhost")
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for schema := range maps.Values(schemas) {
+		closeSchema(schema)
+	}
+	if text, err = json.Marshal(tree); err != nil {
+		return nil, fmt.Errorf("write the document: %w", err)
+	}
+	return openapi3.NewLoader().LoadFromData(text)
+})
+
+func closeSchema(schema any) {
+	s, ok := schema.(map[string]any)
+	if !ok || s["properties"] == nil || s["additionalProperties"] != nil {
+		return
+	}
+	s["additionalProperties"] = false
+}

@@ -1,0 +1,55 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// maxViolations is how many violations an answer lists.
+const maxViolations = 100
+
+// Problem is an error that the client is told about, as an RFC 9457 problem.
+type Problem struct {
+	Status int
+	Code   string // stable, for programs
+	Detail string // a sentence, for people
+	Errors []Violation
+	Header http.Header // added to the answer
+}
+
+// Violation is one fault of a request.
+type Violation struct {
+	Pointer string `json:"pointer"` // JSON pointer into the request's body
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+func (p *Problem) Error() string {
+	return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+}
+
+type problemDocument struct {
+	Type   string      `json:"type"`
+	Title  string      `json:"title"`
+	Status int         `json:"status"`
+	Code   string      `json:"code"`
+	Detail string      `json:"detail,omitempty"`
+	Errors []Violation `json:"errors,omitempty"`
+}
+
+// Write answers with the problem.
+func (p *Problem) Write(w http.ResponseWriter) {
+	for name, values := range p.Header {
+		for _, v := range values {
+			w.Header().Add(name, v)
+		}
+	}
+	writeJSON(w, p.Status, "application/problem+json", problemDocument{
+		Type:   "about:blank",
+		Title:  http.StatusText(p.Status),
+		Status: p.Status,
+		Code:   p.Code,
+		Detail: p.Detail,
+		Errors: p.Errors[:min(len(p.Errors), maxViolations)],
+	})
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Parameters are the names that a route knows in a query, each with the code of the
+// problem that answers a mistake in it.
+type Parameters map[string]string
+
+// Query holds the values of the parameters that a request's query names.
+type Query struct {
+	values map[string]string
+	codes  Parameters
+}
+
+// Read reads the query of a request and ignores the names that the route does not
+// know. A known name is a *Problem where it stands twice, is not spelled exactly so,
+// or is not separated or percent-encoded as it should be: a mistyped parameter must
+// not count as absent. Known names consist of letters.
+func (p Parameters) Read(r *http.Request) (Query, error) {
+	q := Query{codes: p}
+	if r.URL.RawQuery == "" {
+		return q, nil
+	}
+	q.values = map[string]string{}
+	for field := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		name, value, ok := decodeField(field)
+		_, known := p[name]
+		_, twice := q.values[name]
+		switch meant := p.meant(field); {
+		case ok && known && twice:
+			return q, q.problem(name, name+" must be in the query only once.")
+		case ok && known:
+			q.values[name] = value
+		case meant != "":
+			return q, q.problem(meant, "Malformed query parameter "+meant+": check its spelling, its percent-encoding and the & separator.")
+		}
+	}
+	return q, nil
+}
+
+// decodeField returns the name and the value of one field of a query.
+func decodeField(field string) (name, value string, ok bool) {
+	name, value, _ = strings.Cut(field, "=")
+	name, wrongName := url.QueryUnescape(name)
+	value, wrongValue := url.QueryUnescape(value)
+	return name, value, wrongName == nil && wrongValue == nil && !strings.Contains(field, ";")
+}
+
+// meant returns the known name that a field seems to hold, "" for none. The name may
+// have other capitals, or characters around and between its letters; it may follow
+// a ; or ? that should have been a &, and its = may be percent-encoded.
+func (p Parameters) meant(field string) string {
+	if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
+		return dryRun
+	}
+	for part := range strings.FieldsFuncSeq(field, func(c rune) bool { return c == ';' || c == '?' }) {
+		name, _, _ := strings.Cut(strings.TrimLeft(part, "="), "=")
+		name = escape.ReplaceAllStringFunc(name, unescapeOrDrop)
+		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
+			for known := range p {
+				if strings.EqualFold(lettersOf(word), known) {
+					return known
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// dryRun is the switch whose absence lets a call act.
+const dryRun = "dryRun"
+
+// namesDryRun reports whether the switch is a word of a field's name, as in dryRun:true.
+func namesDryRun(field string) bool {
+	field, _, _ = strings.Cut(field, "=")
+	field = escape.ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
+	for word := range strings.FieldsFuncSeq(field, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		for _, value := range []string{"", "true", "false"} {
+			if strings.EqualFold(word, dryRun+value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var escape = regexp.MustCompile(`(?s)%.{0,2}`)
+
+func unescapeOrDrop(escape string) string {
+	plain, _ := url.PathUnescape(escape) // "" beside an error
+	return plain
+}
+
+func lettersOf(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) {
+			return c
+		}
+		return -1
+	}, s)
+}
+
+func (q Query) problem(name, detail string) *Problem {
+	return &Problem{Status: http.StatusBadRequest, Code: q.codes[name], Detail: detail}
+}
+
+// Has reports whether the query names the parameter.
+func (q Query) Has(name string) bool {
+	_, ok := q.values[name]
+	return ok
+}
+
+// Get returns the parameter's value, "" where the query does not name it.
+func (q Query) Get(name string) string { return q.values[name] }
+
+// Switch reports whether a parameter is on. Absent it is off; any value but true
+// and false is a *Problem.
+func (q Query) Switch(name string) (on bool, err error) {
+	if q.Has(name) && !slices.Contains([]string{"true", "false"}, q.Get(name)) {
+		return false, q.problem(name, name+" must be true or false.")
+	}
+	return q.Get(name) == "true", nil
+}

@@ -1,0 +1,107 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// body is a request's body that is in memory already.
+type body struct {
+	data []byte // what is left to read
+}
+
+// NewBody returns a request body over data, which Body returns without a copy.
+func NewBody(data []byte) io.ReadCloser { return &body{data} }
+
+func (b *body) Read(p []byte) (int, error) {
+	if len(b.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.data)
+	b.data = b.data[n:]
+	return n, nil
+}
+
+func (b *body) Close() error { return nil }
+
+// Body returns the whole body of the request, up to limit bytes; a longer one is
+// a *Problem with status 413. The bytes of a NewBody
+// are not copied: they must not be changed, nor kept after the handler returns.
+func Body(r *http.Request, limit int) ([]byte, error) {
+	if b, ok := r.Body.(*body); ok {
+		if len(b.data) > limit {
+			return nil, tooLarge(limit)
+		}
+		data := b.data
+		b.data = nil
+		return data, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || len(data) > limit {
+		return nil, tooLarge(limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the request's body: %w", err)
+	}
+	return data, nil
+}
+
+func tooLarge(limit int) error {
+	return &Problem{
+		Status: http.StatusRequestEntityTooLarge,
+		Code:   "body_too_large",
+		Detail: fmt.Sprintf("The body has more than %d bytes.", limit),
+	}
+}
+
+// SourceIP returns the address of the caller: the one that the gateway saw, never
+// one from a header, which the caller could choose.
+func SourceIP(r *http.Request) string {
+	if ip := originOf(r.Context()).SourceIP; ip != "" {
+		return ip
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// BaseURL returns the address of the service without a trailing slash: the
+// configured one, or where that is empty the one the request came to.
+func BaseURL(r *http.Request, configured string) string {
+	if configured != "" {
+		return strings.TrimRight(configured, "/")
+	}
+	if domain := originOf(r.Context()).DomainName; domain != "" {
+		return "https://" + domain
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// Origin is what a gateway knows of a request, each empty where it does not.
+type Origin struct {
+	SourceIP   string
+	DomainName string
+	RequestID  string
+}
+
+type originKey struct{}
+
+// WithOrigin returns a context for a request that came through a gateway.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+func originOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}

@@ -1,0 +1,122 @@
+package accesstoken_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+const activeIssuer = "https://api.example.com"
+
+var activeNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+type activeKey struct{ *ecdsa.PrivateKey }
+
+func (k activeKey) Keys(context.Context) ([]accesstoken.Key, error) {
+	public, err := accesstoken.NewKey(&k.PublicKey)
+	return []accesstoken.Key{public}, err
+}
+
+func (k activeKey) Sign(_ context.Context, _ string, input []byte) ([]byte, error) {
+	return jwt.SigningMethodES256.Sign(string(input), k.PrivateKey)
+}
+
+type credentials func() (campaign.Credential, error)
+
+func (c credentials) Credential(context.Context, string) (campaign.Credential, error) { return c() }
+
+func activeClock() time.Time { return activeNow }
+
+func newActiveKey(t *testing.T) activeKey {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return activeKey{private}
+}
+
+// token returns the header of a token that the activeKey has signed.
+func (k activeKey) token(t *testing.T, scope string) string {
+	t.Helper()
+	i := accesstoken.Issuer{Signer: k, Now: activeClock, Random: rand.Reader}
+	text, err := i.Issue(t.Context(), activeIssuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: scope})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + text
+}
+
+// authorize asks with the header, "" for none, of the credential's client.
+func (k activeKey) authorize(t *testing.T, header string, stored credentials) (accesstoken.Claims, error) {
+	t.Helper()
+	v := accesstoken.ActiveVerifier{Tokens: &accesstoken.Verifier{Keys: k, Now: activeClock}, Credentials: stored}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	if header != "" {
+		r.Header.Set("Authorization", header)
+	}
+	return v.Authorize(r, activeIssuer, campaign.ScopeDispatch)
+}
+
+func TestActiveVerifier(t *testing.T) {
+	t.Parallel()
+	k := newActiveKey(t)
+	good, unscoped := k.token(t, campaign.ScopeDispatch), k.token(t, "")
+	stored := campaign.Credential{ClientID: "rcs_1", Tenant: "acme"}
+	revoked := stored
+	revoked.RevokedAt = activeNow
+	tests := map[string]struct {
+		header string
+		stored campaign.Credential
+		err    error
+		status int // 0 for authorized
+		code   string
+	}{
+		"live":                            {header: good, stored: stored},
+		"no token":                        {stored: stored, status: 401, code: "missing_token"},
+		"nonsense":                        {header: "Bearer x", stored: stored, status: 401, code: "invalid_token"},
+		"no scope":                        {header: unscoped, stored: stored, status: 403, code: "insufficient_scope"},
+		"revoked":                         {header: good, stored: revoked, status: 401, code: "invalid_token"},
+		"revoked comes before no scope":   {header: unscoped, stored: revoked, status: 401, code: "invalid_token"},
+		"a credential that is gone":       {header: good, err: campaign.ErrNotFound, status: 401, code: "invalid_token"},
+		"a credential of another company": {header: good, stored: campaign.Credential{Tenant: "other"}, status: 401, code: "invalid_token"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claims, err := k.authorize(t, test.header, func() (campaign.Credential, error) { return test.stored, test.err })
+			if test.status == 0 {
+				if err != nil || claims.Tenant != "acme" {
+					t.Errorf("%+v, %v", claims, err)
+				}
+				return
+			}
+			problem, ok := errors.AsType[*httpapi.Problem](err)
+			if !ok || problem.Status != test.status || problem.Code != test.code {
+				t.Errorf("%v, want %d %s", err, test.status, test.code)
+			}
+		})
+	}
+}
+
+// A failure to read the credential is no refusal: the client may try again.
+func TestActiveVerifier_StoreFails(t *testing.T) {
+	t.Parallel()
+	k, broken := newActiveKey(t), errors.New("throttled")
+	_, err := k.authorize(t, k.token(t, campaign.ScopeDispatch), func() (campaign.Credential, error) { return campaign.Credential{}, broken })
+	if _, refused := errors.AsType[*httpapi.Problem](err); refused || !errors.Is(err, broken) {
+		t.Errorf("%v, want the failure", err)
+	}
+}

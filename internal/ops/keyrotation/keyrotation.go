@@ -1,0 +1,102 @@
+// Package keyrotation decides when the signing keys of a stack may change, so that no
+// token that is valid is refused.
+package keyrotation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+const (
+	// Notice is how long before the switch a deployment that knows the new key has to
+	// begin: a gradual deployment takes up to half an hour, and clients keep the
+	// published keys for five minutes.
+	Notice = time.Hour
+	// lead is how far ahead a switch is proposed.
+	lead = 2 * time.Hour
+)
+
+// Keys are the parameters SigningKeys and SigningKeysSwitchAt of the template.
+type Keys struct {
+	Use      string // A, AtoB, B or BtoA
+	SwitchAt time.Time
+}
+
+// Parse reads the parameters. An empty use is A, the template's default.
+func Parse(use, switchAt string) (k Keys, err error) {
+	switch use {
+	case "":
+		k.Use = "A"
+	case "A", "B", "AtoB", "BtoA":
+		k.Use = use
+	default:
+		return Keys{}, fmt.Errorf("invalid SigningKeys %q: it must be A, AtoB, B or BtoA", use)
+	}
+	if !k.changes() {
+		return k, nil
+	}
+	if k.SwitchAt, err = time.Parse(time.RFC3339, switchAt); err != nil {
+		return Keys{}, fmt.Errorf("SigningKeysSwitchAt is %q: with %s it is an instant in UTC, like 2026-11-20T15:00:00Z", switchAt, use)
+	}
+	return k, nil
+}
+
+// Current is the key that signs, from the switch on where there is one.
+func (k Keys) Current() string { return k.Use[len(k.Use)-1:] }
+
+// Previous is the key that signed before; without a switch it is the current one.
+func (k Keys) Previous() string { return k.Use[:1] }
+
+// End is when the last token of the previous key has expired.
+func (k Keys) End() time.Time { return k.SwitchAt.Add(accesstoken.Lifetime) }
+
+func (k Keys) changes() bool { return strings.Contains(k.Use, "to") }
+
+// alone reports whether one key alone signs and verifies.
+func (k Keys) alone(now time.Time) bool { return !k.changes() || !now.Before(k.End()) }
+
+// Next returns the keys to deploy next to replace the current key, or to end a
+// replacement; the error says why that is too early.
+func (k Keys) Next(now time.Time) (Keys, error) {
+	if !k.changes() {
+		return Keys{Use: replacing(k.Use), SwitchAt: now.Add(lead).Truncate(time.Minute).UTC()}, nil
+	}
+	if !k.alone(now) {
+		return Keys{}, fmt.Errorf("key %s signs from %s on, and tokens of key %s are valid until %s: repeat this after that",
+			k.Current(), instant(k.SwitchAt), k.Previous(), instant(k.End()))
+	}
+	return Keys{Use: k.Current()}, nil
+}
+
+// Check fails where a deployment that begins now and takes a stack from the deployed
+// keys to the wanted ones would refuse tokens that are valid.
+func Check(deployed, wanted Keys, now time.Time) error {
+	begins := wanted.changes() && wanted.Previous() == deployed.Use
+	moves := deployed.changes() && (wanted.Use == deployed.Use || wanted.Use == deployed.Previous())
+	switch {
+	case wanted == deployed, deployed.alone(now) && wanted.alone(now) && deployed.Current() == wanted.Current():
+		return nil
+	case begins, moves && now.Before(deployed.SwitchAt.Add(-Notice)):
+		if wanted.changes() && wanted.SwitchAt.Before(now.Add(Notice)) {
+			return fmt.Errorf("SigningKeysSwitchAt is %s: it has to be %s or more after the beginning of the deployment", instant(wanted.SwitchAt), Notice)
+		}
+		return nil
+	case deployed.changes():
+		return fmt.Errorf("key %s replaces key %s at %s: until %s deploy SigningKeys=%s and SigningKeysSwitchAt=%s, then SigningKeys=%s",
+			deployed.Current(), deployed.Previous(), instant(deployed.SwitchAt), instant(deployed.End()), deployed.Use, instant(deployed.SwitchAt), deployed.Current())
+	}
+	return fmt.Errorf("key %s signs, and SigningKeys=%s would refuse its tokens: replace it with SigningKeys=%s", deployed.Use, wanted.Use, replacing(deployed.Use))
+}
+
+// replacing is the use in which the other key replaces one.
+func replacing(key string) string {
+	if key == "A" {
+		return "AtoB"
+	}
+	return "BtoA"
+}
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }

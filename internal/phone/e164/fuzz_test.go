@@ -1,0 +1,27 @@
+package e164_test
+
+import (
+	"testing"
+
+	"campaign-dispatch/internal/phone/e164"
+)
+
+// A number that is accepted is told again by its E.164 form, and by no other.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"+5511987654321", "11987654321", "1133334444", "+14155552671", "0800", "+", "٣", "+550011987654321"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, s []byte) {
+		number, rejection := e164.Parse(s, e164.AsWritten)
+		if rejection != nil {
+			if number != 0 || rejection.Code == "" || rejection.Reason == "" {
+				t.Errorf("%q: number %d, rejection %+v", s, number, rejection)
+			}
+			return
+		}
+		again, rejection := e164.Parse([]byte(number.String()), e164.AsWritten)
+		if rejection != nil || again != number {
+			t.Errorf("%q is %s, which is %s (%+v)", s, number, again, rejection)
+		}
+	})
+}

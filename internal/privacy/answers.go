@@ -1,0 +1,150 @@
+package privacy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// refusal is a rejected number in a kept answer.
+type refusal struct {
+	Phone  string `json:"phone"`
+	Reason string `json:"reason"`
+	Code   string `json:"code"`
+}
+
+// refusals finds the rejected numbers in the answer to a dispatch call as dispatch
+// writes it. In a text of JSON no quotation mark stands alone, so it finds nothing
+// else.
+var refusals = regexp.MustCompile(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\\]|\\.)*","code":"(?:[^"\\]|\\.)*"\}`)
+
+// erasedReason stands where a kept answer told of the person's number.
+const erasedReason = "The data of this recipient was erased."
+
+// answer returns the rejected numbers of a kept answer that are the person's, and the
+// answer without them.
+func (p *person) answer(body []byte) (about []refusal, without []byte, err error) {
+	without = refusals.ReplaceAllFunc(body, func(text []byte) []byte {
+		var r refusal
+		if e := json.Unmarshal(text, &r); e != nil {
+			err = fmt.Errorf("read a kept answer: %w", campaign.ErrDamaged)
+		}
+		if err != nil || !p.rejected(r.Phone, r.Reason) {
+			return text
+		}
+		about = append(about, r)
+		blank, _ := json.Marshal(refusal{Reason: erasedReason, Code: r.Code})
+		return blank
+	})
+	return about, without, err
+}
+
+// answerFor is after how long an answer that no key has is nobody's: longer than any
+// key has one.
+const answerFor = 25 * time.Hour
+
+// eachAnswer visits the kept answers of the tenant that are about the person, with
+// what is to be done to erase that.
+func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
+	var found troubles
+	named := map[string]bool{} // by any tenant's key
+	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for kept answers", rows, 0) }) {
+		if err != nil {
+			return err
+		}
+		named[a.BlobKey] = true
+		if a.Tenant == p.tenant.ID {
+			found.add(p.keptAnswer(ctx, a, visit))
+		}
+	}
+	for o, err := range p.Blobs.List(ctx, "answers/") {
+		if err != nil {
+			return err
+		}
+		if !named[o.Key] && p.Now().Sub(o.At) >= answerFor {
+			found.add(p.strayAnswer(ctx, o.Key, visit))
+		}
+	}
+	return found.err()
+}
+
+func (p *person) keptAnswer(ctx context.Context, a campaign.KeptAnswer, visit func([]refusal, func() error) error) error {
+	body, erase := a.Body, func() error { return p.eraseShortAnswer(ctx, a) }
+	if a.BlobKey != "" {
+		var err error
+		body, err = p.Blobs.Get(ctx, a.BlobKey)
+		if errors.Is(err, campaign.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		erase = func() error { return p.eraseLongAnswer(ctx, a.BlobKey) }
+	}
+	about, _, err := p.answer(body)
+	if err != nil || len(about) == 0 {
+		return err
+	}
+	return visit(about, erase)
+}
+
+func (p *person) eraseShortAnswer(ctx context.Context, a campaign.KeptAnswer) error {
+	_, without, err := p.answer(a.Body)
+	if err != nil {
+		return err
+	}
+	replaced, err := p.Store.ReplaceAnswer(ctx, a, without)
+	if err == nil && !replaced {
+		err = errors.New("a kept answer was changed meanwhile")
+	}
+	return err
+}
+
+func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
+	err := p.Blobs.Change(ctx, key, "application/json", func(body []byte) ([]byte, error) {
+		about, without, err := p.answer(body)
+		if len(about) == 0 {
+			return nil, err
+		}
+		return without, err
+	})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// strayAnswer is an answer whose key is gone. It is the tenant's if its campaign is.
+func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refusal, func() error) error) error {
+	body, err := p.Blobs.Get(ctx, key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	about, _, err := p.answer(body)
+	if err != nil || len(about) == 0 {
+		return err
+	}
+	var a struct {
+		CampaignID string `json:"campaignId"`
+	}
+	if json.Unmarshal(body, &a) != nil {
+		return fmt.Errorf("read a kept answer: %w", campaign.ErrDamaged)
+	}
+	_, err = p.Store.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return visit(about, func() error { return p.Blobs.Delete(ctx, key) })
+}

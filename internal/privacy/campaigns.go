@@ -1,0 +1,124 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
+)
+
+const (
+	// campaignsAtOnce is how many campaigns are looked through side by side.
+	campaignsAtOnce = 8
+	// campaignsAPage is how many campaigns are listed at once.
+	campaignsAPage = 500
+)
+
+// dispatched is a campaign and the numbers of its batches.
+type dispatched struct {
+	campaign.Campaign
+	sets map[int]campaign.PackedSet // by the ordinals of their batches
+}
+
+func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
+	var all []campaign.Listed
+	for after := ""; ; {
+		page, err := p.Store.ListCampaigns(ctx, p.tenant.ID, after, campaignsAPage)
+		if err != nil || len(page) == 0 {
+			return all, err
+		}
+		all, after = append(all, page...), page[len(page)-1].Cursor
+	}
+}
+
+// eachCampaign visits all campaigns of the tenant, some side by side.
+func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Context, c dispatched) error) error {
+	all, err := p.campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	var found troubles
+	var done atomic.Int32
+	var group errgroup.Group
+	group.SetLimit(campaignsAtOnce)
+	for _, listed := range all {
+		group.Go(func() error {
+			if err := p.visit(ctx, listed.ID, visit); err != nil {
+				found.add(fmt.Errorf("campaign %s: %w", listed.CampaignID, err))
+			}
+			p.Progress("campaigns", int(done.Add(1)), len(all))
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return found.err()
+}
+
+func (p *person) visit(ctx context.Context, id campaign.ID, visit func(ctx context.Context, c dispatched) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c, err := p.read(ctx, id)
+	if err != nil {
+		return err
+	}
+	return visit(ctx, c)
+}
+
+// read reads a campaign. Its batches are read after its numbers: of each of these the
+// batch is there, unless its time is over.
+func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
+	sets, err := p.Store.PackedSets(ctx, id)
+	if err != nil {
+		return dispatched{}, err
+	}
+	c := dispatched{sets: make(map[int]campaign.PackedSet, len(sets))}
+	for _, set := range sets {
+		c.sets[set.Ordinal] = set
+	}
+	c.Campaign, err = p.Store.Dispatched(ctx, id)
+	if errors.Is(err, campaign.ErrNotFound) { // its list may be late
+		c.ID, err = id, nil
+	}
+	return c, err
+}
+
+// ended returns the ordinals of the batches whose time is over, while the campaign
+// that goes on keeps their numbers.
+func (c dispatched) ended() []int {
+	there := map[int]bool{}
+	for _, b := range c.Batches {
+		there[b.Ordinal] = true
+	}
+	var ordinals []int
+	for ordinal := range c.sets {
+		if !there[ordinal] {
+			ordinals = append(ordinals, ordinal)
+		}
+	}
+	slices.Sort(ordinals)
+	return ordinals
+}
+
+// in tells whether the person's number is in a packed set, and returns the set
+// without it.
+func (p *person) in(set campaign.PackedSet) (without numberset.Set, in bool, err error) {
+	if len(set.Packed) == 0 {
+		return nil, false, nil
+	}
+	numbers, err := numberset.Unpack(set.Packed)
+	if err != nil {
+		return nil, false, fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
+	}
+	at, in := slices.BinarySearch(numbers, uint64(p.number))
+	if in {
+		numbers = slices.Delete(numbers, at, at+1)
+	}
+	return numbers, in, nil
+}

@@ -1,0 +1,122 @@
+package privacy
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+)
+
+// erasePayload gives the batch a payload without the person's messages, of a key of
+// its own, and only then deletes the one it had: whoever reads a batch finds the one
+// or the other. It returns how many messages it erased, and the batch as it was read
+// last; the error wraps campaign.ErrNotFound where the batch's time is over.
+func (e *erasure) erasePayload(ctx context.Context, b campaign.Batch) (erased int, _ campaign.Batch, err error) {
+	for {
+		if err := e.deleteFormer(ctx, b); err != nil {
+			return erased, b, err
+		}
+		b.FormerPayload = ""
+		n, changed, err := e.replace(ctx, b)
+		erased += n
+		if err != nil || !changed {
+			return erased, b, err
+		}
+		latest, err := e.Store.Batch(ctx, b.BatchRef)
+		if err != nil {
+			return erased, b, err
+		}
+		b = latest
+	}
+}
+
+// deleteFormer lets a pointer take the place of a batch's former payload.
+func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
+	if b.FormerPayload == "" {
+		return nil
+	}
+	key, content := payload.Pointer(b)
+	if err := e.Blobs.Put(ctx, key, content, "application/json"); err != nil {
+		return err
+	}
+	if err := e.Blobs.Delete(ctx, b.FormerPayload); err != nil {
+		return err
+	}
+	return e.Store.ForgetFormerPayload(ctx, b)
+}
+
+// replace gives the batch a payload without the person's n messages. It tells whether
+// the batch may have changed since it was read.
+func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed bool, err error) {
+	messages, err := payload.ReadAll(ctx, e.Blobs, b)
+	if errors.Is(err, campaign.ErrNotFound) {
+		changed, err = e.succeed(ctx, b)
+		return 0, changed, err
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	body, offsets, n, err := e.without(messages)
+	if err != nil || n == 0 {
+		return 0, false, err
+	}
+	replaced, err := e.replacePayload(ctx, b, body, offsets)
+	if !replaced {
+		n = 0
+	}
+	return n, true, err
+}
+
+// succeed gives a batch whose payload is gone the one that has replaced it: its row may
+// be restored. It tells whether there was one, or the batch has another by now.
+func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, err error) {
+	next, err := payload.Successor(ctx, e.Blobs, b)
+	if err == nil {
+		_, err = e.Store.ReplacePayload(ctx, b, next.Payload, next.Offsets)
+		return true, err
+	}
+	if !errors.Is(err, campaign.ErrNotFound) {
+		return false, err
+	}
+	latest, err := e.Store.Batch(ctx, b.BatchRef)
+	return latest.Payload != b.Payload, err
+}
+
+// without returns the payload of the messages without the person's n.
+func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []int, n int, err error) {
+	var w payload.Writer
+	for _, m := range messages {
+		if m.Phone == e.number.String() {
+			w.AddErased()
+			n++
+			continue
+		}
+		if err := w.AddMessage(m); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	body, offsets = w.Finish()
+	return body, offsets, n, nil
+}
+
+// replacePayload writes a payload and gives it to the batch. It returns false, and
+// leaves nothing behind, where the batch is not as it was read any more.
+func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []byte, offsets []int) (bool, error) {
+	random := make([]byte, 16)
+	if _, err := io.ReadFull(e.Random, random); err != nil {
+		return false, fmt.Errorf("read random bytes: %w", err)
+	}
+	key := payload.SuccessorKey(b.Payload, base64.RawURLEncoding.EncodeToString(random))
+	if err := e.Blobs.Put(ctx, key, body, "application/octet-stream"); err != nil {
+		return false, err
+	}
+	replaced, err := e.Store.ReplacePayload(ctx, b, key, offsets)
+	if err == nil && !replaced {
+		err = e.Blobs.Delete(ctx, key)
+	}
+	return replaced, err
+}

@@ -1,0 +1,182 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Erased is what an erasure erased.
+type Erased struct {
+	Messages int // of accepted batches; their places stay, so that counts do not change
+	Rejected int // lines of error files
+	Answers  int // rejected numbers in the answers that idempotency keys have
+	Uploads  int // whole campaign files that waited in the dashboard
+	Events   int // replies, opt-outs and opt-ins, as they came and as they are told
+	OptIn    bool
+	Remains  int // payloads that belong to no batch: what calls that failed left behind
+	// Young is how many more of them are kept, since a table that is restored may give
+	// them their batches back, until YoungUntil. Nobody can tell whose data they hold.
+	Young      int
+	YoungUntil time.Time
+	// OptedOut says that the number is opted out, which is kept: without it the wish
+	// to get no messages could not be granted.
+	OptedOut bool
+	// Early is how many events came so lately that they may have to be applied still.
+	// They are kept: the erasure is to be run again at Again.
+	Early int
+	Again time.Time
+}
+
+// Nothing tells whether there was nothing to erase.
+func (e Erased) Nothing() bool {
+	e.OptedOut = false
+	return e == Erased{}
+}
+
+// erasure adds up what is erased by some side by side.
+type erasure struct {
+	*person
+	began time.Time
+	mu    sync.Mutex
+	done  Erased
+	live  map[string]bool // payloads that batches have
+}
+
+func (e *erasure) add(f func(*Erased)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f(&e.done)
+}
+
+// Erase erases what the service holds of a number of a tenant, and what was said to
+// it, except that it opted out. Messages that were not sent yet will end as failed.
+// After an error some of it may have been erased; to erase again does the rest.
+func (d *Desk) Erase(ctx context.Context, tenant, phone string) (Erased, error) {
+	p, err := d.open(ctx, tenant, phone)
+	if err != nil {
+		return Erased{}, err
+	}
+	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
+	var found troubles
+	for _, step := range []func(context.Context) error{
+		e.eraseCampaigns, e.eraseRemains, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseOptIn,
+	} {
+		found.add(step(ctx))
+	}
+	if err := found.err(); err != nil {
+		return e.done, fmt.Errorf("not all is erased, run it again: %w", err)
+	}
+	return e.done, nil
+}
+
+// Complete tells whether nothing is left to be erased later.
+func (e Erased) Complete() bool { return e.Early == 0 && e.Young == 0 }
+
+func (e *erasure) eraseCampaigns(ctx context.Context) error {
+	return e.eachCampaign(ctx, func(ctx context.Context, c dispatched) error {
+		var found troubles
+		for _, b := range c.Batches {
+			found.add(e.eraseErrorFile(ctx, b.Batch))
+			found.add(e.eraseBatch(ctx, c, b.Batch))
+		}
+		for _, ordinal := range c.ended() {
+			found.add(e.eraseNumber(ctx, c, ordinal))
+		}
+		return found.err()
+	})
+}
+
+// eraseBatch erases the person's messages of a batch, and the number from the batch's
+// set last, by which the batch is found again.
+func (e *erasure) eraseBatch(ctx context.Context, c dispatched, b campaign.Batch) error {
+	_, in, err := e.in(c.sets[b.Ordinal])
+	if err != nil {
+		return err
+	}
+	if in {
+		n, latest, err := e.erasePayload(ctx, b)
+		e.add(func(done *Erased) { done.Messages += n })
+		if err != nil && !errors.Is(err, campaign.ErrNotFound) { // its time may be over meanwhile
+			return err
+		}
+		b = latest
+		if err := e.eraseNumber(ctx, c, b.Ordinal); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.live[b.Payload], e.live[b.FormerPayload] = true, true
+	return nil
+}
+
+// eraseNumber removes the person's number from a batch's set. A process that has read
+// the set may know the number longer, and refuse it in another batch.
+func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) error {
+	for {
+		without, in, err := e.in(c.sets[ordinal])
+		if err != nil || !in {
+			return err
+		}
+		replaced, err := e.Store.ReplaceSet(ctx, c.ID, c.sets[ordinal], without.Pack())
+		if err != nil || replaced {
+			return err
+		}
+		if c, err = e.read(ctx, c.ID); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *erasure) eraseAnswers(ctx context.Context) error {
+	return e.eachAnswer(ctx, func(about []refusal, erase func() error) error {
+		err := erase()
+		if err == nil {
+			e.done.Answers += len(about)
+		}
+		return err
+	})
+}
+
+func (e *erasure) eraseUploads(ctx context.Context) error {
+	return e.eachUpload(ctx, func(key string, _ []string) error {
+		err := e.Blobs.Delete(ctx, key)
+		if err == nil {
+			e.done.Uploads++
+		}
+		return err
+	})
+}
+
+func (e *erasure) eraseEvents(ctx context.Context) error {
+	return e.eachEvent(ctx, func(ctx context.Context, h heard) error {
+		early, err := e.eraseEvent(ctx, h)
+		if err != nil {
+			return err
+		}
+		e.add(func(done *Erased) {
+			if !early {
+				done.Events++
+				return
+			}
+			done.Early++
+			if again := h.At.Add(appliedAfter); again.After(done.Again) {
+				done.Again = again
+			}
+		})
+		return nil
+	})
+}
+
+func (e *erasure) eraseOptIn(ctx context.Context) (err error) {
+	if e.done.OptIn, err = e.OptOuts.Forget(ctx, e.tenant.ID, e.number.String()); err != nil {
+		return err
+	}
+	e.done.OptedOut, _, err = e.OptOuts.Since(ctx, e.tenant.ID, e.number.String())
+	return err
+}

@@ -1,0 +1,289 @@
+package privacy_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const day = 24 * time.Hour
+
+func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, ana, bruno)
+	w.now = w.now.Add(450 * day)
+	w.accept(2, caio)
+	w.now = w.now.Add(15 * day) // the first batch's time is over, the campaign's is not
+	x := w.export(ana)
+	if len(x.Messages) != 1 || !x.Messages[0].ContentsDeleted || x.Messages[0].CampaignID != w.id.CampaignID || x.Messages[0].Campaign != "Natal" {
+		t.Errorf("exported: %+v", x.Messages)
+	}
+	told, err := json.Marshal(x.Messages)
+	w.must(err)
+	if strings.Contains(string(told), "0001-01-01") {
+		t.Errorf("exported: %s", told)
+	}
+	w.erase(ana)
+	if diff := cmp.Diff([]uint64{bruno}, w.set(1)); diff != "" {
+		t.Errorf("the set of the batch that ended (-want +got):\n%s", diff)
+	}
+	if x := w.export(ana); !x.Nothing() {
+		t.Errorf("afterwards: %+v", x.Messages)
+	}
+}
+
+// A number's export has the changes of its message, and its erasure leaves the outcomes
+// of the batch as they are.
+func TestOutcomesInALedger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.store.Split = true
+	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	b := w.accept(1, ana, bruno)
+	b.Ledger = true
+	at := w.now.UTC()
+	changes := []campaign.Change{
+		{Index: 0, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 1, Outcome: campaign.OutcomeSent, At: at},
+		{Index: 1, Outcome: campaign.OutcomeExpired, Code: "ttl_passed", At: at.Add(time.Second)},
+	}
+	_, err := w.store.EnterLedger(t.Context(), b, ledger.Head{}, changes)
+	w.must(err)
+	x := w.export(bruno)
+	_, reason := changes[2].Why()
+	want := []privacy.Change{
+		{Status: "sent", At: at}, {Status: "expired", At: at.Add(time.Second), Code: "ttl_passed", Reason: reason},
+	}
+	if len(x.Messages) != 1 || x.Messages[0].Status != "expired" {
+		t.Fatalf("exported: %+v", x.Messages)
+	}
+	if diff := cmp.Diff(want, x.Messages[0].Changes); diff != "" {
+		t.Errorf("exported changes (-want +got):\n%s", diff)
+	}
+	w.erase(bruno)
+	if x := w.export(bruno); !x.Nothing() {
+		t.Errorf("after the erasure: %+v", x.Messages)
+	}
+	after, err := w.store.Changes(t.Context(), b, 0, campaign.MaxChanges)
+	w.must(err)
+	if diff := cmp.Diff(changes, after); diff != "" {
+		t.Errorf("outcomes after the erasure (-want +got):\n%s", diff)
+	}
+}
+
+// twoListed lists two campaigns at once at most, as DynamoDB may.
+type twoListed struct{ *dynamo.Store }
+
+func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
+	return s.Store.ListCampaigns(ctx, tenant, after, min(limit, 2))
+}
+
+func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
+	t.Parallel()
+	const all = 7
+	w := newWorld(t)
+	for i := range all {
+		w.id.CampaignID, w.name = fmt.Sprintf("%s%02d", w.id.CampaignID[:10], i), fmt.Sprint("Natal ", i)
+		w.accept(1, ana, bruno)
+	}
+	desk := w.desk()
+	desk.Store = twoListed{w.store}
+	for step, want := range []int{all, 0} {
+		x, err := desk.Export(t.Context(), w.tenant.ID, written(ana))
+		w.must(err)
+		told := map[string]bool{}
+		for _, m := range x.Messages {
+			told[m.CampaignID] = true
+		}
+		if len(told) != want || len(x.Messages) != want {
+			t.Errorf("step %d: told are %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
+		}
+		_, err = desk.Erase(t.Context(), w.tenant.ID, written(ana))
+		w.must(err)
+	}
+}
+
+func TestErasuresAtOnceDoNotUndoEachOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.accept(1, ana, bruno, caio)
+	var both sync.WaitGroup
+	for _, number := range []uint64{ana, bruno} {
+		both.Go(func() { w.erase(number) })
+	}
+	both.Wait()
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(b)); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]uint64{caio}, w.set(1)); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	for number, want := range map[uint64]int{ana: 0, bruno: 0, caio: 1} {
+		if x := w.export(number); len(x.Rejected) != want || len(x.Messages) != want {
+			t.Errorf("of %d: %d messages, %d rejected lines", number%10, len(x.Messages), len(x.Rejected))
+		}
+	}
+}
+
+// A file from before may hold cells that a spreadsheet takes for formulas.
+func TestErase_ErrorFileIsHarmless(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.accept(1, ana)
+	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
+		"1,"+written(ana)+",a,invalid_form,r\r\n2,'-1,b;=1|calc,invalid_form,r\r\n3,+1,'=2,invalid_number,r\r\n"))
+	if done := w.erase(ana); done.Rejected != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	got, err := w.blobs.Get(t.Context(), "errors/"+b.ErrorFile)
+	w.must(err)
+	want := "\"line\",\"phone\",\"uid\",\"code\",\"reason\"\r\n" +
+		"\"2\",\"'-1\",\"b;'=1|calc\",\"invalid_form\",\"r\"\r\n\"3\",\"+1\",\"'=2\",\"invalid_number\",\"r\"\r\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("error file (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
+	w.put(damaged.Payload, []byte("no payload"))
+	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
+	w.put("uploads/"+w.tenant.ID+"/file", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
+	done, err := w.desk().Erase(t.Context(), w.tenant.ID, written(ana))
+	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
+		t.Errorf("it said %v", err)
+	}
+	if done.Messages != 1 || done.Rejected != 1 || done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if diff := cmp.Diff([]uint64{ana + 10, 0}, w.numbers(whole)); diff != "" {
+		t.Errorf("the batch that is whole (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]uint64{ana, bruno}, w.set(1)); diff != "" {
+		t.Errorf("the number by which the damaged batch is found again (-want +got):\n%s", diff)
+	}
+}
+
+// A table that goes back to a time before an erasure names the payload that it had.
+func TestAnErasureAfterARestoreLosesNobodysMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.accept(1, ana, bruno, caio)
+	w.erase(ana)
+	w.erase(bruno)
+	latest, err := w.store.Batch(t.Context(), before.BatchRef)
+	w.must(err)
+	back, err := w.store.ReplacePayload(t.Context(), latest, before.Payload, before.Offsets)
+	w.must(err)
+	restored, err := w.store.Batch(t.Context(), before.BatchRef)
+	w.must(err)
+	w.must(w.store.ForgetFormerPayload(t.Context(), restored))
+	if !back || restored.Payload != before.Payload {
+		t.Fatal("the row is not as it was")
+	}
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	w.now = w.now.Add(40 * day)
+	w.erase(5561900000000) // a number of no batch: it only clears what is left behind
+	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
+		t.Errorf("after another's erasure (-want +got):\n%s", diff)
+	}
+	if done := w.erase(caio); done.Messages != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if diff := cmp.Diff([]uint64{0, 0, 0}, w.numbers(before)); diff != "" {
+		t.Errorf("after one's own (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatAFailedCallLeftBehindStaysAsLongAsATableMayBeRestored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, bruno)
+	w.put("payloads/"+w.tenant.ID+"/"+w.id.CampaignID+"/left", []byte("x"))
+	w.now = w.now.Add(34 * day)
+	if done := w.erase(ana); done.Young != 1 || done.Remains != 0 || done.Complete() || !done.YoungUntil.After(w.now) {
+		t.Errorf("after 34 days: %+v", done)
+	}
+	w.now = w.now.Add(2 * day)
+	if done := w.erase(ana); done.Young != 0 || done.Remains != 1 || !done.Complete() {
+		t.Errorf("after 36 days: %+v", done)
+	}
+}
+
+func TestAnAnswerWhoseKeyIsGoneIsItsCampaignsTenants(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.accept(1, bruno)
+	answer := func(campaignID string) []byte {
+		return fmt.Appendf(nil, `{"campaignId":%q,"feedback":{"invalidPhones":[{"phone":"61 98765-0001","reason":"r","code":"invalid_form"}]}}`, campaignID)
+	}
+	mine, others := "answers/"+w.tenant.ID+"-mine", "answers/"+w.tenant.ID+"-others"
+	w.put(mine, answer(strings.ToUpper(w.id.CampaignID)))
+	w.put(others, answer(lower(rand.Text())))
+	w.now = w.now.Add(26 * time.Hour)
+	if x := w.export(ana); len(x.Answers) != 1 {
+		t.Errorf("exported: %+v", x.Answers)
+	}
+	if done := w.erase(ana); done.Answers != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	if _, err := w.blobs.Get(t.Context(), mine); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := w.blobs.Get(t.Context(), others); err != nil {
+		t.Errorf("the other tenant's is gone: %v", err)
+	}
+}
+
+func TestAnOptInIsErasedAndAnOptOutIsKept(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]int{"shard in one row": 0, "shard in parts": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			book := &optout.Book{Store: w.store, Now: w.store.Now, MaxRow: limit, MaxPart: limit}
+			opt := func(number uint64, out bool) {
+				w.now = w.now.Add(time.Minute)
+				w.must(book.Record(t.Context(), w.tenant.ID, []campaign.OptChange{{Phone: written(number), Out: out, At: w.now}}))
+			}
+			opt(ana+optout.Shards, true)
+			opt(ana, true)
+			out := w.now
+			if x := w.export(ana); !x.OptOut.OptedOut || x.OptOut.Since == nil || !x.OptOut.Since.Equal(out) {
+				t.Errorf("exported %+v, want it out since %s", x.OptOut, out)
+			}
+			if done := w.erase(ana); done.OptIn || !done.OptedOut {
+				t.Errorf("opted out: %+v", done)
+			}
+			opt(ana, false)
+			if done := w.erase(ana); !done.OptIn || done.OptedOut {
+				t.Errorf("opted in: %+v", done)
+			}
+			if done := w.erase(ana); !done.Nothing() {
+				t.Errorf("again: %+v", done)
+			}
+			if x := w.export(ana + optout.Shards); !x.OptOut.OptedOut {
+				t.Error("another number's opt-out is gone")
+			}
+		})
+	}
+}

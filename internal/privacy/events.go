@@ -1,0 +1,159 @@
+package privacy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+const (
+	// eventsAtOnce is how many contents of events are read side by side.
+	eventsAtOnce = 32
+	// appliedAfter is after how long an event is taken for applied. Before that its
+	// content is what is known of an opt-out.
+	appliedAfter = time.Hour
+)
+
+// heard is what the provider told of the person.
+type heard struct {
+	campaign.Blob
+	content   campaign.EventContent // of an event as it came
+	happening *campaign.Happening   // of one that is told to the tenant's endpoints
+}
+
+// keptEvents are the keys of the contents that are kept of events.
+type keptEvents struct {
+	contents []campaign.Blob
+	keys     map[string]bool
+	told     map[string]bool // those of which something was told to any tenant
+}
+
+func (p *person) keptEvents(ctx context.Context) (keptEvents, error) {
+	kept := keptEvents{keys: map[string]bool{}, told: map[string]bool{}}
+	for o, err := range p.Blobs.List(ctx, "events/") {
+		if err != nil {
+			return kept, err
+		}
+		kept.add(o)
+	}
+	return kept, nil
+}
+
+func (k *keptEvents) add(o campaign.Blob) {
+	k.contents, k.keys[o.Key] = append(k.contents, o), true
+	if event, told := eventOf(o.Key); told {
+		k.told[event] = true
+	}
+}
+
+// eachEvent visits what is kept of the person's replies, opt-outs and opt-ins, from
+// any number of goroutines.
+func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, h heard) error) error {
+	kept, err := p.keptEvents(ctx)
+	if err != nil {
+		return err
+	}
+	var found troubles
+	var done atomic.Int32
+	var group errgroup.Group
+	group.SetLimit(eventsAtOnce)
+	for _, o := range kept.contents {
+		group.Go(func() error {
+			p.Progress("events", int(done.Add(1)), len(kept.contents))
+			if !p.concerns(o.Key, kept) {
+				return nil
+			}
+			h, about, err := p.hear(ctx, o)
+			if err == nil && about {
+				err = visit(ctx, h)
+			}
+			found.add(err)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return found.err()
+}
+
+// happens returns the key of what is told to the tenant of an event.
+func (p *person) happens(event string, kind campaign.Kind) string {
+	return event + "." + campaign.Digest(p.tenant.ID+"#"+event+"#"+string(kind))
+}
+
+// concerns tells whether the content of an event concerns the tenant: something of it
+// was told to the tenant, or it came to an agent of the tenant and was told to nobody.
+// Tenants may share an agent.
+func (p *person) concerns(key string, kept keptEvents) bool {
+	event, told := eventOf(key)
+	mine := false
+	for _, kind := range []campaign.Kind{campaign.KindReplied, campaign.KindOptedOut} {
+		name := p.happens(event, kind)
+		if told && name == key {
+			return true
+		}
+		mine = mine || kept.keys[name]
+	}
+	toAgent := slices.ContainsFunc(p.agents, func(id string) bool { return strings.HasPrefix(key, "events/"+id+"/") })
+	return !told && (mine || !kept.told[event] && toAgent)
+}
+
+// eventOf returns the key of the event's content that a key belongs to, and whether
+// it is what is told of the event. The last part of an event's key has no dot.
+func eventOf(key string) (event string, told bool) {
+	slash, dot := strings.LastIndexByte(key, '/'), strings.LastIndexByte(key, '.')
+	if dot > slash {
+		return key[:dot], true
+	}
+	return key, false
+}
+
+func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool, err error) {
+	body, err := p.Blobs.Get(ctx, o.Key)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return h, false, nil
+	}
+	if err != nil {
+		return h, false, err
+	}
+	h.Blob = o
+	var phone string
+	if _, told := eventOf(o.Key); told {
+		h.happening = &campaign.Happening{}
+		err = json.Unmarshal(body, h.happening)
+		phone = h.happening.Phone
+	} else {
+		err = json.Unmarshal(body, &h.content)
+		phone = h.content.Phone
+	}
+	if err != nil {
+		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may quote it
+	}
+	return h, phone == p.number.String(), nil
+}
+
+// eraseEvent erases what is kept of an event, and tells whether it was too early to.
+func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
+	if h.happening == nil {
+		if p.Now().Sub(h.At) < appliedAfter {
+			return true, nil
+		}
+		// One that is empty means nothing to whoever applies it once more.
+		return false, p.Blobs.Put(ctx, h.Key, []byte("{}"), "application/json")
+	}
+	told := *h.happening
+	told.Phone, told.Text, told.Erased = "", "", true
+	body, err := json.Marshal(told)
+	if err != nil {
+		return false, err
+	}
+	return false, p.Blobs.Put(ctx, h.Key, body, "application/json")
+}

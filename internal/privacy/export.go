@@ -1,0 +1,289 @@
+package privacy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+)
+
+// Export is all that the service holds of a number of a tenant. Its JSON is for other
+// programs too: names are only added. Instants are in UTC, RFC 3339.
+type Export struct {
+	Tenant     string     `json:"tenant"`
+	Phone      string     `json:"phone"` // E.164
+	ExportedAt time.Time  `json:"exportedAt"`
+	OptOut     OptOut     `json:"optOut"`
+	Messages   []Message  `json:"messages"`
+	Rejected   []Rejected `json:"rejected"`
+	Answers    []Answer   `json:"answers"`
+	Events     []Event    `json:"events"`
+	Uploads    []Upload   `json:"uploads"`
+}
+
+// OptOut tells whether the person gets no messages of the tenant any more.
+type OptOut struct {
+	OptedOut bool       `json:"optedOut"`
+	Since    *time.Time `json:"since,omitempty"` // known for some eight days
+}
+
+// Place is a batch of a campaign.
+type Place struct {
+	CampaignID string    `json:"campaignId"`
+	Campaign   string    `json:"campaign"`          // its name
+	BatchID    string    `json:"batchId,omitempty"` // none of a batch whose time is over
+	Batch      string    `json:"batch,omitempty"`   // its name
+	AcceptedAt time.Time `json:"acceptedAt,omitzero"`
+}
+
+// Message is a message to the person and what became of it.
+type Message struct {
+	Place
+	MessageID    string            `json:"messageId,omitempty"` // at the provider
+	ScheduledFor *time.Time        `json:"scheduledFor,omitempty"`
+	UID          string            `json:"uid,omitempty"`
+	Variables    map[string]string `json:"variables,omitempty"`
+	Text         string            `json:"text,omitempty"` // as it is sent
+	Card         *campaign.Card    `json:"card,omitempty"` // as it is sent
+	Status       string            `json:"status"`
+	Changes      []Change          `json:"changes"`
+	// ContentsDeleted says that all but the number was deleted when its time was over.
+	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
+}
+
+// Change is a change of a message's status.
+type Change struct {
+	Status string    `json:"status"`
+	At     time.Time `json:"at"`
+	Code   string    `json:"code,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Rejected is a line of an error file: a number as it was sent, which got no message.
+type Rejected struct {
+	Place
+	Line   int    `json:"line"`
+	Phone  string `json:"phone"`
+	UID    string `json:"uid"`
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// Answer is a rejected number in an answer that is kept for a day to be repeated.
+type Answer refusal
+
+// Event is what the provider told of the person: a reply, an opt-out or an opt-in.
+type Event struct {
+	At         time.Time     `json:"at"`
+	Kind       campaign.Kind `json:"kind,omitempty"` // of what is told to the tenant's endpoints
+	CampaignID string        `json:"campaignId,omitempty"`
+	MessageID  string        `json:"messageId,omitempty"`
+	Text       string        `json:"text,omitempty"`
+	Postback   string        `json:"postback,omitempty"` // what a tapped suggestion stands for
+}
+
+// Upload is a campaign file that waits in the dashboard for a day.
+type Upload struct {
+	Lines []string `json:"lines"` // those that hold the number
+}
+
+// Nothing tells whether there was nothing but, perhaps, an opt-out.
+func (x Export) Nothing() bool {
+	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads) == 0
+}
+
+// Export returns what the service holds of a number of a tenant.
+func (d *Desk) Export(ctx context.Context, tenant, phone string) (Export, error) {
+	p, err := d.open(ctx, tenant, phone)
+	if err != nil {
+		return Export{}, err
+	}
+	x := &Export{
+		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
+		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Uploads: []Upload{},
+	}
+	for _, step := range []func(context.Context, *Export) error{
+		p.exportOptOut, p.exportCampaigns, p.exportAnswers, p.exportEvents, p.exportUploads,
+	} {
+		if err := step(ctx, x); err != nil {
+			return Export{}, fmt.Errorf("export: %w", err)
+		}
+	}
+	slices.SortFunc(x.Messages, func(a, b Message) int {
+		return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), cmp.Compare(a.MessageID, b.MessageID))
+	})
+	slices.SortFunc(x.Rejected, func(a, b Rejected) int { return cmp.Or(a.AcceptedAt.Compare(b.AcceptedAt), a.Line-b.Line) })
+	slices.SortFunc(x.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+	return *x, nil
+}
+
+func (p *person) exportOptOut(ctx context.Context, x *Export) error {
+	out, since, err := p.OptOuts.Since(ctx, p.tenant.ID, p.number.String())
+	if x.OptOut.OptedOut = out; !since.IsZero() {
+		x.OptOut.Since = &since
+	}
+	return err
+}
+
+func (p *person) exportCampaigns(ctx context.Context, x *Export) error {
+	var mu sync.Mutex
+	return p.eachCampaign(ctx, func(ctx context.Context, c dispatched) error {
+		ended, err := p.endedOf(c)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		x.Messages = append(x.Messages, ended...)
+		mu.Unlock()
+		for _, b := range c.Batches {
+			rejected, err := p.rejectedOf(ctx, c, b.Batch)
+			if err != nil {
+				return err
+			}
+			messages, err := p.messagesOf(ctx, c, b.Batch)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			x.Rejected, x.Messages = append(x.Rejected, rejected...), append(x.Messages, messages...)
+			mu.Unlock()
+		}
+		return nil
+	})
+}
+
+// endedOf tells of the batches that had the person and whose time is over.
+func (p *person) endedOf(c dispatched) (all []Message, err error) {
+	for _, ordinal := range c.ended() {
+		_, in, err := p.in(c.sets[ordinal])
+		if err != nil {
+			return nil, err
+		}
+		if in {
+			all = append(all, deleted(Place{CampaignID: c.CampaignID, Campaign: c.Name}))
+		}
+	}
+	return all, nil
+}
+
+// deleted is a message of which the number is left.
+func deleted(place Place) Message {
+	return Message{Place: place, Changes: []Change{}, ContentsDeleted: true}
+}
+
+func placeOf(c dispatched, b campaign.Batch) Place {
+	return Place{CampaignID: c.CampaignID, Campaign: c.Name, BatchID: b.BatchID, Batch: b.Name, AcceptedAt: b.AcceptedAt}
+}
+
+func (p *person) rejectedOf(ctx context.Context, c dispatched, b campaign.Batch) ([]Rejected, error) {
+	lines, err := p.errorLines(ctx, b)
+	all := make([]Rejected, 0, len(lines))
+	for _, l := range lines {
+		n, _ := strconv.Atoi(l[columnLine])
+		all = append(all, Rejected{placeOf(c, b), n, l[columnPhone], l[columnUID], l[columnCode], l[columnReason]})
+	}
+	return all, err
+}
+
+func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch) ([]Message, error) {
+	if _, in, err := p.in(c.sets[b.Ordinal]); err != nil || !in {
+		return nil, err
+	}
+	var messages []campaign.Message
+	err := payload.OfLatest(ctx, p.Store.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadAll(ctx, p.Blobs, b)
+		return err
+	})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return []Message{deleted(placeOf(c, b))}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	template, err := p.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := p.changesOf(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var all []Message
+	for i, m := range messages {
+		if m.Phone == p.number.String() {
+			all = append(all, newMessage(placeOf(c, b), b, i, m, template, changes[i]))
+		}
+	}
+	return all, nil
+}
+
+// changesOf returns the changes of a batch's messages by their indexes.
+func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
+	log, err := p.Store.Changes(ctx, b, 0, campaign.MaxChanges)
+	if err != nil {
+		return nil, err
+	}
+	changes := map[int][]Change{}
+	for _, c := range log {
+		code, reason := c.Why()
+		changes[c.Index] = append(changes[c.Index], Change{Status: string(c.Outcome), At: c.At, Code: code, Reason: reason})
+	}
+	return changes, nil
+}
+
+func newMessage(place Place, b campaign.Batch, index int, m campaign.Message, t campaign.Template, changes []Change) Message {
+	sent := t.Render(m.Values)
+	x := Message{
+		Place: place, MessageID: b.Key.MessageID(index), UID: m.UID, Variables: map[string]string{},
+		Text: sent.Text, Card: sent.Card, Status: "pending", Changes: append([]Change{}, changes...),
+	}
+	if b.Scheduled {
+		x.ScheduledFor = &b.Due
+	}
+	for i, name := range t.Variables() {
+		if i < len(m.Values) {
+			x.Variables[name] = m.Values[i]
+		}
+	}
+	if len(changes) > 0 {
+		x.Status = changes[len(changes)-1].Status
+	}
+	return x
+}
+
+func (p *person) exportAnswers(ctx context.Context, x *Export) error {
+	return p.eachAnswer(ctx, func(about []refusal, _ func() error) error {
+		for _, r := range about {
+			x.Answers = append(x.Answers, Answer(r))
+		}
+		return nil
+	})
+}
+
+func (p *person) exportEvents(ctx context.Context, x *Export) error {
+	var mu sync.Mutex
+	return p.eachEvent(ctx, func(_ context.Context, h heard) error {
+		event := Event{At: h.At.UTC(), Text: h.content.Text, Postback: h.content.Postback}
+		if told := h.happening; told != nil {
+			event = Event{At: told.At, Kind: told.Kind, CampaignID: told.CampaignID, MessageID: told.MessageID, Text: told.Text}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		x.Events = append(x.Events, event)
+		return nil
+	})
+}
+
+func (p *person) exportUploads(ctx context.Context, x *Export) error {
+	return p.eachUpload(ctx, func(_ string, lines []string) error {
+		x.Uploads = append(x.Uploads, Upload{lines})
+		return nil
+	})
+}

@@ -1,0 +1,264 @@
+package optout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/retry"
+)
+
+const (
+	// warmFor is how long opt-outs are taken for what they were: so long a message
+	// may still be sent to a number that has opted out.
+	warmFor = 30 * time.Second
+	// maxWarm and maxWarmBytes limit what is kept of tenants: what goes beyond makes
+	// the others be forgotten.
+	maxWarm      = 200
+	maxWarmBytes = 64 << 20
+	// partsARead is how many parts are read in one call: some 2 MB at most.
+	partsARead = 32
+	// readTries is how often parts are looked for that were divided meanwhile.
+	readTries = 10
+)
+
+// Numbers are the numbers that opted out of one tenant's messages. They never
+// change.
+type Numbers struct {
+	shards [Shards]knownShard
+	bytes  int
+}
+
+// knownShard is a version of a shard. One in a single row has one part.
+type knownShard struct {
+	version int
+	parts   []knownPart // in the order of from; none for a shard that does not exist
+}
+
+type knownPart struct {
+	from    uint64
+	id      string
+	version int
+	numbers numberset.Lookup
+}
+
+// Has reports whether a number in E.164, with or without the leading +, opted out.
+func (n *Numbers) Has(phone string) bool {
+	number, err := parse(phone)
+	if err != nil {
+		return false
+	}
+	parts := n.shards[number%Shards].parts
+	return len(parts) > 0 && parts[placeOf(parts, number, func(p knownPart) uint64 { return p.from })].numbers.Has(number)
+}
+
+// placeOf returns the place of the part that a number belongs to. The first part
+// begins at 0.
+func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
+	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int {
+		switch begins := from(p); {
+		case begins < number:
+			return -1
+		case begins > number:
+			return 1
+		}
+		return 0
+	})
+	if found {
+		return after
+	}
+	return after - 1
+}
+
+// known is what is kept of a tenant's opt-outs.
+type known struct {
+	loading sync.Mutex // held by the one who reads them
+	numbers *Numbers   // nil before they were read
+	at      time.Time  // zero where they changed since
+}
+
+// Of returns a look-up of the opt-outs of a tenant, as they were up to 30
+// seconds ago.
+func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, error) {
+	k := b.known(tenant)
+	k.loading.Lock()
+	defer k.loading.Unlock()
+	b.mu.Lock()
+	before, at := k.numbers, k.at
+	b.mu.Unlock()
+	now := b.Now()
+	if before != nil && now.Sub(at) < warmFor {
+		return before.Has, nil
+	}
+	numbers, err := b.refresh(ctx, tenant, before)
+	if err != nil {
+		return nil, fmt.Errorf("look for opt-outs: %w", err)
+	}
+	b.keep(tenant, k, numbers, now)
+	return numbers.Has, nil
+}
+
+func (b *Book) known(tenant string) *known {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tenants == nil {
+		b.tenants = map[string]*known{}
+	}
+	k := b.tenants[tenant]
+	if k == nil {
+		k = &known{}
+		b.tenants[tenant] = k
+	}
+	return k
+}
+
+// keep keeps what was read of a tenant, and forgets the others where all are too
+// many.
+func (b *Book) keep(tenant string, k *known, numbers *Numbers, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k.numbers, k.at = numbers, now
+	b.tenants[tenant] = k
+	bytes := 0
+	for _, each := range b.tenants {
+		if each.numbers != nil {
+			bytes += each.numbers.bytes
+		}
+	}
+	if len(b.tenants) > maxWarm || bytes > maxWarmBytes {
+		b.tenants = map[string]*known{tenant: k}
+	}
+}
+
+// expire makes the next look-up read what changed of a tenant's opt-outs.
+func (b *Book) expire(tenant string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k := b.tenants[tenant]; k != nil {
+		k.at = time.Time{}
+	}
+}
+
+// refresh reads what changed since before, nil for nothing known.
+func (b *Book) refresh(ctx context.Context, tenant string, before *Numbers) (*Numbers, error) {
+	if before == nil {
+		before = &Numbers{}
+	}
+	next := *before
+	for try := range readTries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return nil, err
+		}
+		rows, err := b.Store.OptOuts(ctx, tenant)
+		if err != nil {
+			return nil, err
+		}
+		complete := true
+		for _, row := range rows {
+			found, err := b.refreshShard(ctx, tenant, row, &next)
+			if err != nil {
+				return nil, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
+			}
+			complete = complete && found
+		}
+		if complete {
+			next.count()
+			return &next, nil
+		}
+	}
+	return nil, fmt.Errorf("the opt-outs of tenant %s: %w", tenant, campaign.ErrLostRace)
+}
+
+func (n *Numbers) count() {
+	n.bytes = 0
+	for i := range n.shards {
+		for _, p := range n.shards[i].parts {
+			n.bytes += p.numbers.Bytes()
+		}
+	}
+}
+
+// refreshShard reads what changed of a shard. It reports false where a part was
+// divided before it was read: then the shard stays as it was known before.
+func (b *Book) refreshShard(ctx context.Context, tenant string, row campaign.OptOuts, numbers *Numbers) (complete bool, err error) {
+	if err := check(row); err != nil {
+		return false, err
+	}
+	before := numbers.shards[row.Shard]
+	if len(before.parts) > 0 && before.version == row.Version {
+		return true, nil
+	}
+	if len(row.Parts) == 0 {
+		all, err := newLookup(row.Packed, row.Recent)
+		numbers.shards[row.Shard] = knownShard{row.Version, []knownPart{{numbers: all}}}
+		return true, err
+	}
+	parts, complete, err := b.refreshParts(ctx, tenant, row, before.parts)
+	if err != nil || !complete {
+		return false, err
+	}
+	numbers.shards[row.Shard] = knownShard{row.Version, parts}
+	return true, nil
+}
+
+// refreshParts returns the parts of a shard, and reads those that changed.
+func (b *Book) refreshParts(ctx context.Context, tenant string, row campaign.OptOuts, before []knownPart) (parts []knownPart, complete bool, err error) {
+	known := make(map[string]knownPart, len(row.Parts))
+	for _, part := range before {
+		known[part.id] = part
+	}
+	var changed []string
+	for _, part := range row.Parts {
+		if old, ok := known[part.ID]; !ok || old.version < part.Version {
+			changed = append(changed, part.ID)
+			delete(known, part.ID)
+		}
+	}
+	for ids := range slices.Chunk(changed, partsARead) {
+		read, err := b.Store.OptOutParts(ctx, tenant, row.Shard, ids)
+		if err != nil {
+			return nil, false, err
+		}
+		for id, part := range read {
+			numbers, err := newLookup(part.Packed, part.Recent)
+			if err != nil {
+				return nil, false, err
+			}
+			known[id] = knownPart{id: id, version: part.Version, numbers: numbers}
+		}
+	}
+	for _, part := range row.Parts {
+		found, ok := known[part.ID]
+		if !ok {
+			return nil, false, nil
+		}
+		found.from = part.From
+		parts = append(parts, found)
+	}
+	return parts, true, nil
+}
+
+// newLookup refuses damaged times too, although a look-up does without them.
+func newLookup(packed, recent []byte) (numberset.Lookup, error) {
+	if err := eachRecent(recent, func(uint64, int64) {}); err != nil {
+		return numberset.Lookup{}, err
+	}
+	return numberset.NewLookup(packed)
+}
+
+// check returns an error for a shard that nothing here wrote.
+func check(row campaign.OptOuts) error {
+	if row.Shard < 0 || row.Shard >= Shards {
+		return errDamaged
+	}
+	for i, part := range row.Parts {
+		if i == 0 && part.From != 0 || i > 0 && part.From <= row.Parts[i-1].From {
+			return errDamaged
+		}
+	}
+	return nil
+}

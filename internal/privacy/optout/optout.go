@@ -1,0 +1,307 @@
+// Package optout keeps the numbers that opted out of a tenant's messages: packed
+// sets, in shards, warm where messages are sent. A shard that grows too large for
+// one row is divided into parts.
+package optout
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// Store keeps the shards.
+type Store interface {
+	// OptOuts returns the shards of a tenant that exist, whose parts are named only.
+	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
+	// OptOutShard returns one shard, of Version 0 where it does not exist.
+	OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error)
+	// OptOutParts returns parts of a shard, without those that are gone.
+	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
+	// SwapOptOuts writes the next version of a shard where its Version is still the
+	// one given, with the parts that have their numbers with them, and deletes the
+	// parts that are gone. It reports whether it did.
+	SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error)
+}
+
+// Shards is the number of shards of a tenant's opt-outs.
+const Shards = 16
+
+const (
+	// maxRow is how large a shard may be in one row, of the 400 kB that DynamoDB
+	// takes: some 100,000 numbers. Versions of the functions that know no parts cannot
+	// read a tenant's opt-outs after one of its shards was divided, which this limit
+	// keeps from tenants with fewer than some 1.5 million.
+	maxRow = 300_000
+	// maxPart is how large a part may be. Every opt-out writes a part, so small ones
+	// cost less.
+	maxPart = 64_000
+	// maxChanges is how many changes one write takes in: they add 120 kB at most.
+	maxChanges = 5_000
+	// tries is how many lost races for a shard are run again.
+	tries = 30
+)
+
+// Book keeps opt-outs.
+type Book struct {
+	Store Store
+	Now   func() time.Time
+	// MaxRow and MaxPart are how many bytes of numbers and times a shard in one row,
+	// and a part, may have; 0 for as many as production takes.
+	MaxRow, MaxPart int
+
+	mu      sync.Mutex
+	tenants map[string]*known
+}
+
+// place is where a number is kept, as it was read: a shard in one row, or a part.
+type place struct {
+	shard
+	row   campaign.OptOuts
+	part  int    // in row.Parts, -1 for a shard in one row
+	until uint64 // the first number beyond it that is kept elsewhere
+}
+
+// find reads where a number is kept.
+func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, error) {
+	for try := range readTries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return place{}, err
+		}
+		row, err := b.Store.OptOutShard(ctx, tenant, int(number%Shards))
+		if err != nil {
+			return place{}, err
+		}
+		p, found, err := b.findIn(ctx, tenant, row, number)
+		if err != nil {
+			return place{}, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
+		}
+		if found {
+			return p, nil
+		}
+	}
+	return place{}, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", number%Shards, tenant, campaign.ErrLostRace)
+}
+
+// findIn reads where a number of a shard is kept. It reports false where the part
+// was divided since the shard was read.
+func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, number uint64) (p place, found bool, err error) {
+	if err := check(row); err != nil {
+		return p, false, err
+	}
+	p = place{row: row, part: -1, until: math.MaxUint64}
+	if row.Version == 0 && row.Packed == nil {
+		return p, true, nil
+	}
+	if len(row.Parts) == 0 {
+		p.shard, err = unpack(row.Packed, row.Recent)
+		return p, true, err
+	}
+	p.part = placeOf(row.Parts, number, func(part campaign.OptOutPart) uint64 { return part.From })
+	if p.part+1 < len(row.Parts) {
+		p.until = row.Parts[p.part+1].From
+	}
+	id := row.Parts[p.part].ID
+	read, err := b.Store.OptOutParts(ctx, tenant, row.Shard, []string{id})
+	if err != nil {
+		return p, false, err
+	}
+	content, found := read[id]
+	if found {
+		p.shard, err = unpack(content.Packed, content.Recent)
+	}
+	return p, found, err
+}
+
+// write writes what was changed of a place, in parts where it grew too large, and
+// reports whether nobody else changed the shard meanwhile.
+func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) {
+	row, now := p.row, b.Now()
+	if p.part < 0 {
+		row.Packed, row.Recent = p.pack(now)
+		if len(row.Packed)+len(row.Recent) <= limit(b.MaxRow, maxRow) {
+			return b.Store.SwapOptOuts(ctx, tenant, row)
+		}
+		row.Packed, row.Recent = nil, nil
+		row.Parts = newParts(p.divide(0, now, limit(b.MaxPart, maxPart)))
+		return b.Store.SwapOptOuts(ctx, tenant, row)
+	}
+	old := row.Parts[p.part]
+	pieces := p.divide(old.From, now, limit(b.MaxPart, maxPart))
+	if len(pieces) == 1 {
+		row.Parts = slices.Clone(row.Parts)
+		old.Version, old.Packed, old.Recent = old.Version+1, pieces[0].packed, pieces[0].recent
+		row.Parts[p.part] = old
+		return b.Store.SwapOptOuts(ctx, tenant, row)
+	}
+	row.Parts = slices.Concat(row.Parts[:p.part], newParts(pieces), row.Parts[p.part+1:])
+	return b.Store.SwapOptOuts(ctx, tenant, row, old.ID)
+}
+
+func limit(own, usual int) int {
+	if own > 0 {
+		return own
+	}
+	return usual
+}
+
+func newParts(pieces []piece) (parts []campaign.OptOutPart) {
+	for _, piece := range pieces {
+		parts = append(parts, campaign.OptOutPart{ID: rand.Text(), From: piece.from, Version: 1, Packed: piece.packed, Recent: piece.recent})
+	}
+	return parts
+}
+
+// Turns tells whether a change would be news by now: not where it is so already,
+// or where a later change of the number came before it.
+func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
+	read, err := readChange(c)
+	if err != nil {
+		return false, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	p, err := b.find(ctx, tenant, read.number)
+	if err != nil {
+		return false, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	before := p.has(read.number)
+	p.apply(read)
+	return p.has(read.number) != before, nil
+}
+
+// Since tells whether a number is opted out of a tenant's messages at present, and
+// since when: the zero time where that was so long ago that it is not known any
+// more.
+func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error) {
+	number, err := parse(phone)
+	if err != nil {
+		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	p, err := b.find(ctx, tenant, number)
+	if err != nil {
+		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+	}
+	at, lately := p.recent[number]
+	if out = p.has(number); out && lately {
+		since = time.UnixMilli(at).UTC()
+	}
+	return out, since, nil
+}
+
+// Forget forgets that a number opted in again to a tenant's messages, and tells
+// whether there was anything to forget. A number that is opted out stays so.
+func (b *Book) Forget(ctx context.Context, tenant, phone string) (forgotten bool, err error) {
+	number, err := parse(phone)
+	if err != nil {
+		return false, fmt.Errorf("forget an opt-in: %w", err)
+	}
+	for try := range tries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		p, err := b.find(ctx, tenant, number)
+		if err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		if _, lately := p.recent[number]; !lately || p.has(number) {
+			return forgotten, nil
+		}
+		delete(p.recent, number)
+		swapped, err := b.write(ctx, tenant, p)
+		if err != nil {
+			return false, fmt.Errorf("forget an opt-in: %w", err)
+		}
+		forgotten = true
+		if swapped {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("forget an opt-in to tenant %s: %w", tenant, campaign.ErrLostRace)
+}
+
+// Record writes the changes into the tenant's opt-outs. They may come in any
+// order and any number of times: of the changes of one number within the time for
+// which the provider repeats events, the latest counts.
+func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.OptChange) error {
+	var byShard [Shards][]change
+	for _, c := range changes {
+		read, err := readChange(c)
+		if err != nil {
+			return fmt.Errorf("record opt-outs: %w", err)
+		}
+		byShard[read.number%Shards] = append(byShard[read.number%Shards], read)
+	}
+	defer b.expire(tenant)
+	for _, pending := range byShard {
+		if err := b.record(ctx, tenant, pending); err != nil {
+			return fmt.Errorf("record opt-outs of tenant %s: %w", tenant, err)
+		}
+	}
+	return nil
+}
+
+// record writes changes of one shard, those of one place after the other.
+func (b *Book) record(ctx context.Context, tenant string, pending []change) error {
+	for lost := 0; len(pending) > 0; {
+		if err := retry.Wait(ctx, lost); err != nil {
+			return err
+		}
+		p, err := b.find(ctx, tenant, pending[0].number)
+		if err != nil {
+			return err
+		}
+		here, elsewhere := p.pick(pending)
+		written := true
+		if p.apply(here...) {
+			if written, err = b.write(ctx, tenant, p); err != nil {
+				return err
+			}
+		}
+		if written {
+			pending, lost = elsewhere, 0
+		} else if lost++; lost == tries {
+			return campaign.ErrLostRace
+		}
+	}
+	return nil
+}
+
+// pick returns the changes that the place takes in at one time, and the others.
+func (p place) pick(changes []change) (here, others []change) {
+	from := uint64(0)
+	if p.part >= 0 {
+		from = p.row.Parts[p.part].From
+	}
+	for _, c := range changes {
+		if c.number >= from && (c.number < p.until || p.until == math.MaxUint64) && len(here) < maxChanges {
+			here = append(here, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return here, others
+}
+
+func readChange(c campaign.OptChange) (change, error) {
+	number, err := parse(c.Phone)
+	return change{number, c.Out, c.At.UnixMilli()}, err
+}
+
+var errNoNumber = errors.New("not a number in E.164")
+
+// parse reads a number; the error does not name it.
+func parse(phone string) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
+	if err != nil {
+		return 0, errNoNumber
+	}
+	return n, nil
+}

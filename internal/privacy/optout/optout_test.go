@@ -1,0 +1,239 @@
+package optout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/optout"
+)
+
+// table keeps the shards of one tenant, as a table of DynamoDB does, within its
+// limits.
+type table struct {
+	mu     sync.Mutex
+	shards map[int]campaign.OptOuts
+	parts  map[string]campaign.OptOutPart
+	reads  int // of all shards
+	loaded int // bytes of parts that were read
+	// beforeParts runs before parts are read, where it is not nil.
+	beforeParts func()
+}
+
+func (t *table) OptOuts(context.Context, string) ([]campaign.OptOuts, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reads++
+	var shards []campaign.OptOuts
+	for _, s := range t.shards {
+		shards = append(shards, s)
+	}
+	return shards, nil
+}
+
+func (t *table) OptOutShard(_ context.Context, _ string, shard int) (campaign.OptOuts, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := t.shards[shard]
+	o.Shard = shard
+	return o, nil
+}
+
+func (t *table) OptOutParts(_ context.Context, _ string, _ int, ids []string) (map[string]campaign.OptOutPart, error) {
+	t.mu.Lock()
+	before := t.beforeParts
+	t.beforeParts = nil
+	t.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := map[string]campaign.OptOutPart{}
+	for _, id := range ids {
+		if part, ok := t.parts[id]; ok {
+			found[id] = part
+			t.loaded += len(part.Packed) + len(part.Recent)
+		}
+	}
+	return found, nil
+}
+
+// The limits of an item and of a transaction, with room for the names of
+// attributes and keys.
+const (
+	maxItem        = 400<<10 - 1<<10
+	maxTransaction = 4 << 20
+	maxItems       = 100
+)
+
+var errTooLarge = errors.New("ValidationException: too large")
+
+func (t *table) SwapOptOuts(_ context.Context, _ string, o campaign.OptOuts, gone ...string) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shards[o.Shard].Version != o.Version {
+		return false, nil
+	}
+	sizes := []int{len(o.Packed) + len(o.Recent) + 100*len(o.Parts)}
+	for i, part := range o.Parts {
+		if part.Packed != nil {
+			sizes = append(sizes, len(part.Packed)+len(part.Recent))
+			t.parts[part.ID] = part
+			o.Parts[i].Packed, o.Parts[i].Recent = nil, nil
+		}
+	}
+	all := 0
+	for _, size := range sizes {
+		if all += size; size > maxItem {
+			return false, errTooLarge
+		}
+	}
+	if all > maxTransaction || len(sizes)+len(gone) > maxItems {
+		return false, errTooLarge
+	}
+	for _, id := range gone {
+		delete(t.parts, id)
+	}
+	o.Version++
+	t.shards[o.Shard] = o
+	return true, nil
+}
+
+func newTable() *table {
+	return &table{shards: map[int]campaign.OptOuts{}, parts: map[string]campaign.OptOutPart{}}
+}
+
+func newBook() (*optout.Book, *table) {
+	t := newTable()
+	return &optout.Book{Store: t, Now: time.Now}, t
+}
+
+// In whatever order and however often changes come, the latest of a number
+// counts.
+func TestLatestChangeCounts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		book, _ := newBook()
+		now := time.Now()
+		latest := map[string]campaign.OptChange{}
+		for range rapid.IntRange(1, 5).Draw(t, "calls") {
+			var changes []campaign.OptChange
+			for range rapid.IntRange(0, 20).Draw(t, "changes") {
+				c := campaign.OptChange{
+					Phone: fmt.Sprint("+", 5511900000000+rapid.IntRange(0, 40).Draw(t, "phone")),
+					Out:   rapid.Bool().Draw(t, "out"),
+					At:    now.Add(-time.Duration(rapid.IntRange(0, 10000).Draw(t, "ago")) * time.Second).Truncate(time.Millisecond),
+				}
+				changes = append(changes, c)
+				if c.At.After(latest[c.Phone].At) {
+					latest[c.Phone] = c
+				}
+			}
+			if err := book.Record(context.Background(), "tenant", changes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for phone, c := range latest {
+			// Now it would be news to leave where it is in, and to be in where it is out.
+			for _, out := range []bool{true, false} {
+				later := campaign.OptChange{Phone: phone, Out: out, At: now.Add(time.Hour)}
+				if news, err := book.Turns(context.Background(), "tenant", later); err != nil || news != (out != c.Out) {
+					t.Fatalf("turns %v to %v: %v, error %v", c.Out, out, news, err)
+				}
+				earlier := campaign.OptChange{Phone: phone, Out: out, At: c.At.Add(-time.Millisecond)}
+				if news, err := book.Turns(context.Background(), "tenant", earlier); err != nil || news {
+					t.Fatalf("an earlier change to %v is news: %v, error %v", out, news, err)
+				}
+			}
+		}
+	})
+}
+
+func TestRacingOptOutsAreAllKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		book, _ := newBook()
+		var all sync.WaitGroup
+		for i := range 12 {
+			all.Go(func() {
+				change := campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i*optout.Shards), Out: true, At: time.Now()}
+				if err := book.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		optedOut, err := book.Of(t.Context(), "tenant")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 12 {
+			if !optedOut(fmt.Sprint("+", 5511900000000+i*optout.Shards)) {
+				t.Errorf("opt-out %d was lost", i)
+			}
+		}
+	})
+}
+
+func TestOptOutsAreWarmForHalfAMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		book, table := newBook()
+		other := &optout.Book{Store: table, Now: time.Now}
+		has := func() bool {
+			t.Helper()
+			optedOut, err := book.Of(t.Context(), "tenant")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return optedOut("5511900000001")
+		}
+		if has() {
+			t.Error("a number opted out that nobody knows")
+		}
+		change := campaign.OptChange{Phone: "+5511900000001", Out: true, At: time.Now()}
+		if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
+			t.Fatal(err)
+		}
+		reads := table.reads
+		time.Sleep(29 * time.Second)
+		if has() || table.reads != reads {
+			t.Error("the opt-outs were read again too early")
+		}
+		time.Sleep(time.Second)
+		if !has() {
+			t.Error("the opt-out was not noticed after half a minute")
+		}
+	})
+}
+
+func TestDamagedOptOuts(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]campaign.OptOuts{
+		"shard":   {Shard: optout.Shards, Packed: []byte{1, 0}},
+		"numbers": {Packed: []byte{9}},
+		"times":   {Packed: []byte{1, 0}, Recent: []byte{0x80}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book, table := newBook()
+			table.shards[0] = row
+			if _, err := book.Of(t.Context(), "tenant"); err == nil {
+				t.Error("damaged opt-outs were taken for none")
+			}
+		})
+	}
+	book, _ := newBook()
+	err := book.Record(t.Context(), "tenant", []campaign.OptChange{{Phone: "nobody", Out: true}})
+	if err == nil || errors.Is(err, campaign.ErrLostRace) {
+		t.Errorf("error %v for what is no number", err)
+	}
+}

@@ -1,0 +1,71 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+)
+
+// backups is for how long a table can be restored: a payload that no batch has may be
+// that of a batch in another state of the table.
+const backups = 35 * 24 * time.Hour
+
+// payloads begins the keys of the tenant's payloads.
+func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
+
+// eraseRemains deletes the tenant's payloads that belong to no batch: nobody reads
+// them, and nobody can tell whose data they hold.
+func (e *erasure) eraseRemains(ctx context.Context) error {
+	var found troubles
+	for o, err := range e.Blobs.List(ctx, e.payloads()) {
+		if err != nil {
+			return err
+		}
+		if e.live[o.Key] || payload.IsPointer(o.Key) || o.At.After(e.began) {
+			continue
+		}
+		found.add(e.eraseRemain(ctx, o))
+	}
+	return found.err()
+}
+
+func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
+	live, err := e.isLive(ctx, o.Key)
+	if err != nil || live {
+		return err
+	}
+	if until := o.At.Add(backups); until.After(e.began) {
+		e.done.Young++
+		if until.After(e.done.YoungUntil) {
+			e.done.YoungUntil = until
+		}
+		return nil
+	}
+	err = e.Blobs.Delete(ctx, o.Key)
+	if err == nil {
+		e.done.Remains++
+	}
+	return err
+}
+
+// isLive tells whether a payload is that of a batch, whatever lists say.
+func (e *erasure) isLive(ctx context.Context, key string) (bool, error) {
+	campaignID, _, _ := strings.Cut(strings.TrimPrefix(key, e.payloads()), "/")
+	c, err := e.Store.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})
+	if errors.Is(err, campaign.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, b := range c.Batches {
+		if live, err := payload.Leads(ctx, e.Blobs, b.Batch, key); err != nil || live {
+			return live, err
+		}
+	}
+	return false, nil
+}

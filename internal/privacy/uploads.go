@@ -1,0 +1,44 @@
+package privacy
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// eachUpload visits the campaign files that wait in the dashboard and hold the
+// person's number, with the lines that do.
+func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
+	var found troubles
+	for o, err := range p.Blobs.List(ctx, "uploads/"+p.tenant.ID+"/") {
+		if err != nil {
+			return err
+		}
+		content, err := p.Blobs.Get(ctx, o.Key)
+		if errors.Is(err, campaign.ErrNotFound) {
+			continue
+		}
+		found.add(err)
+		if lines := p.linesOf(content); len(lines) > 0 {
+			found.add(visit(o.Key, lines))
+		}
+	}
+	return found.err()
+}
+
+// linesOf returns the lines of a file, after its first one, of which a cell writes the
+// person's number.
+func (p *person) linesOf(upload []byte) (lines []string) {
+	_, file, _ := strings.Cut(string(upload), "\n")
+	for line := range strings.FieldsFuncSeq(file, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {
+			if p.wrote(cell) {
+				lines = append(lines, line)
+				break
+			}
+		}
+	}
+	return lines
+}

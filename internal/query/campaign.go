@@ -1,0 +1,150 @@
+package query
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+)
+
+// maxBatches is the number of batches that one answer lists.
+const maxBatches = 500
+
+type campaignAnswer struct {
+	CampaignID   string          `json:"campaignId"`
+	Name         string          `json:"name"`
+	Status       campaign.Status `json:"status"`
+	CreatedAt    time.Time       `json:"createdAt"`
+	Accepted     int             `json:"accepted"`
+	Rejected     int             `json:"rejected"`
+	Counts       counts          `json:"counts"`
+	Cancellation *cancellation   `json:"cancellation,omitempty"`
+	Batches      []batchAnswer   `json:"batches"`
+	NextCursor   string          `json:"nextCursor,omitempty"`
+}
+
+type batchAnswer struct {
+	BatchID    string          `json:"batchId"`
+	Batch      string          `json:"batch,omitempty"`
+	Status     campaign.Status `json:"status"`
+	TemplateID string          `json:"templateId"`
+	AcceptedAt time.Time       `json:"acceptedAt"`
+	Schedule   *time.Time      `json:"schedule,omitempty"`
+	NotAfter   *time.Time      `json:"notAfter,omitempty"`
+	Accepted   int             `json:"accepted"`
+	Rejected   int             `json:"rejected"`
+	Counts     counts          `json:"counts"`
+}
+
+// counts are messages by what became of them. Together they are the accepted
+// ones.
+type counts struct {
+	Pending   int `json:"pending"`
+	Sent      int `json:"sent"`
+	Delivered int `json:"delivered"`
+	Read      int `json:"read"`
+	Failed    int `json:"failed"`
+	Expired   int `json:"expired"`
+	Revoked   int `json:"revoked"`
+	Stopped   int `json:"stopped"`
+}
+
+// cancellation says what a cancellation has achieved so far.
+type cancellation struct {
+	RequestedAt time.Time `json:"requestedAt"`
+	Revoke      bool      `json:"revoke"`
+	Stopped     int       `json:"stopped"`
+	Revoked     int       `json:"revoked"`
+	TooLate     int       `json:"tooLate"`
+}
+
+var campaignParameters = httpapi.Parameters{"cursor": "invalid_cursor"}
+
+// ServeCampaign answers how far a campaign is.
+func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
+	c, query, err := s.open(r, campaignParameters)
+	if err != nil {
+		return err
+	}
+	after, err := batchCursor(query)
+	if err != nil {
+		return err
+	}
+	answer := newCampaignAnswer(c, after)
+	answer.CampaignID = r.PathValue("campaignId") // as its client writes it
+	httpapi.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+func batchCursor(query httpapi.Query) (after int, err error) {
+	text := query.Get("cursor")
+	if text == "" {
+		return 0, nil
+	}
+	if after, err = strconv.Atoi(text); err != nil || after < 0 {
+		return 0, badCursor()
+	}
+	return after, nil
+}
+
+func badCursor() error {
+	return badRequest("invalid_cursor", "cursor must be the nextCursor of an answer to this request.")
+}
+
+func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
+	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, Batches: []batchAnswer{}}
+	last := 0
+	for _, b := range c.Batches {
+		a.Accepted += b.Accepted
+		a.Rejected += b.Rejected
+		a.Counts.add(b)
+		switch {
+		case b.Ordinal <= after:
+		case len(a.Batches) < maxBatches:
+			a.Batches, last = append(a.Batches, newBatchAnswer(b)), b.Ordinal
+		default:
+			a.NextCursor = strconv.Itoa(last)
+		}
+	}
+	if !c.CancelledAt.IsZero() {
+		a.Cancellation = &cancellation{
+			RequestedAt: c.CancelledAt, Revoke: c.Revoke,
+			Stopped: a.Counts.Stopped, Revoked: a.Counts.Revoked,
+			TooLate: a.Counts.Sent + a.Counts.Delivered + a.Counts.Read,
+		}
+	}
+	return a
+}
+
+func newBatchAnswer(b campaign.Progress) batchAnswer {
+	a := batchAnswer{
+		BatchID: b.BatchID, Batch: b.Name, Status: b.Status(), TemplateID: b.TemplateID, AcceptedAt: b.AcceptedAt,
+		NotAfter: instant(b.NotAfter), Accepted: b.Accepted, Rejected: b.Rejected,
+	}
+	if b.Scheduled {
+		a.Schedule = instant(b.Due)
+	}
+	a.Counts.add(b)
+	return a
+}
+
+func (c *counts) add(b campaign.Progress) {
+	c.Pending += b.Pending()
+	for outcome, n := range map[campaign.Outcome]*int{
+		campaign.OutcomeSent: &c.Sent, campaign.OutcomeDelivered: &c.Delivered, campaign.OutcomeRead: &c.Read,
+		campaign.OutcomeFailed: &c.Failed, campaign.OutcomeExpired: &c.Expired,
+		campaign.OutcomeRevoked: &c.Revoked, campaign.OutcomeStopped: &c.Stopped,
+	} {
+		*n += b.Head.Counts[outcome]
+	}
+}
+
+// instant returns nil for the zero time, which is no instant.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

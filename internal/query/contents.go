@@ -1,0 +1,72 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/httpapi"
+)
+
+// framesAtOnce is how many frames are read side by side.
+const framesAtOnce = 8
+
+// contents returns the batch's messages at the indexes.
+func (s *Service) contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error) {
+	frames := map[int]bool{}
+	for _, i := range indexes {
+		frames[i/campaign.FrameSize] = true
+	}
+	found := map[int]campaign.Message{}
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(framesAtOnce)
+	for frame := range frames {
+		group.Go(func() error {
+			messages, err := s.frame(ctx, b, frame)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i, m := range messages {
+				found[frame*campaign.FrameSize+i] = m
+			}
+			return nil
+		})
+	}
+	return found, group.Wait()
+}
+
+func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadFrame(ctx, s.Blobs, b, frame)
+		return err
+	})
+	return messages, explain(err)
+}
+
+// whole returns all messages of a batch, by a single read.
+func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
+	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = payload.ReadAll(ctx, s.Blobs, b)
+		return err
+	})
+	return messages, explain(err)
+}
+
+// explain tells the client of contents that are gone.
+func explain(err error) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return &httpapi.Problem{
+			Status: http.StatusGone, Code: "contents_expired",
+			Detail: "The numbers and uids of this batch were deleted: they are kept for 460 days.",
+		}
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+)
+
+// FileStore reads stored objects that were written after an instant. The error wraps
+// campaign.ErrNotFound where there is none of these under the key.
+type FileStore interface {
+	GetSince(ctx context.Context, key string, since time.Time) ([]byte, error)
+}
+
+// ErrorFiles serves error files for as long as they are kept. Whoever has a file's address
+// may read it: the address cannot be guessed, so no token is needed.
+type ErrorFiles struct {
+	Blobs FileStore
+	Now   func() time.Time
+}
+
+// fileName is 256 random bits and the extension. Nothing else reaches the store.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{43}\.csv$`)
+
+// ServeFile answers with the file that the path value "name" names. The request's
+// Authorization header is ignored: clients send it along wherever they go.
+func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	if !fileName.MatchString(name) {
+		return notFound()
+	}
+	file, err := f.Blobs.GetSince(r.Context(), "errors/"+name, f.Now().Add(-campaign.ErrorFileLife))
+	if errors.Is(err, campaign.ErrNotFound) {
+		return notFound()
+	}
+	if err != nil {
+		return fmt.Errorf("get the error file: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="errors.csv"`)
+	h.Set("Cache-Control", "private")
+	h.Set("X-Content-Type-Options", "nosniff")
+	_, err = w.Write(file) //nolint:gosec // it is an attachment, and not HTML
+	return err
+}
+
+func notFound() error {
+	return &httpapi.Problem{
+		Status: http.StatusNotFound,
+		Code:   "not_found",
+		Detail: "There is no such error file. Error files are kept for 30 days.",
+	}
+}

@@ -1,0 +1,53 @@
+package query
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+)
+
+// Whatever a query says, it is read, or refused as the client's fault.
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{"1.2", "0", "-1.5", "1.2.3", "9223372036854775808", "1.00", " 1.1", "0x1.0x2", "٣.١"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		query := url.Values{"cursor": {value}, "after": {value}, "limit": {value}}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query.Encode(), http.NoBody)
+		read, err := httpapi.Parameters{"cursor": "", "after": "", "limit": ""}.Read(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := batchCursor(read)
+		refusedOr(t, err, after >= 0)
+		after, err = afterOf(read)
+		refusedOr(t, err, after >= 0)
+		limit, err := limitOf(read)
+		refusedOr(t, err, limit >= 1 && limit <= maxLimit)
+		for _, asked := range []campaign.Search{{Cursor: value}, {Status: value}} {
+			q, err := (&Service{}).readSearch(t.Context(), campaign.Campaign{}, asked)
+			refusedOr(t, err, q.from.ordinal >= 0 && q.from.index >= 0)
+			if asked.Cursor == "" || err != nil {
+				continue
+			}
+			if found, err := (&Service{}).scan(t.Context(), q); err != nil || len(found.Messages) > 0 {
+				t.Errorf("found %v, %v in nothing", found, err)
+			}
+		}
+	})
+}
+
+// refusedOr fails the test where err is neither the client's fault nor what was
+// read in order.
+func refusedOr(t *testing.T, err error, inOrder bool) {
+	t.Helper()
+	problem, ok := errors.AsType[*httpapi.Problem](err)
+	if err == nil && !inOrder || err != nil && (!ok || problem.Status != http.StatusBadRequest) {
+		t.Errorf("in order %v, error %v", inOrder, err)
+	}
+}

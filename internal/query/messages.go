@@ -1,0 +1,284 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone/numberset"
+)
+
+// maxScan is how many batches one request looks through. What lies behind them
+// is for the next one: a page may be short, or empty, and not the last.
+const maxScan = 25
+
+// statusPending is the status of a message that has no outcome yet.
+const statusPending = "pending"
+
+type messagesAnswer struct {
+	CampaignID string          `json:"campaignId"`
+	Messages   []messageAnswer `json:"messages"`
+	NextCursor string          `json:"nextCursor,omitempty"`
+}
+
+type messageAnswer struct {
+	MessageID string     `json:"messageId"`
+	BatchID   string     `json:"batchId"`
+	Batch     string     `json:"batch,omitempty"`
+	UID       string     `json:"uid"`
+	Phone     string     `json:"phone"`
+	Status    string     `json:"status"`
+	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+	Code      string     `json:"code,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	Erased    bool       `json:"erased,omitempty"`
+}
+
+// search is a request for messages.
+type search struct {
+	batches []campaign.Progress // those to look through, in their order
+	status  string
+	phone   string // E.164 with the leading +
+	uid     *string
+	from    place
+	limit   int
+}
+
+// place is where a page begins: the ordinal of a batch, and an index in it.
+type place struct{ ordinal, index int }
+
+func (p place) String() string { return fmt.Sprintf("%d.%d", p.ordinal, p.index) }
+
+var messagesParameters = httpapi.Parameters{
+	"batch": "invalid_batch", "status": "invalid_status", "phone": "invalid_phone", "uid": "invalid_uid",
+	"cursor": "invalid_cursor", "limit": "invalid_limit",
+}
+
+// ServeMessages answers a page of a campaign's messages.
+func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
+	c, query, err := s.open(r, messagesParameters)
+	if err != nil {
+		return err
+	}
+	limit, err := limitOf(query)
+	if err != nil {
+		return err
+	}
+	found, err := s.Find(r.Context(), c, askedOf(query, limit))
+	if err != nil {
+		return err
+	}
+	a := messagesAnswer{CampaignID: r.PathValue("campaignId"), Messages: []messageAnswer{}, NextCursor: found.Next}
+	for _, m := range found.Messages {
+		a.Messages = append(a.Messages, newMessageAnswer(m))
+	}
+	httpapi.WriteJSON(w, http.StatusOK, a)
+	return nil
+}
+
+func askedOf(query httpapi.Query, limit int) campaign.Search {
+	given := func(name string) *string {
+		if !query.Has(name) {
+			return nil
+		}
+		value := query.Get(name)
+		return &value
+	}
+	return campaign.Search{
+		Batch: given("batch"), Status: query.Get("status"), Phone: given("phone"), UID: given("uid"),
+		Cursor: query.Get("cursor"), Limit: limit,
+	}
+}
+
+// Find returns a page of a campaign's messages. The error of what cannot be
+// looked for is a *httpapi.Problem.
+func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
+	q, err := s.readSearch(ctx, c, asked)
+	if err != nil {
+		return campaign.Found{}, err
+	}
+	return s.scan(ctx, q)
+}
+
+func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
+	q := search{batches: c.Batches, status: asked.Status, uid: asked.UID, limit: asked.Limit}
+	if !slices.Contains(statuses, q.status) {
+		return q, badRequest("invalid_status", "status must be one of "+strings.Join(statuses[1:], ", ")+".")
+	}
+	if asked.Cursor != "" {
+		_, err := fmt.Sscanf(asked.Cursor, "%d.%d", &q.from.ordinal, &q.from.index)
+		if err != nil || q.from.String() != asked.Cursor || q.from.ordinal < 0 || q.from.index < 0 {
+			return q, badCursor()
+		}
+	}
+	err := s.narrow(ctx, c, asked, &q)
+	return q, err
+}
+
+var statuses = []string{
+	"", statusPending, string(campaign.OutcomeSent), string(campaign.OutcomeDelivered), string(campaign.OutcomeRead),
+	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
+}
+
+// narrow leaves the batches that can hold what is asked for.
+func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaign.Search, q *search) error {
+	if asked.Batch != nil {
+		b, ok := c.Find(*asked.Batch)
+		if !ok {
+			return noBatch()
+		}
+		q.batches = []campaign.Progress{b}
+	} else if asked.UID != nil && !asked.AllBatches {
+		return badRequest("batch_required", "uid is looked up within one batch: name the batch too.")
+	}
+	if asked.Phone != nil {
+		return s.narrowByPhone(ctx, c.ID, *asked.Phone, q)
+	}
+	return nil
+}
+
+func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string, q *search) error {
+	// A + that was not escaped arrives as a space.
+	if rest, ok := strings.CutPrefix(text, " "); ok {
+		text = "+" + rest
+	}
+	number, rejection := e164.Parse([]byte(text), e164.AsWritten)
+	if rejection != nil {
+		return badRequest("invalid_phone", rejection.Reason)
+	}
+	q.phone = number.String()
+	sets, err := s.Store.PackedSets(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read back: %w", err)
+	}
+	holds := map[int]bool{}
+	for _, set := range sets {
+		numbers, err := numberset.Unpack(set.Packed)
+		if err != nil {
+			return fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
+		}
+		_, holds[set.Ordinal] = slices.BinarySearch(numbers, uint64(number))
+	}
+	q.batches = slices.DeleteFunc(slices.Clone(q.batches), func(b campaign.Progress) bool { return !holds[b.Ordinal] })
+	return nil
+}
+
+// scan looks through the batches until the page is full or it has seen enough.
+func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err error) {
+	scanned := 0
+	for _, b := range q.batches {
+		if b.Ordinal < q.from.ordinal || !q.mayMatch(b) {
+			continue
+		}
+		start := 0
+		if b.Ordinal == q.from.ordinal {
+			start = q.from.index
+		}
+		if scanned++; scanned > maxScan || len(found.Messages) == q.limit {
+			found.Next = place{b.Ordinal, start}.String()
+			return found, nil
+		}
+		next, err := s.scanBatch(ctx, q, b.Batch, start, &found)
+		if err != nil {
+			return found, err
+		}
+		if next < b.Accepted {
+			found.Next = place{b.Ordinal, next}.String()
+			return found, nil
+		}
+	}
+	return found, nil
+}
+
+// mayMatch tells whether a batch has a message of the status that is asked for.
+func (q search) mayMatch(b campaign.Progress) bool {
+	switch q.status {
+	case "":
+		return b.Accepted > 0
+	case statusPending:
+		return b.Pending() > 0
+	}
+	return b.Head.Counts[campaign.Outcome(q.status)] > 0
+}
+
+// scanBatch adds the batch's messages from start on that are asked for, until the
+// page is full, and returns the index after the last one that it judged.
+func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+	if q.phone != "" || q.uid != nil {
+		return s.scanContents(ctx, q, b, start, found)
+	}
+	latest, err := s.Store.Latest(ctx, b)
+	if err != nil {
+		return start, fmt.Errorf("read back: %w", err)
+	}
+	var indexes []int
+	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
+		if q.status == "" || q.status == statusOf(latest[next]) {
+			indexes = append(indexes, next)
+		}
+	}
+	messages, err := s.contents(ctx, b, indexes)
+	if err != nil {
+		return start, err
+	}
+	for _, i := range indexes {
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+	}
+	return next, nil
+}
+
+// scanContents is scanBatch for what only the messages themselves tell. The log of
+// a batch without any of them is not read.
+func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
+	messages, err := s.whole(ctx, b)
+	if err != nil {
+		return start, err
+	}
+	var indexes []int
+	for i := start; i < len(messages); i++ {
+		if m := messages[i]; !m.Erased() && (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
+			indexes = append(indexes, i)
+		}
+	}
+	if len(indexes) == 0 {
+		return b.Accepted, nil
+	}
+	latest, err := s.Store.Latest(ctx, b)
+	if err != nil {
+		return start, fmt.Errorf("read back: %w", err)
+	}
+	for _, i := range indexes {
+		if q.status != "" && q.status != statusOf(latest[i]) {
+			continue
+		}
+		if len(found.Messages) == q.limit {
+			return i, nil
+		}
+		found.Messages = append(found.Messages, campaign.FoundMessage{Message: messages[i], Batch: b, Index: i, Latest: latest[i]})
+	}
+	return b.Accepted, nil
+}
+
+func statusOf(c campaign.Change) string {
+	if c.Outcome == "" {
+		return statusPending
+	}
+	return string(c.Outcome)
+}
+
+func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
+	a := messageAnswer{
+		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
+		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
+	}
+	if m.Latest.Outcome != "" {
+		a.Code, a.Reason = m.Latest.Why()
+	}
+	return a
+}

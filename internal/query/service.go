@@ -1,0 +1,136 @@
+// Package query answers what became of a campaign: its progress, the status of each
+// message, and the log of each batch. It also serves the error files of dispatch calls.
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+// Tokens tells whose a request's access token is.
+type Tokens interface {
+	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
+}
+
+// Store reads campaigns and their books.
+type Store interface {
+	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
+	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
+	// Latest returns the last change of each of a batch's messages by its index, the
+	// zero Change of those of which nothing is known.
+	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
+	// Changes returns up to limit changes of a batch's log after a sequence.
+	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+}
+
+// Blobs reads payloads: the bytes from offset from up to, not including, to.
+type Blobs interface {
+	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+}
+
+// Service answers the requests that read a campaign back.
+type Service struct {
+	Tokens  Tokens
+	Store   Store
+	Blobs   Blobs
+	BaseURL string // configured address of the service, or ""
+}
+
+// Register adds the service's routes to the mux.
+func (s *Service) Register(mux *http.ServeMux) {
+	const path = "GET /api/v1/external/campaigns/{campaignId}"
+	mux.Handle(path, httpapi.HandlerFunc(s.ServeCampaign))
+	mux.Handle(path+"/messages", httpapi.HandlerFunc(s.ServeMessages))
+	mux.Handle(path+"/batches/{batch}/events", httpapi.HandlerFunc(s.ServeEvents))
+}
+
+// open authorizes a request and reads its query and the campaign that its path names.
+func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Campaign, httpapi.Query, error) {
+	id, query, err := s.authorize(r, known)
+	if err != nil {
+		return campaign.Campaign{}, query, err
+	}
+	c, err := s.Store.Campaign(r.Context(), id)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return campaign.Campaign{}, query, noCampaign()
+	}
+	if err != nil {
+		return campaign.Campaign{}, query, fmt.Errorf("read back: %w", err)
+	}
+	return c, query, nil
+}
+
+// authorize authorizes a request, and returns its query and the campaign that its
+// path names.
+func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
+	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
+	if err != nil {
+		return campaign.ID{}, httpapi.Query{}, err
+	}
+	query, err := known.Read(r)
+	if err != nil {
+		return campaign.ID{}, query, err
+	}
+	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+	if !ok {
+		return campaign.ID{}, query, noCampaign()
+	}
+	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
+}
+
+// openBatch authorizes a request and reads its query and the batch that its path
+// names, and no other of its campaign.
+func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.Progress, httpapi.Query, error) {
+	id, query, err := s.authorize(r, known)
+	if err != nil {
+		return campaign.Progress{}, query, err
+	}
+	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound):
+		return b, query, noCampaign()
+	case err != nil:
+		return b, query, fmt.Errorf("read back: %w", err)
+	case !found:
+		return b, query, noBatch()
+	}
+	return b, query, nil
+}
+
+func noCampaign() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+}
+
+func noBatch() *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+}
+
+func badRequest(code, detail string) *httpapi.Problem {
+	return &httpapi.Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+}
+
+const (
+	usualLimit = 100 // items of a page where the request names no number
+	maxLimit   = 500
+)
+
+func limitOf(query httpapi.Query) (int, error) {
+	text := query.Get("limit")
+	if text == "" {
+		return usualLimit, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > maxLimit {
+		return 0, badRequest("invalid_limit", fmt.Sprintf("limit must be a number from 1 to %d.", maxLimit))
+	}
+	return limit, nil
+}

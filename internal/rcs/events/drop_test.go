@@ -1,0 +1,143 @@
+package events_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/metrics"
+)
+
+// dropped posts a signed event, and returns how it is answered and how many events are
+// counted as dropped.
+func (w *world) dropped(t *testing.T, data string) (status, events int) {
+	t.Helper()
+	var out bytes.Buffer
+	counted := metrics.Of(invoker(func(ctx context.Context) { status = w.postIn(ctx, "/"+agent, envelope(data), sign(token, data)).Code }), &out, time.Now)
+	if _, err := counted.Invoke(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	var line struct{ EventsDropped int }
+	if out.Len() > 0 {
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return status, line.EventsDropped
+}
+
+type invoker func(ctx context.Context)
+
+func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+	f(ctx)
+	return nil, nil
+}
+
+func TestServeEvent_PhoneThatCannotBeANumber(t *testing.T) {
+	t.Parallel()
+	for phone, wellFormed := range map[string]bool{
+		phone: true, phone[1:]: true, "+1234567": true, "+" + strings.Repeat("5", 15): true,
+		"abc": false, strings.Repeat("5", 40): false, "+" + strings.Repeat("5", 16): false, "+123456": false,
+		"+55 11 98765-4321": false, "+055119876": false, "＋5511987654321": false, "": false, "+": false, "++5511987654321": false,
+	} {
+		for _, members := range []string{`"messageId":"m","text":"parar"`, `"eventType":"UNSUBSCRIBE","eventId":"e"`, `"eventType":"SUBSCRIBE","eventId":"e"`} {
+			w := newWorld()
+			status, events := w.dropped(t, `{"senderPhoneNumber":"`+phone+`",`+members+`}`)
+			taken := len(w.queued) == 1 && len(w.blobs) == 1
+			if status != http.StatusOK || taken != wellFormed || (events == 1) == wellFormed {
+				t.Errorf("%q, %s: status %d, %d queued, %d blobs, %d dropped", phone, members, status, len(w.queued), len(w.blobs), events)
+			}
+		}
+	}
+}
+
+// The provider repeats an event for 7 days: an older one is made up or replayed.
+func TestServeEvent_Age(t *testing.T) {
+	t.Parallel()
+	const limit = 8 * 24 * time.Hour
+	for _, test := range []struct {
+		age  time.Duration
+		want bool
+	}{{0, true}, {limit, true}, {limit + time.Millisecond, false}, {100 * limit, false}, {-time.Hour, true}} {
+		for _, members := range []string{
+			`"eventType":"READ","eventId":"e","messageId":"` + message + `"`,
+			`"eventType":"UNSUBSCRIBE","eventId":"e"`, `"messageId":"m","text":"parar"`,
+		} {
+			w := newWorld()
+			at := now.Add(-test.age).Format(time.RFC3339Nano)
+			status, events := w.dropped(t, `{"senderPhoneNumber":"`+phone+`","sendTime":"`+at+`",`+members+`}`)
+			if taken := len(w.queued) == 1; status != http.StatusOK || taken != test.want || (events == 1) == test.want {
+				t.Errorf("%v old, %s: status %d, %d queued, %d dropped", test.age, members, status, len(w.queued), events)
+			}
+		}
+	}
+}
+
+func TestServeEvent_UnknownAgents(t *testing.T) {
+	t.Parallel()
+	const data = `{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`
+	post := func(t *testing.T, w *world, agent, token string, want int) {
+		t.Helper()
+		if answer := w.post(t, "/"+agent, envelope(data), sign(token, data)); answer.Code != want {
+			t.Errorf("agent %s: status %d, want %d", agent, answer.Code, want)
+		}
+	}
+	t.Run("asked for again and again", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld()
+		for range 1000 {
+			post(t, w, "unknown", token, http.StatusForbidden)
+		}
+		if w.reads != 1 {
+			t.Errorf("%d reads for 1000 calls, want 1", w.reads)
+		}
+	})
+	t.Run("registered a moment later", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld()
+		post(t, w, "new", token, http.StatusForbidden)
+		w.agents["new"] = token
+		w.now = w.now.Add(5 * time.Second)
+		post(t, w, "new", token, http.StatusOK)
+	})
+	t.Run("random ids", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld()
+		post(t, w, agent, token, http.StatusOK)
+		const perSecond = 10
+		for second := range 90 {
+			w.reads = 0
+			for i := range 50 {
+				post(t, w, fmt.Sprintf("random_%d_%d", second, i), token, http.StatusForbidden)
+			}
+			if w.reads > perSecond {
+				t.Fatalf("second %d: %d reads for 50 calls, want %d at most", second, w.reads, perSecond)
+			}
+			post(t, w, agent, token, http.StatusOK) // also when its token has to be read again
+			w.now = w.now.Add(time.Second)
+		}
+		w.agents["new"] = token
+		post(t, w, "new", token, http.StatusOK) // the first call of a second
+	})
+	t.Run("random ids before the first event of an agent", func(t *testing.T) {
+		t.Parallel()
+		for _, listErr := range []error{nil, errors.New("throttled")} {
+			w := newWorld()
+			w.listErr = listErr
+			want := map[bool]int{true: http.StatusOK, false: http.StatusForbidden}[listErr == nil]
+			for i := range 50 {
+				post(t, w, fmt.Sprintf("random_%d", i), token, http.StatusForbidden)
+			}
+			post(t, w, agent, token, want)
+			if w.lists != 1 {
+				t.Errorf("the list was read %d times in a second, want once", w.lists)
+			}
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package events_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"campaign-dispatch/internal/httpapi"
+)
+
+// What the provider has signed is taken, whatever it is; what it has not signed
+// leaves nothing behind.
+func FuzzServeEvent(f *testing.F) {
+	f.Add([]byte(`{"senderPhoneNumber":"+5511987654321","eventType":"DELIVERED","eventId":"e","messageId":"`+message+`","sendTime":"2026-03-01T11:00:00Z"}`), true)
+	f.Add([]byte(`{"senderPhoneNumber":"5511987654321","messageId":"m","text":"parar","suggestionResponse":{"text":"t","postbackData":"p"}}`), true)
+	f.Add([]byte(`{"eventType":"SUBSCRIBE","phoneNumber":"","location":{},"userFile":null}`), true)
+	f.Add([]byte(`{"message":{"data":"e30="}}`), false)
+	f.Add([]byte(`{"clientToken":"`+token+`x","secret":"s"}`), false)
+	f.Fuzz(func(t *testing.T, data []byte, signed bool) {
+		body, signature := data, ""
+		if signed {
+			mac := hmac.New(sha512.New, []byte(token))
+			_, _ = mac.Write(data)
+			signature = base64.StdEncoding.EncodeToString(mac.Sum(nil))
+			body, _ = json.Marshal(map[string]any{"message": map[string]string{"data": base64.StdEncoding.EncodeToString(data)}})
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/"+agent, strings.NewReader(string(body)))
+		r.SetPathValue("agentId", agent)
+		r.Header.Set("X-Goog-Signature", signature)
+		world, answer := newWorld(), httptest.NewRecorder()
+		httpapi.HandlerFunc(world.hook.ServeEvent).ServeHTTP(answer, r)
+		switch {
+		case answer.Code >= http.StatusInternalServerError:
+			t.Errorf("%q is answered with %d", data, answer.Code)
+		case signed && len(data) > 0 && answer.Code != http.StatusOK:
+			t.Errorf("%q is signed and answered with %d", data, answer.Code)
+		case !signed && (len(world.queued) > 0 || len(world.blobs) > 0):
+			t.Errorf("%q is not signed and was taken", data)
+		}
+	})
+}

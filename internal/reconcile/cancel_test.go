@@ -1,0 +1,269 @@
+package reconcile_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+func (w *world) canceller() sqs.Handler {
+	m := mortal{w}
+	c := &control.Canceller{
+		Books: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
+		Concurrency: 1, SweepAfter: sweepAfter, Now: w.clock,
+	}
+	return sqs.BatchHandler(c.Handle)
+}
+
+// cancel calls the API as a client does, again and again until it is answered.
+func (w *world) cancel(b campaign.Batch, query string) {
+	w.t.Helper()
+	mux := http.NewServeMux()
+	m := mortal{w}
+	service := &control.Service{Tokens: m, Store: m, Queue: mortalQueue{m, w.revokes}, Now: w.clock, Grace: sweepAfter}
+	service.Register(mux)
+	for range 3 {
+		answer := httptest.NewRecorder()
+		w.attempt(func(ctx context.Context) {
+			path := "/api/v1/external/campaigns/" + b.CampaignID + "/cancel" + query
+			mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, path, http.NoBody))
+		})
+		if answer.Code == http.StatusAccepted {
+			return
+		}
+	}
+	w.t.Error("the campaign could not be cancelled")
+}
+
+// sentAndWaiting is a campaign of which one batch is with the provider, which will
+// not deliver it, and the other waits for its time.
+func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
+	w.t.Helper()
+	withEndpoints(w).provider.answers = false
+	sent = w.accept(103)
+	w.handOff(sent)
+	w.run(sent, time.Hour)
+	waiting = w.accept(103, func(b *campaign.Batch) {
+		b.ID, b.Ordinal, b.Scheduled, b.Due = sent.ID, 2, true, w.clock().Add(100*time.Hour)
+		b.NextCheck = b.Due
+	})
+	w.death.calls = nil
+	return sent, waiting
+}
+
+// checkCancelled checks that each message of both batches has the end that it is
+// to have, and that nothing is left to do.
+func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
+	w.t.Helper()
+	if diff := cmp.Diff(map[string]int{end: 103}, w.outcomes(sent)); diff != "" {
+		w.t.Errorf("what had been sent (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 103}, w.outcomes(waiting)); diff != "" {
+		w.t.Errorf("what waited for its time (-want +got):\n%s", diff)
+	}
+	if now := w.batch(waiting); now.State != campaign.BatchCancelled || !now.NextCheck.IsZero() {
+		w.t.Errorf("the batch that waited is %s, to be checked at %v", now.State, now.NextCheck)
+	}
+	if n := len(w.provider.taken); n != 103 {
+		w.t.Errorf("the provider has %d messages", n)
+	}
+	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+		w.t.Errorf("a cancelled campaign was told to be completed, %d times", got)
+	}
+	w.checkNothingIsDue()
+}
+
+func TestCancellingSurvivesADeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, cancellingSurvivesADeathAtAnyCall)
+}
+
+func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
+	live := func(t *testing.T, at int, after bool) *world {
+		t.Helper()
+		w := newWorld(t)
+		sent, waiting := w.sentAndWaiting()
+		w.death.at, w.death.after = at, after
+		w.cancel(sent, "?revoke=true")
+		w.settle(time.Hour)
+		w.checkCancelled(sent, waiting, "revoked cancelled")
+		return w
+	}
+	rehearsal := live(t, 0, false)
+	for _, at := range worthTrying(rehearsal.death.calls) {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
+				t.Parallel()
+				if w := live(t, at, after); len(w.death.calls) < at {
+					t.Errorf("only %d calls were made: nothing died", len(w.death.calls))
+				}
+			})
+		}
+	}
+}
+
+// The task of a call that was answered is lost, and what was never released ends
+// all the same.
+func TestSweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, sweepEndsACancelledBatchWhoseTaskWasLost)
+}
+
+func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
+	w := newWorld(t)
+	sent, waiting := w.sentAndWaiting()
+	w.cancel(sent, "")
+	clear(w.revokes.held)
+	w.settle(time.Hour)
+	w.advance(campaign.MessageTTL + campaign.AnswerGrace)
+	w.settle(time.Hour)
+	w.checkCancelled(sent, waiting, "expired no_answer")
+}
+
+// A message of a cancelled campaign whose ttl ends was revoked only if that was
+// asked for, with the cancellation or later.
+func TestAnExpiryAfterACancellation(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, anExpiryAfterACancellation)
+}
+
+func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
+	for name, test := range map[string]struct {
+		queries []string
+		want    string
+	}{
+		"not to be revoked":  {[]string{""}, "expired ttl_passed"},
+		"to be revoked":      {[]string{"?revoke=true"}, "revoked cancelled"},
+		"revoked later":      {[]string{"", "?revoke=true"}, "revoked cancelled"},
+		"and not taken back": {[]string{"?revoke=true", ""}, "revoked cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			b := w.accept(3)
+			w.handOff(b)
+			w.run(b, time.Hour)
+			for _, query := range test.queries {
+				w.cancel(b, query)
+			}
+			w.advance(time.Minute)
+			w.provider.forget = true // it does as it is asked, but tells of the ttl alone
+			for i := range b.Accepted {
+				w.event(campaign.EventTask{Kind: campaign.EventExpired, MessageID: b.Key.MessageID(i)})
+			}
+			w.settle(time.Hour)
+			if diff := cmp.Diff(map[string]int{test.want: 3}, w.outcomes(b)); diff != "" {
+				t.Errorf("outcomes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The answer to a message's first attempt was lost, and its campaign cancelled
+// before the second: it ends as stopped, but the provider has it.
+func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	b := w.accept(3)
+	w.provider.refuse = func(d campaign.Delivery) error {
+		w.provider.taken[d.ID], w.provider.phones[d.Phone] = d.Content.Text, d.ID
+		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+	}
+	w.handOff(b)
+	for w.deliver(w.releases, w.releaser(), 1) {
+	}
+	w.deliver(w.frames, w.sender(1), 1)
+	w.cancel(b, "?revoke=true")
+	w.settle(time.Hour)
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 3}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if len(w.provider.revoked) != 3 {
+		t.Errorf("%d of 3 messages were taken back", len(w.provider.revoked))
+	}
+}
+
+func TestACancelledCampaignIsNotToldToBeCompleted(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, aCancelledCampaignIsNotToldToBeCompleted)
+}
+
+func aCancelledCampaignIsNotToldToBeCompleted(t *testing.T, newWorld func(*testing.T) *world) {
+	t.Helper()
+	w := withEndpoints(newWorld(t))
+	w.provider.answers = false
+	b := w.accept(3)
+	w.handOff(b)
+	w.run(b, time.Hour)
+	w.cancel(b, "")
+	for i := range b.Accepted {
+		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(i)})
+	}
+	w.settle(time.Hour)
+	if now := w.batch(b); now.State != campaign.BatchCompleted {
+		t.Errorf("the batch is %s", now.State)
+	}
+	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+		t.Errorf("told %d times", got)
+	}
+	w.checkNothingIsDue()
+}
+
+// Revoke takes a message back once, and tells it as the provider does.
+func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked(agent)
+	if p.taken[messageID] == "" || p.revoked[messageID] {
+		return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+	}
+	if p.revoked == nil {
+		p.revoked = map[string]bool{}
+	}
+	p.revoked[messageID] = true
+	if p.forget {
+		return nil
+	}
+	task := campaign.EventTask{Kind: campaign.EventExpired, AgentID: p.world.agent, MessageID: messageID, At: p.world.clock().Add(time.Second)}
+	body, err := json.Marshal(task)
+	p.world.events.add(body, time.Second)
+	return err
+}
+
+func (m mortal) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
+	return accesstoken.Claims{Tenant: m.w.tenant}, nil
+}
+
+func (m mortal) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return call(m, "Campaign", func() (campaign.Campaign, error) { return m.w.store.Campaign(ctx, id) })
+}
+
+func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
+	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
+}
+
+func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, next time.Time) error {
+	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, takeBack, next) })
+}
+
+func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+	return call(m, "Reschedule", func() (bool, error) { return m.w.store.Reschedule(ctx, b, due, next) })
+}
+
+func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
+	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
+}

@@ -1,0 +1,67 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/reconcile"
+)
+
+var errUnavailable = errors.New("unavailable")
+
+// brokenStore has a batch and a campaign that are due, and fails to read them, or
+// cannot read what is due.
+type brokenStore struct {
+	reconcile.Store
+
+	index error
+}
+
+func (s brokenStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		_ = yield(campaign.Due{Batch: campaign.BatchRef{BatchID: "b"}}, s.index) &&
+			yield(campaign.Due{Campaign: &campaign.ID{CampaignID: "c"}}, nil)
+	}
+}
+
+func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{}, errUnavailable
+}
+
+type brokenKeeper struct{}
+
+func (brokenKeeper) Look(context.Context, campaign.ID) (bool, error) { return false, errUnavailable }
+
+// sweeping is the sweep of a store as Lambda calls it.
+type sweeping struct{ store reconcile.Store }
+
+func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+	sweeper := &reconcile.Sweeper{Store: s.store, Keeper: brokenKeeper{}, Shards: 1, Now: time.Now}
+	return nil, sweeper.Sweep(ctx)
+}
+
+func TestSweep_CountsWhatFails(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	if _, err := metrics.Of(sweeping{brokenStore{}}, &log, time.Now).Invoke(t.Context(), nil); err != nil {
+		t.Errorf("sweep failed: %v", err)
+	}
+	var counted struct{ SweepFailed int }
+	if err := json.Unmarshal(log.Bytes(), &counted); err != nil || counted.SweepFailed != 2 {
+		t.Errorf("counted %d failures, want 2 (%v): %s", counted.SweepFailed, err, log.String())
+	}
+}
+
+func TestSweep_UnreadableIndexIsAnError(t *testing.T) {
+	t.Parallel()
+	if _, err := (sweeping{brokenStore{index: errUnavailable}}).Invoke(t.Context(), nil); !errors.Is(err, errUnavailable) {
+		t.Errorf("sweep: %v, want %v", err, errUnavailable)
+	}
+}

@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// sweepNotices begins to queue the notices of the Webhooks table that are due, the shards
+// of the part side by side. It returns a function that waits for the end of that, until
+// ctx is near its own.
+func (s *Sweeper) sweepNotices(ctx context.Context, part Part) (wait func() []*round) {
+	var rounds []*round
+	var shards sync.WaitGroup
+	for shard := range s.NoticeShards {
+		if !part.has(shard) {
+			continue
+		}
+		r := &round{sweeper: s, shard: shard, deeds: map[deed]int{}}
+		rounds = append(rounds, r)
+		shards.Go(func() { r.err = r.lookAtNotices(ctx) })
+	}
+	return func() []*round {
+		shards.Wait()
+		return rounds
+	}
+}
+
+func (r *round) lookAtNotices(ctx context.Context) error {
+	starting, cancel := retry.Before(ctx, reserve)
+	defer cancel()
+	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
+	defer owed.flush(ctx)
+	for due, err := range r.sweeper.Store.DueNotices(ctx, r.shard, r.sweeper.Now()) {
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil {
+			return nil
+		}
+		owed.add(ctx, due)
+	}
+	return nil
+}
+
+// notices are due notices of one shard, gathered until there are enough to be
+// worth a call of the queue.
+type notices struct {
+	sweeper *Sweeper
+	deeds   map[deed]int
+	held    map[string][]campaign.Due // by tenant
+}
+
+// perCall is how many messages one call of the queue takes.
+const perCall = 10
+
+func (n *notices) add(ctx context.Context, due campaign.Due) {
+	if n.held == nil {
+		n.held = map[string][]campaign.Due{}
+	}
+	tenant := due.Notice.Tenant
+	n.held[tenant] = append(n.held[tenant], due)
+	if len(n.held[tenant]) >= perCall {
+		n.queue(ctx, tenant)
+	}
+}
+
+func (n *notices) flush(ctx context.Context) {
+	for tenant := range n.held {
+		n.queue(ctx, tenant)
+	}
+}
+
+// queue queues what is held of a tenant, and only then leaves it alone for a
+// while: who dies in between queues it twice, and never not at all.
+func (n *notices) queue(ctx context.Context, tenant string) {
+	held := n.held[tenant]
+	delete(n.held, tenant)
+	if err := n.sweeper.queueNotices(ctx, tenant, held); err != nil {
+		slog.ErrorContext(ctx, "notices could not be swept", "tenant", tenant, "error", err)
+		n.deeds[failed] += len(held)
+		return
+	}
+	n.deeds[notified] += len(held)
+}
+
+func (s *Sweeper) queueNotices(ctx context.Context, tenant string, held []campaign.Due) error {
+	tasks := make([]campaign.NotifyTask, len(held))
+	for i, due := range held {
+		tasks[i] = *due.Notice
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	if err := s.Notify.SendAll(ctx, tenant, bodies); err != nil {
+		return err
+	}
+	next := s.Now().Add(s.After)
+	for _, due := range held {
+		if _, err := s.Moves.MoveNotice(ctx, *due.Notice, due.Check, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package reconcile_test
+
+import (
+	"crypto/rand"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// keptFor are the kinds of rows that have no end of their own, by who ends them.
+var keptFor = map[string]string{
+	"C META": "sweep", "C SET#": "sweep", "C PROGRESS": "sweep", "N NAME": "sweep",
+
+	"A AGENT": "operator", "A OWNER": "operator", "A PACE": "operator", "A TENANT#": "operator", "TEN TENANT": "operator", "DIRECTORY AGENT#": "operator",
+	"DIRECTORY TENANT#": "operator", "DIRECTORY PAUSE#": "operator", "PAUSE PAUSE": "operator", "TEN TEMPLATE#": "operator",
+	"TEN CREDENTIAL#": "operator", "TEN ENDPOINT#": "operator", "TEN CIRCUIT#": "operator", "T CURRENT": "operator", "T V#": "operator",
+	"CRED": "operator", "OPT": "operator",
+}
+
+type row = map[string]types.AttributeValue
+
+// kind is what the keys of a row begin with.
+func kind(r row) string {
+	pk := regexp.MustCompile(`^[A-Z]+`).FindString(textOf(r, "pk"))
+	sk := regexp.MustCompile(`^[A-Z]+#?`).FindString(textOf(r, "sk"))
+	if sk == "" || pk == "FORM" || pk == "OPT" { // whose range keys are digests and random ids
+		return pk
+	}
+	return pk + " " + sk
+}
+
+func textOf(r row, name string) string {
+	if v, ok := r[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+// endOf returns when DynamoDB deletes a row, the zero time for never.
+func endOf(r row) time.Time {
+	v, ok := r[dynamo.TTL].(*types.AttributeValueMemberN)
+	if !ok {
+		return time.Time{}
+	}
+	seconds, _ := strconv.ParseInt(v.Value, 10, 64)
+	return time.Unix(seconds, 0).UTC()
+}
+
+func (w *world) rowsOf(table string) (rows []row) {
+	w.t.Helper()
+	pages := dynamodb.NewScanPaginator(w.store.Client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(w.t.Context())
+		w.must(err)
+		rows = append(rows, page.Items...)
+	}
+	return rows
+}
+
+// expire deletes what is past its time, as DynamoDB does.
+func (w *world) expire(table string) {
+	w.t.Helper()
+	for _, r := range w.rowsOf(table) {
+		if end := endOf(r); end.IsZero() || end.After(w.clock()) {
+			continue
+		}
+		key := row{"pk": r["pk"]}
+		if r["sk"] != nil {
+			key["sk"] = r["sk"]
+		}
+		_, err := w.store.Client.DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key})
+		w.must(err)
+	}
+}
+
+// leaveTraces does what leaves rows behind that no batch does by itself.
+func (w *world) leaveTraces(b campaign.Batch) {
+	w.t.Helper()
+	ctx, now := w.t.Context(), w.clock()
+	w.must(w.store.Pause(ctx, "tenant#other"))
+	_, err := w.store.SwapPace(ctx, w.agent, campaign.Pace{}, campaign.Pace{Every: time.Second, Next: now})
+	w.must(err)
+	w.must(w.store.CountPosts(ctx, w.tenant, "all", now, 1, 1))
+	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
+	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
+	w.must(err)
+	dead := campaign.Notice{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, Ends: b.Ends()}
+	w.must(w.store.AddNotices(ctx, []campaign.Notice{dead}))
+	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
+	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
+	w.must(err)
+	w.must(w.store.CreateCredential(ctx, campaign.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
+	for _, window := range []string{campaign.ClientWindow("client"), "another"} {
+		_, _, err = w.store.SwapWindow(ctx, window, nil, campaign.Window{{At: now, ID: 1}})
+		w.must(err)
+	}
+	token := campaign.RefreshToken{Hash: campaign.Digest("1"), Family: "f", Expires: now.Add(campaign.RefreshLife)}
+	w.must(w.store.PutRefreshToken(ctx, token))
+	w.must(w.store.RevokeFamily(ctx, "f", token.Expires))
+}
+
+// acceptKeyed adds a batch by a call that has an idempotency key.
+func (w *world) acceptKeyed(b campaign.Batch) {
+	w.t.Helper()
+	b.BatchID, b.Ordinal, b.State, b.NextCheck = campaign.BatchID("keyed"), 2, campaign.BatchCompleted, time.Time{}
+	_, _ = rand.Read(b.Key[:])
+	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
+		Batch: b, Ordinal: 2, Packed: []byte{0}, CreatedAt: b.AcceptedAt,
+		ClientID: "client", IdempotencyKey: "key", Answer: campaign.Answer{BodyHash: []byte{1}, Body: []byte("{}")}, AnswerUntil: w.clock().Add(campaign.AnswerLife),
+	}, rand.Text()))
+}
+
+// Whatever a campaign leaves behind has an end, or somebody who ends it; and when
+// all of it has come, nothing of the campaign is left.
+func TestEverythingHasAnEnd(t *testing.T) {
+	t.Parallel()
+	w := withEndpoints(newWorld(t))
+	env := stackenv.Load(t)
+	w.store.Auth = env.OwnTable(t, env["AUTH_TABLE"])
+	b := w.accept(103)
+	w.acceptKeyed(b)
+	w.live(b)
+	w.answer(campaign.EventReply, "+5511900000001", "obrigado")
+	w.answer(campaign.EventOptOut, "+5511900000002", "")
+	for w.deliver(w.events, w.applier(), 500) { // and nobody takes what endpoints are owed of it
+	}
+	w.leaveTraces(b)
+
+	furthest := w.clock().Add(campaign.Retention)
+	seen := map[string]bool{}
+	for _, table := range []string{w.store.Campaigns, w.store.Auth} {
+		for _, r := range w.rowsOf(table) {
+			is, end := kind(r), endOf(r)
+			seen[is] = true
+			switch {
+			case end.IsZero() && keptFor[is] == "":
+				t.Errorf("a row of the kind %s has no end", is)
+			case !end.IsZero() && keptFor[is] != "":
+				t.Errorf("a row of the kind %s ends at %v, but it is to be ended by %s", is, end, keptFor[is])
+			case end.After(furthest):
+				t.Errorf("a row of the kind %s ends at %v", is, end)
+			}
+		}
+	}
+	checkSeen(t, seen)
+
+	w.advance(campaign.Retention)
+	w.settle(15 * time.Minute)
+	for _, table := range []string{w.store.Campaigns, w.store.Auth} {
+		w.expire(table)
+		for _, r := range w.rowsOf(table) {
+			if keptFor[kind(r)] != "operator" {
+				t.Errorf("a row of the kind %s is left", kind(r))
+			}
+		}
+	}
+}
+
+// checkSeen checks that all kinds of rows were met: those that are kept, and those
+// with an end.
+func checkSeen(t *testing.T, seen map[string]bool) {
+	t.Helper()
+	want := slices.Collect(maps.Keys(keptFor))
+	want = append(want, "AUDIT", "B HEAD", "B LOG#", "B NOTICE#", "C BATCH#", "FAILURES", "FAM", "FORM", "I IDEM", "RATE", "RT", "STATS", "X NOTICE#")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
+		t.Errorf("kinds of rows (-want +got):\n%s", diff)
+	}
+}
+
+// A batch that was never finished is not swept for ever.
+func TestSweepLeavesWhatIsPastItsTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(3)
+	w.handOff(b)
+	w.run(b, time.Hour)
+	w.advance(campaign.Retention)
+	w.must(w.sweeper().Sweep(t.Context()))
+	if n := w.frames.next + w.revokes.next; n > 3 || w.provider.calls > 0 {
+		t.Errorf("%d tasks, %d calls of the provider", n, w.provider.calls)
+	}
+	if _, err := w.store.Lifetime(t.Context(), b.ID); err == nil {
+		t.Error("its campaign is there still")
+	}
+}

@@ -1,0 +1,728 @@
+package reconcile_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/privacy/retention"
+	"campaign-dispatch/internal/reconcile"
+	"campaign-dispatch/internal/release"
+	"campaign-dispatch/internal/send"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const sweepAfter = 10 * time.Minute
+
+// maxReceives is how often a task may fail before it is a dead letter.
+const maxReceives = 5
+
+// beginning lies far from now, so that no batch of a test is due to a sweep
+// that runs in the stack beside it.
+var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is all that a batch meets between its acceptance and the provider: the
+// real use cases and the real table, with queues, payloads, provider and clock
+// in memory. It is one process at a time, which may die at any call.
+type world struct {
+	t        *testing.T
+	store    *dynamo.Store
+	releases *tasks
+	frames   *tasks
+	events   *tasks
+	notices  *tasks
+	revokes  *tasks
+	sink     *sink
+	blobs    map[string][]byte
+	provider *provider
+	death    *death
+	tenant   string
+	others   map[string]bool // tenants beside it
+	agent    string
+	template campaign.Template
+	ledgers  []campaign.BatchKey       // of the batches that have one
+	fed      map[campaign.BatchKey]int // entries of them
+	written  map[campaign.BatchKey]bool
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	env := stackenv.Load(t)
+	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
+	w.store = &dynamo.Store{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
+		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
+	}
+	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
+	w.revokes = &tasks{world: w}
+	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
+	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
+	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
+	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
+	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Text: "Olá {{nome}}"})
+	w.must(err)
+	w.template = template
+	return w
+}
+
+// another returns a tenant beside the world's own, with an agent of its own.
+func (w *world) another() string {
+	w.t.Helper()
+	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
+	w.must(w.store.SaveAgent(w.t.Context(), campaign.Agent{ID: agent}))
+	w.must(w.store.SaveTenant(w.t.Context(), campaign.Tenant{ID: tenant, AgentID: agent}))
+	w.others[tenant] = true
+	return tenant
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) advance(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// accept writes a batch as dispatch does, without handing it off.
+func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
+	w.t.Helper()
+	var writer payload.Writer
+	for i := range messages {
+		writer.Add(5511900000000+uint64(i), []byte("uid"), [][]byte{[]byte(strconv.Itoa(i))})
+	}
+	b := campaign.Batch{
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: w.tenant, CampaignID: uuid()}, BatchID: campaign.BatchID(rand.Text())},
+		TemplateID: w.template.ID, TemplateVersion: w.template.Version,
+		Payload: rand.Text(), Accepted: messages,
+		AcceptedAt: w.clock(), Due: w.clock(), NextCheck: w.clock().Add(2 * time.Minute), State: campaign.BatchPending,
+	}
+	_, _ = rand.Read(b.Key[:])
+	w.blobs[b.Payload], b.Offsets = writer.Finish()
+	for _, e := range edit {
+		e(&b)
+	}
+	a := campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
+	if a.Ordinal > 1 {
+		c, err := w.store.Dispatched(w.t.Context(), b.ID)
+		w.must(err)
+		a.CreatedAt = c.CreatedAt
+	}
+	w.must(w.store.Accept(w.t.Context(), a, rand.Text()))
+	if b.Ledger = w.store.Split; b.Ledger {
+		w.ledgers = append(w.ledgers, b.Key)
+	}
+	return b
+}
+
+func (w *world) handOff(b campaign.Batch) {
+	w.t.Helper()
+	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
+	w.must(err)
+	w.releases.add(body, 0)
+}
+
+func (w *world) releaser() sqs.Handler {
+	m := mortal{w}
+	return sqs.BatchHandler(release.Releaser{Store: m, Frames: mortalQueue{m, w.frames}, Releases: mortalQueue{m, w.releases}, SweepAfter: sweepAfter, Now: w.clock}.Handle)
+}
+
+func (w *world) sender(concurrency int) sqs.Handler {
+	m := mortal{w}
+	s := &send.Sender{
+		Batches: m, Directory: m, Paces: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		OptOuts:     &optout.Book{Store: m, Now: w.clock},
+		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
+	}
+	return sqs.BatchHandler(s.Handle)
+}
+
+func (w *world) recorder() *outcome.Recorder {
+	m := mortal{w}
+	return &outcome.Recorder{
+		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.notices}, MaxNews: dynamo.MaxNews, SweepAfter: sweepAfter, Now: w.clock,
+		Split: w.store.Split,
+	}
+}
+
+func (w *world) applier() sqs.Handler {
+	m := mortal{w}
+	a := &outcome.Applier{
+		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
+		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out divides its row
+	}
+	return sqs.BatchHandler(a.Handle)
+}
+
+func (w *world) sweeper() *reconcile.Sweeper {
+	m := mortal{w}
+	return &reconcile.Sweeper{
+		Store: m, Moves: m, Recorder: w.recorder(), Keeper: &retention.Keeper{Store: w.store, Now: w.clock},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices}, Revokes: mortalQueue{m, w.revokes},
+		Shards: 1, NoticeShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
+	}
+}
+
+// run lets the world go on until the batch waits for answers or has left sweep's
+// sight, or the time is up.
+func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
+	w.t.Helper()
+	for end := w.clock().Add(until); w.clock().Before(end); {
+		for w.step() {
+		}
+		if now := w.batch(b); now.NextCheck.IsZero() || now.State == campaign.BatchSent && !w.provider.answers {
+			return now
+		}
+		w.advance(time.Minute)
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+	}
+	return w.batch(b)
+}
+
+// step delivers some of the tasks that are visible, and tells whether any were.
+func (w *world) step() bool {
+	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
+		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.notices, w.notifier(), 1)
+}
+
+// deliver gives a function up to n tasks. Those that it does not answer for,
+// because they failed or it died, come again.
+func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
+	event := q.receive(n)
+	if len(event.Records) == 0 {
+		return false
+	}
+	again := map[string]bool{}
+	for _, m := range event.Records {
+		again[m.MessageId] = true
+	}
+	w.attempt(func(ctx context.Context) {
+		answer, err := handler(ctx, event)
+		if err != nil || w.death.dead() {
+			return
+		}
+		clear(again)
+		for _, f := range answer.BatchItemFailures {
+			again[f.ItemIdentifier] = true
+		}
+	})
+	for _, m := range event.Records {
+		q.settle(m.MessageId, again[m.MessageId])
+	}
+	return true
+}
+
+// attempt is the life of one process.
+func (w *world) attempt(do func(ctx context.Context)) {
+	do(w.t.Context())
+	w.death.resurrect()
+}
+
+func (w *world) batch(b campaign.Batch) campaign.Batch {
+	w.t.Helper()
+	now, err := w.store.Batch(w.t.Context(), b.BatchRef)
+	w.must(err)
+	return now
+}
+
+// outcomes checks that the batch's books balance, log, states and counts, and
+// returns how many messages have which outcome and code.
+func (w *world) outcomes(b campaign.Batch) map[string]int {
+	w.t.Helper()
+	var frames []int
+	for f := range b.Frames() {
+		frames = append(frames, f)
+	}
+	books, err := w.store.Books(w.t.Context(), b, frames)
+	w.must(err)
+	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
+	w.must(err)
+	byLog, counts, codes := map[int]campaign.Outcome{}, map[campaign.Outcome]int{}, map[string]int{}
+	last := map[int]string{}
+	for _, c := range log {
+		if old := byLog[c.Index]; !c.Outcome.Supersedes(old) {
+			w.t.Errorf("message %d went from %q to %q", c.Index, old, c.Outcome)
+		}
+		byLog[c.Index] = c.Outcome
+		last[c.Index] = string(c.Outcome) + " " + c.Code
+	}
+	for index, is := range last {
+		counts[byLog[index]]++
+		codes[is]++
+	}
+	byState := map[int]campaign.Outcome{}
+	for _, state := range books.Frames {
+		maps.Copy(byState, state.Outcomes)
+	}
+	if diff := cmp.Diff(byLog, byState); diff != "" {
+		w.t.Errorf("the log and the states differ:\n%s", diff)
+	}
+	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
+	want := campaign.Head{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
+	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.Head{}, "Reasons", "Timeline")); diff != "" {
+		w.t.Errorf("the head differs from the log:\n%s", diff)
+	}
+	w.checkReasons(books.Head)
+	return codes
+}
+
+// pages returns how many pages the log of a batch without a ledger has, and checks that
+// none is missing.
+func (w *world) pages(b campaign.Batch) int {
+	w.t.Helper()
+	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
+	w.must(err)
+	next := 1
+	for i, page := range pages {
+		if page.Ordinal != i+1 || page.First != next {
+			w.t.Errorf("page %d of the log has ordinal %d and begins with change %d, want %d", i+1, page.Ordinal, page.First, next)
+		}
+		next += len(page.Changes)
+	}
+	return len(pages)
+}
+
+// checkReasons checks that a head's reasons and its timeline add up to its counts.
+func (w *world) checkReasons(head campaign.Head) {
+	w.t.Helper()
+	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
+	for reason, n := range head.Reasons {
+		byReason[reason.Outcome] += n
+	}
+	for outcome, n := range head.Counts {
+		if outcome != campaign.OutcomeSent && outcome != campaign.OutcomeDelivered && outcome != campaign.OutcomeRead {
+			lost[outcome] = n
+		}
+	}
+	for _, slot := range head.Timeline.Slots {
+		for outcome, n := range slot.Net {
+			byTime[outcome] += n
+		}
+	}
+	for _, sums := range []map[campaign.Outcome]int{byReason, byTime} {
+		maps.DeleteFunc(sums, func(_ campaign.Outcome, n int) bool { return n == 0 })
+	}
+	if diff := cmp.Diff(lost, byReason); diff != "" {
+		w.t.Errorf("the reasons do not add up to the counts:\n%s", diff)
+	}
+	if diff := cmp.Diff(head.Counts, byTime); diff != "" {
+		w.t.Errorf("the timeline does not add up to the counts:\n%s", diff)
+	}
+}
+
+// checkSent checks that the batch is sent, each of its messages once.
+func (w *world) checkSent(b campaign.Batch) {
+	w.t.Helper()
+	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
+		w.t.Errorf("the batch is %s, to be checked at %v; want it sent, and checked when no answer can come", now.State, now.NextCheck)
+	}
+	if diff := cmp.Diff(map[string]int{"sent ": b.Accepted}, w.outcomes(b)); diff != "" {
+		w.t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	w.provider.check(w.t, b)
+}
+
+func uuid() string {
+	var k campaign.BatchKey
+	_, _ = rand.Read(k[:])
+	return k.MessageID(0)
+}
+
+// provider takes each message id once, like the real one, and can be told to
+// refuse.
+type provider struct {
+	world   *world
+	answers bool // it tells that each message was delivered and read, three times, in a bad order
+	refuse  func(d campaign.Delivery) error
+	forget  bool // it does not tell what it took back
+
+	mu      sync.Mutex
+	taken   map[string]string // text by message id
+	phones  map[string]string // message id by phone
+	twice   []string          // phones that got messages of two ids
+	revoked map[string]bool   // message ids
+	calls   int
+	agents  map[string]int // calls by the agent that they were made as
+}
+
+func (p *provider) asked(agent campaign.Agent) {
+	if p.agents == nil {
+		p.agents = map[string]int{}
+	}
+	p.agents[agent.ID]++
+}
+
+func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.Delivery) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+	p.asked(agent)
+	if p.refuse != nil {
+		if err := p.refuse(d); err != nil {
+			return err
+		}
+	}
+	if id, ok := p.phones[d.Phone]; ok && id != d.ID {
+		p.twice = append(p.twice, d.Phone)
+	}
+	if p.answers && p.taken[d.ID] == "" {
+		p.answer(d.ID)
+	}
+	p.taken[d.ID], p.phones[d.Phone] = d.Content.Text, d.ID
+	return nil
+}
+
+func (p *provider) answer(id string) {
+	at := p.world.clock()
+	for i, kind := range []campaign.EventKind{
+		campaign.EventDelivered, campaign.EventDelivered, campaign.EventRead, campaign.EventDelivered, campaign.EventRead, campaign.EventRead,
+	} {
+		body, _ := json.Marshal(campaign.EventTask{Kind: kind, EventID: rand.Text(), AgentID: p.world.agent, MessageID: id, At: at})
+		p.world.events.add(body, time.Duration(i)*time.Second)
+	}
+}
+
+func (p *provider) check(t *testing.T, b campaign.Batch) {
+	t.Helper()
+	want := map[string]string{}
+	for i := range b.Accepted {
+		want[b.Key.MessageID(i)] = fmt.Sprint("Olá ", i)
+	}
+	if diff := cmp.Diff(want, p.taken); diff != "" {
+		t.Errorf("what the provider has (-want +got):\n%s", diff)
+	}
+	if len(p.twice) > 0 {
+		t.Errorf("%d phones got two messages", len(p.twice))
+	}
+}
+
+// tasks is a queue that delivers at least once, after a delay where one is
+// asked for.
+type tasks struct {
+	world *world
+	mu    sync.Mutex
+	next  int
+	held  map[string]*heldTask
+	dead  []string
+}
+
+type heldTask struct {
+	body     string
+	from     time.Time
+	receives int
+	taken    bool
+}
+
+func (q *tasks) add(body []byte, delay time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held == nil {
+		q.held = map[string]*heldTask{}
+	}
+	q.next++
+	q.held[fmt.Sprintf("%06d", q.next)] = &heldTask{body: string(body), from: q.world.clock().Add(delay)}
+}
+
+func (q *tasks) receive(n int) events.SQSEvent {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var event events.SQSEvent
+	for i := 1; i <= q.next && len(event.Records) < n; i++ {
+		id := fmt.Sprintf("%06d", i)
+		if m := q.held[id]; m != nil && !m.taken && !m.from.After(q.world.clock()) {
+			m.taken = true
+			m.receives++
+			event.Records = append(event.Records, events.SQSMessage{
+				MessageId: id, Body: m.body, Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receives)},
+			})
+		}
+	}
+	return event
+}
+
+// waiting is how many tasks may be taken.
+func (q *tasks) waiting() (n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.held {
+		if !m.taken && !m.from.After(q.world.clock()) {
+			n++
+		}
+	}
+	return n
+}
+
+// settle ends a task, or lets it be seen again after a while.
+func (q *tasks) settle(id string, again bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m := q.held[id]
+	if again && m.receives >= maxReceives {
+		q.dead = append(q.dead, m.body)
+		again = false
+	}
+	if !again {
+		delete(q.held, id)
+		return
+	}
+	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
+}
+
+// death kills a process at one of its calls to the outside: before the call
+// takes place, or after it, before its answer arrives. Every later call of the
+// process fails.
+type death struct {
+	mu     sync.Mutex
+	at     int // 0 for never
+	after  bool
+	turns  bool // each process is killed, one call later than the one before, in turn before and after the call
+	lived  int  // calls of this process
+	calls  []string
+	killed bool
+	deaths int
+}
+
+var errDead = errors.New("the process is dead")
+
+func (d *death) call(name string, do func() error) error {
+	before, after := d.begin(name)
+	if before {
+		return errDead
+	}
+	err := do()
+	if after {
+		return errDead
+	}
+	return err
+}
+
+func (d *death) begin(name string) (before, after bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.killed {
+		return true, true
+	}
+	d.calls = append(d.calls, name)
+	d.lived++
+	after = d.after
+	if d.killed = len(d.calls) == d.at; d.turns {
+		d.killed, after = d.lived > d.deaths/2, d.deaths%2 > 0
+	}
+	if !d.killed {
+		return false, false
+	}
+	d.deaths++
+	return !after, true
+}
+
+func (d *death) dead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.killed
+}
+
+func (d *death) resurrect() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.killed, d.lived = false, 0
+}
+
+// mortal makes the calls of a process that may die.
+type mortal struct{ w *world }
+
+func call[T any](m mortal, name string, do func() (T, error)) (out T, err error) {
+	err = m.w.death.call(name, func() error {
+		out, err = do()
+		return err
+	})
+	return out, err
+}
+
+func (m mortal) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	return call(m, "Batch", func() (campaign.Batch, error) { return m.w.store.Batch(ctx, ref) })
+}
+
+func (m mortal) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
+	return call(m, "Tenant", func() (campaign.Tenant, error) { return m.w.store.Tenant(ctx, id) })
+}
+
+func (m mortal) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, next time.Time) (bool, error) {
+	return call(m, "StartRelease", func() (bool, error) { return m.w.store.StartRelease(ctx, ref, agentID, now, next) })
+}
+
+func (m mortal) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+	if !b.NeedsAgent() {
+		return b, nil // without a call
+	}
+	return call(m, "AdoptAgent", func() (campaign.Batch, error) { return m.w.store.AdoptAgent(ctx, b) })
+}
+
+func (m mortal) EndRelease(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "EndRelease", func() (bool, error) { return m.w.store.EndRelease(ctx, ref, next) })
+}
+
+func (m mortal) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+	return call(m, "MoveCheck", func() (bool, error) { return m.w.store.MoveCheck(ctx, b, next) })
+}
+
+func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
+}
+
+func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
+}
+
+func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
+	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
+}
+
+func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, b, frames) })
+}
+
+func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
+	return call(m, "Enter", func() ([]campaign.Notice, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
+}
+
+func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {
+	return call(m, "Channel", func() (campaign.Channel, error) { return m.w.store.Channel(ctx, tenant, agentID) })
+}
+
+func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
+}
+
+func (m mortal) Pace(ctx context.Context, agentID string) (campaign.Pace, error) {
+	return call(m, "Pace", func() (campaign.Pace, error) { return m.w.store.Pace(ctx, agentID) })
+}
+
+func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
+	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapPace(ctx, agentID, old, pace) })
+}
+
+// Due leaves out the batches of other tests, which share the table.
+func (m mortal) DueNotices(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
+			for due, err := range m.w.store.DueNotices(ctx, shard, now) {
+				if !yield(due, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// shardsOf returns the shards of a table's index that have rows. To ask for each shard
+// would take long: the emulator goes through the whole table each time.
+func (w *world) shardsOf(table string) []int {
+	w.t.Helper()
+	found := map[int]bool{}
+	for _, r := range w.rowsOf(table) {
+		if shard, err := strconv.Atoi(textOf(r, "due")); err == nil {
+			found[shard] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		if err := m.w.death.call("Due", func() error { return nil }); err != nil {
+			yield(campaign.Due{}, err)
+			return
+		}
+		for _, shard := range m.w.shardsOf(m.w.store.Campaigns) { //nolint:contextcheck // the test looks, not the process
+			for due, err := range m.w.store.Due(ctx, shard, now) {
+				if (err != nil || m.w.owns(due)) && !yield(due, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (w *world) owns(due campaign.Due) bool {
+	return w.ours(due.Batch.Tenant) || due.Notice != nil && w.ours(due.Notice.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
+}
+
+func (w *world) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
+
+func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })
+}
+
+func (m mortal) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
+	return m.w.death.call("provider", func() error { return m.w.provider.Send(ctx, agent, d) })
+}
+
+type mortalQueue struct {
+	mortal
+	queue *tasks
+}
+
+func (q mortalQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+	return q.w.death.call("queue", func() error {
+		q.queue.add(body, delay)
+		return nil
+	})
+}
+
+func (q mortalQueue) Waiting(context.Context) (n int, err error) {
+	return n, q.w.death.call("waiting", func() error {
+		n = q.queue.waiting()
+		return nil
+	})
+}
+
+func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+	for _, body := range bodies { // whoever dies in between has sent some of them
+		err := q.w.death.call("queue", func() error {
+			q.queue.add(body, 0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q mortalQueue) SendGroups(ctx context.Context, _ []string, bodies [][]byte) error {
+	return q.SendAll(ctx, "", bodies)
+}

@@ -1,0 +1,222 @@
+package feed_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/webhook/feed"
+)
+
+var (
+	first  = campaign.BatchKey{1}
+	second = campaign.BatchKey{2}
+	ended  = campaign.BatchKey{3}
+	at     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
+
+// rig is what a feeder needs, and keeps what it queues.
+type rig struct {
+	endpoints []campaign.Endpoint
+	queued    []campaign.NotifyTask
+	messages  int
+	asked     int // for batches and endpoints
+	queueErr  error
+}
+
+func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	r.asked++
+	if key == ended {
+		return campaign.BatchRef{}, campaign.ErrEnded
+	}
+	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
+}
+
+func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+	r.asked++
+	return r.endpoints, nil
+}
+
+func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
+	for i, b := range bodies {
+		var m campaign.NotifyMessage
+		if err := json.Unmarshal(b, &m); err != nil {
+			return err
+		}
+		r.messages++
+		for _, t := range m.Tasks() {
+			if groups[i] != t.Tenant {
+				return fmt.Errorf("a task of %s is in the group of %s", t.Tenant, groups[i])
+			}
+			r.queued = append(r.queued, t)
+		}
+	}
+	return r.queueErr
+}
+
+func (r *rig) feeder() *feed.Feeder {
+	return &feed.Feeder{Batches: r, Endpoints: r, Queue: r, Now: func() time.Time { return at }}
+}
+
+func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) ledger.Fresh {
+	var changes []campaign.Change
+	for i, o := range outcomes {
+		changes = append(changes, campaign.Change{Index: i, Outcome: o, At: at})
+	}
+	return ledger.Fresh{Key: key, Entries: ledger.Numbered(sequence, changes)}
+}
+
+// sequences returns the sequences that were queued, by endpoint and batch.
+func (r *rig) sequences(t *testing.T) map[string][][]int {
+	t.Helper()
+	got := map[string][][]int{}
+	for _, task := range r.queued {
+		for _, batch := range unpack(t, task) {
+			var numbers []int
+			for _, e := range batch.Entries {
+				numbers = append(numbers, e.Sequence)
+			}
+			name := task.EndpointID + " " + batch.Key.String()[:2]
+			got[name] = append(got[name], numbers)
+		}
+	}
+	return got
+}
+
+func unpack(t *testing.T, task campaign.NotifyTask) []ledger.Fresh {
+	t.Helper()
+	packed, err := base64.StdEncoding.DecodeString(task.Entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batches, err := ledger.UnpackFresh(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return batches
+}
+
+func TestHandle(t *testing.T) {
+	t.Parallel()
+	all := campaign.Endpoint{ID: "all"}
+	reads := campaign.Endpoint{ID: "reads", Kinds: []string{string(campaign.KindRead)}}
+	off := campaign.Endpoint{ID: "off", OffReason: "gone"}
+	tests := map[string]struct {
+		endpoints []campaign.Endpoint
+		fresh     []ledger.Fresh
+		want      map[string][][]int
+	}{
+		"no endpoint": {nil, []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
+		"all off":     {[]campaign.Endpoint{off}, []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
+		"by batch, endpoint and kind": {
+			[]campaign.Endpoint{all, reads, off},
+			[]ledger.Fresh{
+				fresh(first, 7, campaign.OutcomeRead), fresh(second, 1, campaign.OutcomeSent),
+				fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent), fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent),
+			},
+			map[string][][]int{"all 01": {{5, 6, 7}}, "reads 01": {{5, 7}}, "all 02": {{1}}},
+		},
+		"a batch that has ended": {
+			[]campaign.Endpoint{all},
+			[]ledger.Fresh{fresh(ended, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)},
+			map[string][][]int{"all 01": {{1}}},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &rig{endpoints: tt.endpoints}
+			if err := r.feeder().Handle(t.Context(), tt.fresh); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, r.sequences(t)); diff != "" {
+				t.Errorf("queued (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHandle_LargeGroup(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	outcomes := make([]campaign.Outcome, 501)
+	for i := range outcomes {
+		outcomes[i] = campaign.OutcomeRead
+	}
+	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, part := range r.sequences(t)["all 01"] {
+		sizes = append(sizes, len(part))
+	}
+	if diff := cmp.Diff([]int{250, 250, 1}, sizes); diff != "" {
+		t.Errorf("entries of the tasks (-want +got):\n%s", diff)
+	}
+}
+
+func TestHandle_ReadsOnce(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	f := r.feeder()
+	for sequence := range 3 {
+		news := fresh(first, sequence+1, campaign.OutcomeSent)
+		if err := f.Handle(t.Context(), []ledger.Fresh{news, news}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.asked != 2 {
+		t.Errorf("batches and endpoints were read %d times, want once each", r.asked)
+	}
+}
+
+func TestHandle_QueueFails(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
+	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
+		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
+	}
+}
+
+// The endpoints of a tenant share messages, three each. Those of 300 entries of one batch
+// need two.
+func TestHandle_EndpointsShareMessages(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ endpoints, entries, want int }{
+		"one": {1, 1, 1}, "three": {3, 1, 1}, "five": {5, 1, 2}, "three, many entries": {3, 300, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &rig{}
+			for i := range tt.endpoints {
+				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: strconv.Itoa(i)})
+			}
+			outcomes := slices.Repeat([]campaign.Outcome{campaign.OutcomeRead}, tt.entries)
+			if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {
+				t.Fatal(err)
+			}
+			if r.messages != tt.want {
+				t.Errorf("%d messages, want %d", r.messages, tt.want)
+			}
+			posted := 0
+			for _, parts := range r.sequences(t) {
+				for _, part := range parts {
+					posted += len(part)
+				}
+			}
+			if want := tt.endpoints * tt.entries; posted != want {
+				t.Errorf("%d entries for all endpoints, want %d", posted, want)
+			}
+		})
+	}
+}

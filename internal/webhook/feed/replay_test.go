@@ -1,0 +1,118 @@
+package feed_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/webhook/feed"
+)
+
+var errLost = errors.New("no connection")
+
+// logs are the logs of batches, in an order of their own.
+type logs struct {
+	keys    []campaign.BatchKey
+	entries map[campaign.BatchKey][]ledger.Entry
+	err     error // after the last key
+}
+
+func (l logs) LedgersSince(context.Context, time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return func(yield func(campaign.BatchKey, error) bool) {
+		for _, key := range l.keys {
+			if !yield(key, nil) {
+				return
+			}
+		}
+		if l.err != nil {
+			yield(campaign.BatchKey{}, l.err)
+		}
+	}
+}
+
+func (l logs) Entries(_ context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	if key == ended {
+		return nil, campaign.ErrEnded
+	}
+	all := l.entries[key]
+	return all[min(after, len(all)):min(after+limit, len(all))], nil
+}
+
+// logOf is a log whose entries have these times after at.
+func logOf(times ...time.Duration) (entries []ledger.Entry) {
+	for i, d := range times {
+		entries = append(entries, ledger.Entry{Sequence: i + 1, Change: campaign.Change{Index: i % campaign.MaxMessages, Outcome: campaign.OutcomeSent, At: at.Add(d)}})
+	}
+	return entries
+}
+
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	l := logs{
+		keys: []campaign.BatchKey{first, ended, second},
+		entries: map[campaign.BatchKey][]ledger.Entry{
+			// The second may have come when it was a week old. The third stands behind it.
+			first:  logOf(-240*time.Hour, -7*24*time.Hour, -230*time.Hour),
+			second: logOf(-240*time.Hour, -239*time.Hour),
+		},
+	}
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
+	if want := (feed.Replayed{Batches: 1, Entries: 2}); err != nil || done != want {
+		t.Errorf("replayed %+v, %v, want %+v", done, err, want)
+	}
+	if diff := cmp.Diff(map[string][][]int{"all 01": {{2, 3}}}, r.sequences(t)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+// A log of more entries than are read at once is replayed whole, and progress is told.
+func TestReplay_LongLogs(t *testing.T) {
+	t.Parallel()
+	long := logOf(make([]time.Duration, 12_000)...)
+	l := logs{keys: []campaign.BatchKey{first, second}, entries: map[campaign.BatchKey][]ledger.Entry{first: long, second: logOf(0)}}
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	var told []feed.Replayed
+	_, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(done feed.Replayed) { told = append(told, done) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]feed.Replayed{{Batches: 1, Entries: 12_000}, {Batches: 2, Entries: 12_001}}, told); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	queued := 0
+	for _, sequences := range r.sequences(t) {
+		for _, some := range sequences {
+			queued += len(some)
+		}
+	}
+	if queued != 12_001 {
+		t.Errorf("%d entries were queued, want 12001", queued)
+	}
+}
+
+// What was queued before a failure is told, so that the command can be repeated.
+func TestReplay_Failures(t *testing.T) {
+	t.Parallel()
+	many := logOf(make([]time.Duration, 6000)...)
+	l := logs{keys: []campaign.BatchKey{first}, entries: map[campaign.BatchKey][]ledger.Entry{first: many}, err: errLost}
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
+	if want := (feed.Replayed{Batches: 1, Entries: 6000}); !errors.Is(err, errLost) || done != want {
+		t.Errorf("the logs: replayed %+v, %v", done, err)
+	}
+	r.queueErr = errLost
+	done, err = feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
+	if !errors.Is(err, errLost) || done != (feed.Replayed{}) {
+		t.Errorf("the queue: replayed %+v, %v", done, err)
+	}
+	if _, err := (feed.Replayer{Logs: l}).Count(t.Context(), at); !errors.Is(err, errLost) {
+		t.Errorf("counting: %v", err)
+	}
+}

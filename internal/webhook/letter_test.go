@@ -1,0 +1,35 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook"
+)
+
+// An erased recipient's webhook has, empty, what its kind always has, and no more.
+func TestWhatAnErasedWebhookHas(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[campaign.Kind]map[string]any{
+		campaign.KindReplied:  {"phone": "", "erased": true},
+		campaign.KindOptedOut: {"phone": "", "erased": true},
+		"message.delivered":   {"phone": "", "uid": "", "erased": true},
+	} {
+		l, err := webhook.New("subject", kind, time.Now(), webhook.Data{Erased: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told struct{ Data map[string]any }
+		if err := json.Unmarshal(l.Body, &told); err != nil {
+			t.Fatal(err)
+		}
+		delete(told.Data, "occurredAt")
+		if diff := cmp.Diff(want, told.Data); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
