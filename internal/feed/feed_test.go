@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,12 +32,21 @@ type rig struct {
 	endpoints []campaign.Endpoint
 	queued    []campaign.NotifyTask
 	messages  int
-	asked     int // for batches and endpoints
 	queueErr  error
+	readErr   error
+
+	mu    sync.Mutex
+	asked int // for batches and endpoints
+}
+
+func (r *rig) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
 }
 
 func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
-	r.asked++
+	r.count()
 	if key == ended {
 		return campaign.BatchRef{}, campaign.ErrEnded
 	}
@@ -43,8 +54,8 @@ func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.Batch
 }
 
 func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
-	r.asked++
-	return r.endpoints, nil
+	r.count()
+	return r.endpoints, r.readErr
 }
 
 func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
@@ -180,11 +191,60 @@ func TestHandle_ReadsOnce(t *testing.T) {
 	}
 }
 
+// slow takes as long for each read as DynamoDB does, of tenants that have a few batches each.
+type slow struct{ *rig }
+
+const roundTrip = 8 * time.Millisecond
+
+func (s slow) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	time.Sleep(roundTrip)
+	return campaign.BatchRef{ID: campaign.ID{Tenant: strconv.Itoa(int(key[0]))}}, nil
+}
+
+func (s slow) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+	time.Sleep(roundTrip)
+	return s.endpoints, nil
+}
+
+// A partition of the table takes 1,000 records a second, and two calls feed them. Each
+// record may be of a batch that the function does not know.
+func TestHandle_UnknownBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const records, tenants = 1000, 100
+		s := slow{&rig{endpoints: []campaign.Endpoint{{ID: "all"}}}}
+		f := &feed.Feeder{Batches: s, Endpoints: s, Queue: s, Now: time.Now}
+		var news []ledger.Fresh
+		for i := range records {
+			news = append(news, fresh(campaign.BatchKey{byte(i % tenants), byte(i / tenants)}, 1, campaign.OutcomeRead))
+		}
+		begun := time.Now()
+		if err := f.Handle(t.Context(), news); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%d records took %v, and the stream has 1,000 a second for two calls", records, took)
+		}
+		if s.messages != tenants {
+			t.Errorf("%d messages, want one of each of %d tenants", s.messages, tenants)
+		}
+	})
+}
+
 func TestHandle_QueueFails(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
 	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
+	}
+}
+
+func TestHandle_EndpointsUnreadable(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
+	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
+	if !errors.Is(err, r.readErr) || r.messages > 0 {
+		t.Errorf("error %v and %d messages, want that of the read and none: the call has to be repeated", err, r.messages)
 	}
 }
 
