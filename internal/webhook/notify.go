@@ -88,9 +88,10 @@ const (
 	reserve = hookpost.Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
-	// maxWarm is the number of endpoints that are kept, and maxBatches that of batches,
-	// without their recipients.
-	maxWarm, maxBatches = 400, 10_000
+	// maxWarm is the number of endpoints that are kept: those of some thousand tenants, in
+	// some 10 MB. Where there are more, all are forgotten, with what is known of their
+	// failures. maxBatches is the number of batches, without their recipients.
+	maxWarm, maxBatches = 5_000, 10_000
 )
 
 func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTTP, Now: n.Now} }
