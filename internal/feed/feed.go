@@ -21,7 +21,7 @@ import (
 )
 
 // Batches says who a batch belongs to. The error wraps campaign.ErrNotFound of a batch
-// that has ended.
+// that has ended, and campaign.ErrDamaged where that is not known any more.
 type Batches interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
 }
@@ -60,24 +60,34 @@ const (
 )
 
 // Handle queues at least one task for each entry and each endpoint that wants its kind.
-// After an error some may be queued.
+// After an error some may be queued. A *ledger.UnfedError says that all but those of the
+// batches that it names are.
 func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
 		byBatch[n.Key] = append(byBatch[n.Key], n.Entries...)
 	}
 	owed := map[target][]ledger.Fresh{}
+	var unfed ledger.UnfedError
 	for key, entries := range byBatch {
 		err := f.address(ctx, key, distinct(entries), owed)
 		if errors.Is(err, campaign.ErrNotFound) {
 			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
 			continue
 		}
+		if errors.Is(err, campaign.ErrDamaged) {
+			slog.ErrorContext(ctx, "outcomes of a damaged batch are not fed", "batch_key", key.String(), "entries", len(entries), "error", err)
+			unfed.Keys = append(unfed.Keys, key)
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
 		}
 	}
-	return f.queue(ctx, owed)
+	if err := f.queue(ctx, owed); err != nil || len(unfed.Keys) == 0 {
+		return err
+	}
+	return &unfed
 }
 
 // queue queues the tasks of what endpoints are owed. Messages of all tenants share the

@@ -22,7 +22,9 @@ var (
 	first  = campaign.BatchKey{1}
 	second = campaign.BatchKey{2}
 	ended  = campaign.BatchKey{3}
-	at     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	// damaged is a batch whose rows cannot be read.
+	damaged = campaign.BatchKey{4}
+	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
 // rig is what a feeder needs, and keeps what it queues.
@@ -38,6 +40,9 @@ func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.Batch
 	r.asked++
 	if key == ended {
 		return campaign.BatchRef{}, campaign.ErrEnded
+	}
+	if key == damaged {
+		return campaign.BatchRef{}, campaign.ErrDamaged
 	}
 	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
 }
@@ -218,5 +223,20 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 				t.Errorf("%d entries for all endpoints, want %d", posted, want)
 			}
 		})
+	}
+}
+
+// A batch whose row is damaged holds up no other: the error names it once the tasks of the
+// others are queued.
+func TestHandle_DamagedBatch(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
+	unfed, ok := errors.AsType[*ledger.UnfedError](err)
+	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
+		t.Errorf("the error %v does not name the damaged batch", err)
+	}
+	if diff := cmp.Diff(map[string][][]int{"all 01": {{1}}}, r.sequences(t)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
