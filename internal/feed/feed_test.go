@@ -240,3 +240,41 @@ func TestHandle_DamagedBatch(t *testing.T) {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
+
+// sizes keeps the sizes of what is queued.
+type sizes struct{ of []int }
+
+func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, b := range bodies {
+		s.of = append(s.of, len(b))
+	}
+	return nil
+}
+
+// Ten messages, which one call of the queue takes, are smaller than a call may be, though
+// each entry is of a batch of its own and has the longest numbers.
+func TestHandle_LargestCall(t *testing.T) {
+	t.Parallel()
+	const batches, most = 2500, 256 << 10
+	r, queue := &rig{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
+	var news []ledger.Fresh
+	for i := range batches {
+		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}
+		news = append(news, ledger.Fresh{Key: campaign.BatchKey{9, byte(i >> 8), byte(i)}, Entries: ledger.Numbered(campaign.MaxChanges, []campaign.Change{c})})
+	}
+	f := r.feeder()
+	f.Queue = queue
+	if err := f.Handle(t.Context(), news); err != nil {
+		t.Fatal(err)
+	}
+	if len(queue.of) != 10 {
+		t.Fatalf("%d messages, want 10", len(queue.of))
+	}
+	total := 0
+	for _, n := range queue.of {
+		total += n
+	}
+	if total >= most {
+		t.Errorf("ten messages have %d bytes, want less than %d", total, most)
+	}
+}
