@@ -24,7 +24,7 @@ import (
 )
 
 // Batches says who a batch belongs to. The error wraps campaign.ErrNotFound of a batch
-// that has ended.
+// that has ended, and campaign.ErrDamaged where that is not known any more.
 type Batches interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
 }
@@ -66,7 +66,8 @@ const (
 )
 
 // Handle queues at least one task for each entry and each endpoint that wants its kind.
-// After an error some may be queued.
+// After an error some may be queued. A *ledger.UnfedError says that all but those of the
+// batches that it names are.
 func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
@@ -81,38 +82,57 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 		return err
 	}
 	owed := map[target][]ledger.Fresh{}
+	var unfed ledger.UnfedError
 	for key, entries := range byBatch {
 		batch, known := batches[key]
 		if !known {
 			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
 			continue
 		}
-		address(batch, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], owed)
+		if batch.damaged != nil {
+			slog.ErrorContext(ctx, "outcomes of a damaged batch are not fed", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
+			unfed.Keys = append(unfed.Keys, key)
+			continue
+		}
+		address(batch.BatchRef, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], owed)
 	}
-	return f.queue(ctx, owed)
+	if err := f.queue(ctx, owed); err != nil || len(unfed.Keys) == 0 {
+		return err
+	}
+	return &unfed
+}
+
+// identity is who a batch belongs to, or why its row cannot be read.
+type identity struct {
+	campaign.BatchRef
+	damaged error
 }
 
 // identify returns who batches belong to. Those that have ended are not among them.
-func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]campaign.BatchRef, error) {
-	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (batch campaign.BatchRef, known bool, err error) {
-		batch, err = f.batches.Get(key, f.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
+func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
+	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (who identity, known bool, err error) {
+		who.BatchRef, err = f.batches.Get(key, f.Now(), warm.Terms{For: warm.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
 			return f.Batches.Identity(ctx, key)
 		})
-		if errors.Is(err, campaign.ErrNotFound) {
-			return batch, false, nil
+		switch {
+		case errors.Is(err, campaign.ErrNotFound):
+			return who, false, nil
+		case errors.Is(err, campaign.ErrDamaged):
+			return identity{damaged: err}, true, nil
+		case err != nil:
+			return who, false, fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
 		}
-		if err != nil {
-			return batch, false, fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
-		}
-		return batch, true, nil
+		return who, true, nil
 	})
 }
 
 // endpointsOf returns the endpoints of the tenants of batches.
-func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]campaign.BatchRef) (map[string][]campaign.Endpoint, error) {
+func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]campaign.Endpoint, error) {
 	tenants := map[string]bool{}
 	for _, b := range batches {
-		tenants[b.Tenant] = true
+		if b.damaged == nil {
+			tenants[b.Tenant] = true
+		}
 	}
 	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []campaign.Endpoint, known bool, err error) {
 		endpoints, err = f.endpoints.Get(tenant, f.Now(), warm.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {

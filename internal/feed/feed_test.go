@@ -24,7 +24,9 @@ var (
 	first  = campaign.BatchKey{1}
 	second = campaign.BatchKey{2}
 	ended  = campaign.BatchKey{3}
-	at     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	// damaged is a batch whose rows cannot be read.
+	damaged = campaign.BatchKey{4}
+	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
 // rig is what a feeder needs, and keeps what it queues.
@@ -49,6 +51,9 @@ func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.Batch
 	r.count()
 	if key == ended {
 		return campaign.BatchRef{}, campaign.ErrEnded
+	}
+	if key == damaged {
+		return campaign.BatchRef{}, campaign.ErrDamaged
 	}
 	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
 }
@@ -278,5 +283,58 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 				t.Errorf("%d entries for all endpoints, want %d", posted, want)
 			}
 		})
+	}
+}
+
+// A batch whose row is damaged holds up no other: the error names it once the tasks of the
+// others are queued.
+func TestHandle_DamagedBatch(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
+	unfed, ok := errors.AsType[*ledger.UnfedError](err)
+	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
+		t.Errorf("the error %v does not name the damaged batch", err)
+	}
+	if diff := cmp.Diff(map[string][][]int{"all 01": {{1}}}, r.sequences(t)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+// sizes keeps the sizes of what is queued.
+type sizes struct{ of []int }
+
+func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, b := range bodies {
+		s.of = append(s.of, len(b))
+	}
+	return nil
+}
+
+// Ten messages, which one call of the queue takes, are smaller than a call may be, though
+// each entry is of a batch of its own and has the longest numbers.
+func TestHandle_LargestCall(t *testing.T) {
+	t.Parallel()
+	const batches, most = 2500, 256 << 10
+	r, queue := &rig{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
+	var news []ledger.Fresh
+	for i := range batches {
+		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}
+		news = append(news, ledger.Fresh{Key: campaign.BatchKey{9, byte(i >> 8), byte(i)}, Entries: ledger.Numbered(campaign.MaxChanges, []campaign.Change{c})})
+	}
+	f := r.feeder()
+	f.Queue = queue
+	if err := f.Handle(t.Context(), news); err != nil {
+		t.Fatal(err)
+	}
+	if len(queue.of) != 10 {
+		t.Fatalf("%d messages, want 10", len(queue.of))
+	}
+	total := 0
+	for _, n := range queue.of {
+		total += n
+	}
+	if total >= most {
+		t.Errorf("ten messages have %d bytes, want less than %d", total, most)
 	}
 }

@@ -100,18 +100,41 @@ func (n *Notifier) poster() hookpost.Poster { return hookpost.Poster{HTTP: n.HTT
 // position for each message that has to come again. Then all of its tasks come again.
 func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
 	var tasks []campaign.NotifyTask
-	var of []int // the message of each task
-	for i, m := range messages {
-		for _, t := range m.Tasks() {
-			tasks, of = append(tasks, t), append(of, i)
-		}
+	for _, m := range messages {
+		tasks = append(tasks, m.Tasks()...)
 	}
+	failed := n.Handle(ctx, tasks)
 	errs := make([]error, len(messages))
-	for i, err := range n.Handle(ctx, tasks) {
-		errs[of[i]] = errors.Join(errs[of[i]], err)
+	for i, m := range messages {
+		count := 1 + len(m.Also)
+		errs[i] = n.separate(ctx, tasks[:count], failed[:count])
+		tasks, failed = tasks[count:], failed[count:]
 	}
 	return errs
 }
+
+// separate returns why the tasks of a message have to come again. Where some of them are
+// done it queues each of the others alone instead: what was posted must not be posted
+// again because another task fails.
+func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
+	failed := errors.Join(errs...)
+	if failed == nil || !slices.Contains(errs, nil) {
+		return failed
+	}
+	for i, t := range tasks {
+		if errs[i] == nil {
+			continue
+		}
+		slog.WarnContext(ctx, "a task failed and is queued without those of its message that are done", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
+		if err := n.queue(ctx, t, aloneAfter); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	return nil
+}
+
+// aloneAfter is after how long a task that failed is tried alone.
+const aloneAfter = time.Minute
 
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/feed"
 	"campaign-dispatch/internal/queue"
 )
@@ -72,6 +73,9 @@ func (s *stack) replay(ctx context.Context, r feed.Replayer, since time.Time) (a
 	done, err := r.Replay(ctx, since, func(done feed.Replayed) {
 		s.say(fmt.Sprintf("%d batches, %d outcomes so far", done.Batches, done.Entries))
 	})
+	if errors.Is(err, campaign.ErrDamaged) {
+		return answer{}, fmt.Errorf("the webhooks of %d outcomes of %d batches are queued, but not those of damaged batches: %w", done.Entries, done.Batches, err)
+	}
 	if err != nil {
 		return answer{}, fmt.Errorf("after %d batches, %w; repeat the command: what comes twice has the same ids", done.Batches, err)
 	}
