@@ -99,6 +99,37 @@ func TestQueuesHideMessagesLongEnough(t *testing.T) {
 	}
 }
 
+// Lambda follows a message through the calls that put it back on their own queue. After
+// some 16 of them it gives the message to the dead letters, unless the function allows it.
+func TestFunctionsMayQueueWhatTheyTake(t *testing.T) {
+	t.Parallel()
+	var loops, allowed []string
+	for name, function := range functions(t) {
+		for _, event := range function.Properties.Events {
+			if queue, _, _ := strings.Cut(event.Properties.Queue, "."); event.Type == "SQS" && sendsTo(t, name, queue) {
+				loops = append(loops, name)
+			}
+		}
+		if function.Properties.RecursiveLoop == "Allow" {
+			allowed = append(allowed, name)
+		}
+	}
+	slices.Sort(loops)
+	slices.Sort(allowed)
+	if diff := cmp.Diff(loops, allowed); diff != "" || len(loops) == 0 {
+		t.Errorf("functions that queue for themselves, and those that may (-do +may):\n%s", diff)
+	}
+}
+
+// sendsTo reports whether a function's role lets it put messages on a queue.
+func sendsTo(t *testing.T, function, queue string) bool {
+	t.Helper()
+	return slices.ContainsFunc(grants(t, roleOf(function)), func(g grant) bool {
+		sends := slices.ContainsFunc(texts(g.Actions), func(action string) bool { return strings.HasPrefix(action, "sqs:SendMessage") })
+		return sends && slices.Contains(attributes(&g.Resource), queue)
+	})
+}
+
 // The heap may grow into what is left beside the program and its stacks. A lower
 // limit makes the collector run all the time beside a large cache, a higher one
 // lets Lambda end the function.
@@ -140,6 +171,7 @@ type resource struct {
 		MemorySize        int    `yaml:"MemorySize"` // of a function, in MB
 		Timeout           int    `yaml:"Timeout"`
 		VisibilityTimeout int    `yaml:"VisibilityTimeout"`
+		RecursiveLoop     string `yaml:"RecursiveLoop"`
 
 		MessageRetentionPeriod int `yaml:"MessageRetentionPeriod"` // of a queue, in seconds
 		RefreshTokenValidity   int `yaml:"RefreshTokenValidity"`   // of the user pool's client, in minutes

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -19,6 +20,17 @@ type Fresh struct {
 	Key     campaign.BatchKey
 	Entries []Entry
 }
+
+// UnfedError says that entries of some batches did not become tasks, for good: what is
+// kept of these batches is damaged. Those of all other batches did.
+type UnfedError struct{ Keys []campaign.BatchKey }
+
+func (e *UnfedError) Error() string {
+	return fmt.Sprintf("feed the outcomes of %v: %v", e.Keys, e.Unwrap())
+}
+
+// Unwrap returns campaign.ErrDamaged.
+func (e *UnfedError) Unwrap() error { return campaign.ErrDamaged }
 
 // Numbered returns changes as entries, the first of which has the sequence first.
 func Numbered(first int, changes []campaign.Change) []Entry {
@@ -66,11 +78,11 @@ func Unpack(packed []byte) (changes []campaign.Change, err error) {
 
 func (r *reader) change(at int64) (campaign.Change, int64) {
 	v := r.uvarint()
-	if v>>stateBits >= campaign.MaxMessages {
+	state := byte(v & (1<<stateBits - 1))
+	if v>>stateBits >= campaign.MaxMessages || state == 0 {
 		r.fail()
 		return campaign.Change{}, at
 	}
-	state := byte(v & (1<<stateBits - 1))
 	at += r.varint()
 	c := campaign.Change{Index: int(v >> stateBits), Outcome: outcomes[state], At: time.UnixMilli(at).UTC()}
 	if hasCode(state) {

@@ -164,6 +164,15 @@ func TestPackFresh(t *testing.T) {
 	})
 }
 
+// An entry without an outcome is none that was written: it must not become a webhook.
+func TestUnpack_NoOutcome(t *testing.T) {
+	t.Parallel()
+	packed := ledger.Pack([]campaign.Change{{Index: 7, At: start}})
+	if got, err := ledger.Unpack(packed); !errors.Is(err, campaign.ErrDamaged) {
+		t.Errorf("read %+v, %v; want that it is damaged", got, err)
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{}, []byte{}, []byte{})
 	h := ledger.Head{}.After(3, []campaign.Change{{Index: 1, Outcome: campaign.OutcomeFailed, Code: "x", At: start}})

@@ -254,7 +254,7 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.Before(ctx, reserve)
 	defer cancel()
-	total := 0
+	total, damaged := 0, map[campaign.NotifyTask]bool{}
 	for starting.Err() == nil {
 		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
 		if err != nil {
@@ -264,6 +264,9 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 		for _, t := range tasks {
 			// What an operator asks for comes at once.
 			ok, err := n.unpark(ctx, t, c.Since.IsZero())
+			if errors.Is(err, campaign.ErrDamaged) {
+				ok, err = false, n.queueOnce(ctx, t, damaged)
+			}
 			if err != nil {
 				return err
 			}
@@ -283,4 +286,13 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	c.Drained, c.Next = true, n.Now().Add(closingFor)
 	_, err := n.Endpoints.SaveCircuit(ctx, c)
 	return err
+}
+
+// queueOnce queues the task of a damaged notice, to end in the dead letters.
+func (n *Notifier) queueOnce(ctx context.Context, t campaign.NotifyTask, queued map[campaign.NotifyTask]bool) error {
+	if queued[t] {
+		return nil
+	}
+	queued[t] = true
+	return n.queue(ctx, t, 0)
 }

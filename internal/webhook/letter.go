@@ -39,7 +39,7 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 		return nil, nil, err
 	}
 	positions := owed(notice, items, e)
-	batches, err := n.address(ctx, items, positions)
+	batches, err := n.address(ctx, notice.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
 	}

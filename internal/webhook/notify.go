@@ -87,9 +87,10 @@ const (
 	reserve = Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
-	// maxWarm is the number of endpoints that are kept, and maxBatches that of batches,
-	// without their recipients.
-	maxWarm, maxBatches = 400, 10_000
+	// maxWarm is the number of endpoints that are kept: those of some thousand tenants, in
+	// some 10 MB. Where there are more, all are forgotten, with what is known of their
+	// failures. maxBatches is the number of batches, without their recipients.
+	maxWarm, maxBatches = 5_000, 10_000
 )
 
 func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
@@ -98,18 +99,41 @@ func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
 // position for each message that has to come again. Then all of its tasks come again.
 func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
 	var tasks []campaign.NotifyTask
-	var of []int // the message of each task
-	for i, m := range messages {
-		for _, t := range m.Tasks() {
-			tasks, of = append(tasks, t), append(of, i)
-		}
+	for _, m := range messages {
+		tasks = append(tasks, m.Tasks()...)
 	}
+	failed := n.Handle(ctx, tasks)
 	errs := make([]error, len(messages))
-	for i, err := range n.Handle(ctx, tasks) {
-		errs[of[i]] = errors.Join(errs[of[i]], err)
+	for i, m := range messages {
+		count := 1 + len(m.Also)
+		errs[i] = n.separate(ctx, tasks[:count], failed[:count])
+		tasks, failed = tasks[count:], failed[count:]
 	}
 	return errs
 }
+
+// separate returns why the tasks of a message have to come again. Where some of them are
+// done it queues each of the others alone instead: what was posted must not be posted
+// again because another task fails.
+func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
+	failed := errors.Join(errs...)
+	if failed == nil || !slices.Contains(errs, nil) {
+		return failed
+	}
+	for i, t := range tasks {
+		if errs[i] == nil {
+			continue
+		}
+		slog.WarnContext(ctx, "a task failed and is queued without those of its message that are done", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
+		if err := n.queue(ctx, t, aloneAfter); err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	return nil
+}
+
+// aloneAfter is after how long a task that failed is tried alone.
+const aloneAfter = time.Minute
 
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no

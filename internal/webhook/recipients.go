@@ -148,8 +148,9 @@ type addressed struct {
 	err        error
 }
 
-// address reads the batches that the items at the positions belong to, each once.
-func (n *Notifier) address(ctx context.Context, items []item, positions []int) (map[campaign.BatchKey]*addressed, error) {
+// address reads the batches that the items at the positions belong to, each once. A batch
+// that is not the tenant's counts as damaged.
+func (n *Notifier) address(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*addressed, error) {
 	batches := map[campaign.BatchKey]*addressed{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReads)
@@ -161,7 +162,7 @@ func (n *Notifier) address(ctx context.Context, items []item, positions []int) (
 		a := &addressed{}
 		batches[key] = a
 		group.Go(func() error {
-			a.batch, a.recipients, a.err = n.addressOf(ctx, key)
+			a.batch, a.recipients, a.err = n.addressOf(ctx, tenant, key)
 			if a.err != nil && !lost(a.err) {
 				return a.err
 			}
@@ -171,8 +172,11 @@ func (n *Notifier) address(ctx context.Context, items []item, positions []int) (
 	return batches, group.Wait()
 }
 
-func (n *Notifier) addressOf(ctx context.Context, key campaign.BatchKey) (campaign.Batch, recipients, error) {
+func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.BatchKey) (campaign.Batch, recipients, error) {
 	b, err := n.batch(ctx, key)
+	if err == nil && b.Tenant != tenant {
+		err = fmt.Errorf("batch %s is not of tenant %s: %w", key, tenant, campaign.ErrDamaged)
+	}
 	if err != nil {
 		return b, nil, err
 	}

@@ -51,7 +51,8 @@ func (w *watch) faults() []fault {
 	}
 	return append(all,
 		fault{"FeedDeadLettersAlarm", "a record of the stream is given up", w.deadLetter("Feed")},
-		fault{"FeedAgeAlarm", "nobody reads the stream of outcomes", w.unfed})
+		fault{"FeedStoppedAlarm", "feed is not called of new outcomes", w.unfedNews},
+		fault{"FeedAgeAlarm", "the stream of outcomes is read late", w.unfed})
 }
 
 func (w *watch) lambda() *lambda.Client {
@@ -251,7 +252,23 @@ func (w *watch) untaken(queue string) func(context.Context) (func(context.Contex
 	}
 }
 
-// unfed stops what reads the stream of outcomes.
+// unfedNews stops what reads the stream of outcomes, and has some recorded.
+func (w *watch) unfedNews(ctx context.Context) (func(context.Context) error, error) {
+	const messages = 20
+	goOn, err := w.unfed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = w.campaignRead(ctx, messages)
+	w.recorded++
+	return func(ctx context.Context) error {
+		w.recorded = 0
+		return goOn(ctx)
+	}, err
+}
+
+// unfed stops what reads the stream of outcomes. The emulator does not measure the age
+// of records; what is counted as their age is how long the stream is not read.
 func (w *watch) unfed(ctx context.Context) (func(context.Context) error, error) {
 	return w.stop(ctx, "FeedFunction", w.names["FeedFunction"])
 }

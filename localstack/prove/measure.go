@@ -26,6 +26,9 @@ func (w *watch) measure(ctx context.Context, since time.Time) (alarms.Measured, 
 	if w.failed > 0 {
 		seen.Add(alarms.Series{Namespace: "AWS/ApiGateway", Metric: "5xx", Of: w.names["Api"]}, float64(w.failed))
 	}
+	if w.recorded > 0 { // the emulator does not measure units of tables
+		seen.Add(alarms.Series{Namespace: "AWS/DynamoDB", Metric: "ConsumedWriteCapacityUnits", Of: w.names["OutcomesTable"]}, float64(w.recorded))
+	}
 	return seen, errors.Join(w.readLogs(ctx, since, seen), w.readFunctions(ctx, since, seen), w.readQueues(ctx, seen))
 }
 

@@ -52,10 +52,11 @@ func observability(ctx context.Context, env stackenv.Env) ([]result, error) {
 type watch struct {
 	service
 
-	names   alarms.Names
-	alarms  []alarms.Alarm
-	failed  int                  // answers of the API with a 5xx since the last fault
-	stopped map[string]time.Time // when a task was put on a queue from which nobody takes
+	names    alarms.Names
+	alarms   []alarms.Alarm
+	failed   int                  // answers of the API with a 5xx since the last fault
+	stopped  map[string]time.Time // when a task was put on a queue from which nobody takes
+	recorded int                  // campaigns whose outcomes were recorded while nobody read the stream
 }
 
 func newWatch(ctx context.Context, env stackenv.Env) (*watch, error) {

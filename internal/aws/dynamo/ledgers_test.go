@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -418,5 +420,21 @@ func TestLedgers_ReadsOfAPage(t *testing.T) {
 	}
 	if page.calls != 2 || page.rows > 5 || all.rows < 5*page.rows {
 		t.Errorf("a page of 100 took %d calls and %d rows, all of the log %d rows", page.calls, page.rows, all.rows)
+	}
+}
+
+// A batch whose identity does not say whose it is counts as damaged: it must not be taken
+// for one of a tenant without endpoints.
+func TestIdentity_Damaged(t *testing.T) {
+	t.Parallel()
+	s := newLedgers(t)
+	b := acceptRead(t, s, 3)
+	_, err := s.Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &s.Campaigns, UpdateExpression: aws.String("REMOVE tenant"),
+		Key: dynamo.Item{"pk": &types.AttributeValueMemberS{Value: "B#" + b.Key.String()}, "sk": &types.AttributeValueMemberS{Value: "HEAD"}},
+	})
+	must(t, err)
+	if ref, err := s.Identity(t.Context(), b.Key); !errors.Is(err, campaign.ErrDamaged) {
+		t.Errorf("the identity is %+v, %v; want that it is damaged", ref, err)
 	}
 }

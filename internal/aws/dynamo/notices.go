@@ -239,16 +239,21 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 }
 
 // Identity returns which batch the ids of messages were made for with the key; the
-// error wraps campaign.ErrNotFound where there is none.
+// error wraps campaign.ErrNotFound where there is none, and campaign.ErrDamaged where the
+// row does not say which.
 func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	row, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil {
 		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
 	}
-	return campaign.BatchRef{
+	ref := campaign.BatchRef{
 		ID:      campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
 		BatchID: getText(row, "batchId"),
-	}, nil
+	}
+	if ref.Tenant == "" || ref.CampaignID == "" || ref.BatchID == "" {
+		return ref, fmt.Errorf("find batch %s: %w", key, campaign.ErrDamaged)
+	}
+	return ref, nil
 }
 
 // FindBatch reads the batch whose messages' ids were made of the key; the error

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -17,7 +18,8 @@ type Unread interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// UnreadRecord is the address of a stream record that cannot be read.
+// UnreadRecord is the address of a stream record that cannot be read, or, without a
+// SequenceNumber, of a batch that cannot be fed.
 type UnreadRecord struct {
 	PK             string `json:"pk"`
 	SK             string `json:"sk"`
@@ -26,7 +28,8 @@ type UnreadRecord struct {
 
 // OfStream returns the handler of the Outcomes table's stream. It gets what is
 // new in all records of a call at once. What cannot be read is put on a queue, lest it
-// stop the records behind it; any other failure fails the whole call.
+// stop the records behind it, and so are the batches of a ledger.UnfedError; any other
+// failure fails the whole call.
 func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.Fresh
@@ -41,7 +44,14 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 				fresh = append(fresh, n)
 			}
 		}
-		if err := handle(ctx, fresh); err != nil || len(damaged) == 0 {
+		err := handle(ctx, fresh)
+		if unfed, ok := errors.AsType[*ledger.UnfedError](err); ok {
+			err = nil
+			for _, key := range unfed.Keys {
+				damaged = append(damaged, UnreadRecord{PK: key.String(), SK: headSK})
+			}
+		}
+		if err != nil || len(damaged) == 0 {
 			return err
 		}
 		bodies, err := campaign.Bodies(damaged)

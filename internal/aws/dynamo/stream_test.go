@@ -100,3 +100,22 @@ func TestOfStream_Failures(t *testing.T) {
 		})
 	}
 }
+
+// The batches that the feeder could not feed for good are put on the queue of what cannot
+// be read, and the call is done.
+func TestOfStream_UnfedBatch(t *testing.T) {
+	t.Parallel()
+	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})
+	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: row}}}}
+	queue := &unreadQueue{}
+	err := dynamo.OfStream(func(_ context.Context, fresh []ledger.Fresh) error {
+		return &ledger.UnfedError{Keys: []campaign.BatchKey{fresh[0].Key}}
+	}, queue)(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"pk":"00010203040506070809","sk":"HEAD","sequenceNumber":""}`}
+	if diff := cmp.Diff(want, queue.bodies); diff != "" {
+		t.Errorf("the queue of what cannot be read (-want +got):\n%s", diff)
+	}
+}

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
-
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/feed"
 )
 
@@ -46,7 +45,7 @@ func (s *stack) replayer() (feed.Replayer, error) {
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return feed.Replayer{}, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	tasks := &sqs.Queue{Client: awssqs.NewFromConfig(s.config), URL: url}
+	tasks := sqs.New(s.config, url)
 	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
 }
 
@@ -72,6 +71,9 @@ func (s *stack) replay(ctx context.Context, r feed.Replayer, since time.Time) (a
 	done, err := r.Replay(ctx, since, func(done feed.Replayed) {
 		s.say(fmt.Sprintf("%d batches, %d outcomes so far", done.Batches, done.Entries))
 	})
+	if errors.Is(err, campaign.ErrDamaged) {
+		return answer{}, fmt.Errorf("the webhooks of %d outcomes of %d batches are queued, but not those of damaged batches: %w", done.Entries, done.Batches, err)
+	}
 	if err != nil {
 		return answer{}, fmt.Errorf("after %d batches, %w; repeat the command: what comes twice has the same ids", done.Batches, err)
 	}

@@ -13,7 +13,10 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
@@ -21,7 +24,7 @@ import (
 )
 
 // Batches says who a batch belongs to. The error wraps campaign.ErrNotFound of a batch
-// that has ended.
+// that has ended, and campaign.ErrDamaged where that is not known any more.
 type Batches interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
 }
@@ -55,29 +58,113 @@ const (
 	// endpointsFor is how long a tenant's endpoints are taken for what they were.
 	endpointsFor = 10 * time.Second
 	// maxKnown is the number of tenants whose endpoints are kept, and maxBatches that
-	// of batches.
-	maxKnown, maxBatches = 1000, 10_000
+	// of batches: more than a day of 100 million messages has, in some 40 MB.
+	maxKnown, maxBatches = 1000, 100_000
+	// maxReads is the number of batches or tenants that are read at once. A partition of
+	// the table has 1,000 records a second, for two calls, and each may be of another batch.
+	maxReads = 32
 )
 
 // Handle queues at least one task for each entry and each endpoint that wants its kind.
-// After an error some may be queued.
+// After an error some may be queued. A *ledger.UnfedError says that all but those of the
+// batches that it names are.
 func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
 		byBatch[n.Key] = append(byBatch[n.Key], n.Entries...)
 	}
+	batches, err := f.identify(ctx, slices.Collect(maps.Keys(byBatch)))
+	if err != nil {
+		return err
+	}
+	endpoints, err := f.endpointsOf(ctx, batches)
+	if err != nil {
+		return err
+	}
 	owed := map[target][]ledger.Fresh{}
+	var unfed ledger.UnfedError
 	for key, entries := range byBatch {
-		err := f.address(ctx, key, distinct(entries), owed)
-		if errors.Is(err, campaign.ErrNotFound) {
+		batch, known := batches[key]
+		if !known {
 			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
+		if batch.damaged != nil {
+			slog.ErrorContext(ctx, "outcomes of a damaged batch are not fed", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
+			unfed.Keys = append(unfed.Keys, key)
+			continue
+		}
+		address(batch.BatchRef, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], owed)
+	}
+	if err := f.queue(ctx, owed); err != nil || len(unfed.Keys) == 0 {
+		return err
+	}
+	return &unfed
+}
+
+// identity is who a batch belongs to, or why its row cannot be read.
+type identity struct {
+	campaign.BatchRef
+	damaged error
+}
+
+// identify returns who batches belong to. Those that have ended are not among them.
+func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
+	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (who identity, known bool, err error) {
+		who.BatchRef, err = f.batches.Get(key, f.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
+			return f.Batches.Identity(ctx, key)
+		})
+		switch {
+		case errors.Is(err, campaign.ErrNotFound):
+			return who, false, nil
+		case errors.Is(err, campaign.ErrDamaged):
+			return identity{damaged: err}, true, nil
+		case err != nil:
+			return who, false, fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
+		}
+		return who, true, nil
+	})
+}
+
+// endpointsOf returns the endpoints of the tenants of batches.
+func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]campaign.Endpoint, error) {
+	tenants := map[string]bool{}
+	for _, b := range batches {
+		if b.damaged == nil {
+			tenants[b.Tenant] = true
 		}
 	}
-	return f.queue(ctx, owed)
+	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []campaign.Endpoint, known bool, err error) {
+		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
+			return f.Endpoints.Endpoints(ctx, tenant)
+		})
+		if err != nil {
+			return nil, false, fmt.Errorf("feed the outcomes of tenant %s: %w", tenant, err)
+		}
+		return endpoints, true, nil
+	})
+}
+
+// readAll returns what read knows of the keys. It reads maxReads of them at once, and ends
+// at the first error.
+func readAll[K comparable, V any](ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error)) (map[K]V, error) {
+	var mu sync.Mutex
+	values := make(map[K]V, len(keys))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(maxReads)
+	for _, key := range keys {
+		reads.Go(func() error {
+			value, known, err := read(ctx, key)
+			if err != nil || !known {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			values[key] = value
+			return nil
+		})
+	}
+	return values, reads.Wait()
 }
 
 // queue queues the tasks of what endpoints are owed. Messages of all tenants share the
@@ -169,26 +256,13 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 }
 
 // address adds a batch's entries to what each endpoint that wants them is owed.
-func (f *Feeder) address(ctx context.Context, key campaign.BatchKey, entries []ledger.Entry, owed map[target][]ledger.Fresh) error {
-	batch, err := f.batches.Get(key, f.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
-		return f.Batches.Identity(ctx, key)
-	})
-	if err != nil {
-		return err
-	}
-	endpoints, err := f.endpoints.Get(batch.Tenant, f.Now(), cache.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
-		return f.Endpoints.Endpoints(ctx, batch.Tenant)
-	})
-	if err != nil {
-		return err
-	}
+func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, owed map[target][]ledger.Fresh) {
 	for _, e := range endpoints {
-		if some := wanted(e, entries); len(some) > 0 {
+		if some := wanted(e, fresh.Entries); len(some) > 0 {
 			t := target{batch.Tenant, e.ID}
-			owed[t] = append(owed[t], ledger.Fresh{Key: key, Entries: some})
+			owed[t] = append(owed[t], ledger.Fresh{Key: fresh.Key, Entries: some})
 		}
 	}
-	return nil
 }
 
 func wanted(e campaign.Endpoint, entries []ledger.Entry) (wanted []ledger.Entry) {

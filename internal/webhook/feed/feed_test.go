@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +24,9 @@ var (
 	first  = campaign.BatchKey{1}
 	second = campaign.BatchKey{2}
 	ended  = campaign.BatchKey{3}
-	at     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	// damaged is a batch whose rows cannot be read.
+	damaged = campaign.BatchKey{4}
+	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
 // rig is what a feeder needs, and keeps what it queues.
@@ -30,21 +34,33 @@ type rig struct {
 	endpoints []campaign.Endpoint
 	queued    []campaign.NotifyTask
 	messages  int
-	asked     int // for batches and endpoints
 	queueErr  error
+	readErr   error
+
+	mu    sync.Mutex
+	asked int // for batches and endpoints
+}
+
+func (r *rig) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
 }
 
 func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
-	r.asked++
+	r.count()
 	if key == ended {
 		return campaign.BatchRef{}, campaign.ErrEnded
+	}
+	if key == damaged {
+		return campaign.BatchRef{}, campaign.ErrDamaged
 	}
 	return campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, nil
 }
 
 func (r *rig) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
-	r.asked++
-	return r.endpoints, nil
+	r.count()
+	return r.endpoints, r.readErr
 }
 
 func (r *rig) SendGroups(_ context.Context, groups []string, bodies [][]byte) error {
@@ -180,11 +196,60 @@ func TestHandle_ReadsOnce(t *testing.T) {
 	}
 }
 
+// slow takes as long for each read as DynamoDB does, of tenants that have a few batches each.
+type slow struct{ *rig }
+
+const roundTrip = 8 * time.Millisecond
+
+func (s slow) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+	time.Sleep(roundTrip)
+	return campaign.BatchRef{ID: campaign.ID{Tenant: strconv.Itoa(int(key[0]))}}, nil
+}
+
+func (s slow) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+	time.Sleep(roundTrip)
+	return s.endpoints, nil
+}
+
+// A partition of the table takes 1,000 records a second, and two calls feed them. Each
+// record may be of a batch that the function does not know.
+func TestHandle_UnknownBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const records, tenants = 1000, 100
+		s := slow{&rig{endpoints: []campaign.Endpoint{{ID: "all"}}}}
+		f := &feed.Feeder{Batches: s, Endpoints: s, Queue: s, Now: time.Now}
+		var news []ledger.Fresh
+		for i := range records {
+			news = append(news, fresh(campaign.BatchKey{byte(i % tenants), byte(i / tenants)}, 1, campaign.OutcomeRead))
+		}
+		begun := time.Now()
+		if err := f.Handle(t.Context(), news); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%d records took %v, and the stream has 1,000 a second for two calls", records, took)
+		}
+		if s.messages != tenants {
+			t.Errorf("%d messages, want one of each of %d tenants", s.messages, tenants)
+		}
+	})
+}
+
 func TestHandle_QueueFails(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
 	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
+	}
+}
+
+func TestHandle_EndpointsUnreadable(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
+	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
+	if !errors.Is(err, r.readErr) || r.messages > 0 {
+		t.Errorf("error %v and %d messages, want that of the read and none: the call has to be repeated", err, r.messages)
 	}
 }
 
@@ -218,5 +283,58 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 				t.Errorf("%d entries for all endpoints, want %d", posted, want)
 			}
 		})
+	}
+}
+
+// A batch whose row is damaged holds up no other: the error names it once the tasks of the
+// others are queued.
+func TestHandle_DamagedBatch(t *testing.T) {
+	t.Parallel()
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
+	unfed, ok := errors.AsType[*ledger.UnfedError](err)
+	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
+		t.Errorf("the error %v does not name the damaged batch", err)
+	}
+	if diff := cmp.Diff(map[string][][]int{"all 01": {{1}}}, r.sequences(t)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+// sizes keeps the sizes of what is queued.
+type sizes struct{ of []int }
+
+func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, b := range bodies {
+		s.of = append(s.of, len(b))
+	}
+	return nil
+}
+
+// Ten messages, which one call of the queue takes, are smaller than a call may be, though
+// each entry is of a batch of its own and has the longest numbers.
+func TestHandle_LargestCall(t *testing.T) {
+	t.Parallel()
+	const batches, most = 2500, 256 << 10
+	r, queue := &rig{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
+	var news []ledger.Fresh
+	for i := range batches {
+		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}
+		news = append(news, ledger.Fresh{Key: campaign.BatchKey{9, byte(i >> 8), byte(i)}, Entries: ledger.Numbered(campaign.MaxChanges, []campaign.Change{c})})
+	}
+	f := r.feeder()
+	f.Queue = queue
+	if err := f.Handle(t.Context(), news); err != nil {
+		t.Fatal(err)
+	}
+	if len(queue.of) != 10 {
+		t.Fatalf("%d messages, want 10", len(queue.of))
+	}
+	total := 0
+	for _, n := range queue.of {
+		total += n
+	}
+	if total >= most {
+		t.Errorf("ten messages have %d bytes, want less than %d", total, most)
 	}
 }

@@ -46,42 +46,70 @@ const (
 // Replay queues the webhooks of all entries that may have been recorded since an instant,
 // and calls progress after each group of them. A log does not say when an entry was
 // recorded, so entries of some days before are among them. After an error it returns what
-// was queued before.
-func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Replayed)) (done Replayed, err error) {
-	var group []ledger.Fresh
-	var next Replayed
-	feed := func() error {
-		if err := r.Feeder.Handle(ctx, group); err != nil {
-			return err
+// was queued before. A batch that is damaged holds up no other: the error names all of
+// them, and wraps campaign.ErrDamaged, once the others are queued.
+func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Replayed)) (Replayed, error) {
+	run := replay{Replayer: r, progress: progress}
+	for key, err := range r.Logs.LedgersSince(ctx, since) {
+		if err == nil {
+			err = run.add(ctx, key, since.Add(-late))
 		}
-		done, group = next, nil
-		progress(done)
+		if err != nil {
+			return run.done, err
+		}
+	}
+	if err := run.feed(ctx); err != nil {
+		return run.done, err
+	}
+	return run.done, errors.Join(run.damaged...)
+}
+
+// replay is one run of Replay.
+type replay struct {
+	Replayer
+
+	progress   func(Replayed)
+	done, next Replayed
+	group      []ledger.Fresh // to be fed next
+	damaged    []error        // by batch
+}
+
+// add adds the entries of a batch from the first one of an instant or later to the group,
+// and feeds the group where it is large enough.
+func (r *replay) add(ctx context.Context, key campaign.BatchKey, at time.Time) error {
+	entries, err := r.since(ctx, key, at)
+	if err != nil {
+		err = fmt.Errorf("read the log of batch %s: %w", key, err)
+	}
+	if errors.Is(err, campaign.ErrDamaged) {
+		r.damaged = append(r.damaged, err)
 		return nil
 	}
-	for key, err := range r.Logs.LedgersSince(ctx, since) {
-		if err != nil {
-			return done, err
-		}
-		entries, err := r.since(ctx, key, since.Add(-late))
-		if err != nil {
-			return done, fmt.Errorf("read the log of batch %s: %w", key, err)
-		}
-		if len(entries) == 0 {
-			continue
-		}
-		group = append(group, ledger.Fresh{Key: key, Entries: entries})
-		next.Batches, next.Entries = next.Batches+1, next.Entries+len(entries)
-		if next.Entries-done.Entries < perReplay {
-			continue
-		}
-		if err := feed(); err != nil {
-			return done, err
-		}
+	if err != nil || len(entries) == 0 {
+		return err
 	}
-	if len(group) == 0 {
-		return done, nil
+	r.group = append(r.group, ledger.Fresh{Key: key, Entries: entries})
+	r.next.Batches, r.next.Entries = r.next.Batches+1, r.next.Entries+len(entries)
+	if r.next.Entries-r.done.Entries < perReplay {
+		return nil
 	}
-	return done, feed()
+	return r.feed(ctx)
+}
+
+func (r *replay) feed(ctx context.Context) error {
+	if len(r.group) == 0 {
+		return nil
+	}
+	err := r.Feeder.Handle(ctx, r.group)
+	if errors.Is(err, campaign.ErrDamaged) { // the others are queued
+		r.damaged, err = append(r.damaged, err), nil
+	}
+	if err != nil {
+		return err
+	}
+	r.done, r.group = r.next, nil
+	r.progress(r.done)
+	return nil
 }
 
 // Count returns how many batches Replay would look at.

@@ -3,7 +3,9 @@ package feed_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +39,11 @@ func (l logs) LedgersSince(context.Context, time.Time) iter.Seq2[campaign.BatchK
 }
 
 func (l logs) Entries(_ context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
-	if key == ended {
+	switch key {
+	case ended:
 		return nil, campaign.ErrEnded
+	case damaged:
+		return nil, fmt.Errorf("read the head: %w", campaign.ErrDamaged)
 	}
 	all := l.entries[key]
 	return all[min(after, len(all)):min(after+limit, len(all))], nil
@@ -114,5 +119,22 @@ func TestReplay_Failures(t *testing.T) {
 	}
 	if _, err := (feed.Replayer{Logs: l}).Count(t.Context(), at); !errors.Is(err, errLost) {
 		t.Errorf("counting: %v", err)
+	}
+}
+
+// A batch whose outcomes cannot be read is named, and the others are replayed.
+func TestReplay_DamagedBatch(t *testing.T) {
+	t.Parallel()
+	l := logs{
+		keys:    []campaign.BatchKey{first, damaged, second},
+		entries: map[campaign.BatchKey][]ledger.Entry{first: logOf(0), second: logOf(0, 0)},
+	}
+	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
+	done, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(feed.Replayed) {})
+	if want := (feed.Replayed{Batches: 2, Entries: 3}); !errors.Is(err, campaign.ErrDamaged) || !strings.Contains(err.Error(), damaged.String()) || done != want {
+		t.Errorf("replayed %+v, %v, want %+v and the damaged batch", done, err, want)
+	}
+	if diff := cmp.Diff(map[string][][]int{"all 01": {{1}}, "all 02": {{1, 2}}}, r.sequences(t)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }

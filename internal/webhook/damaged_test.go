@@ -1,0 +1,121 @@
+package webhook_test
+
+import (
+	"encoding/base64"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/ledger"
+)
+
+// A parked notice whose row is damaged holds up none of those behind it, and its task is
+// queued, to end in the dead letters.
+func TestDrain_DamagedNotice(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, func(t *testing.T, l layout) {
+		t.Helper()
+		w := newWorld(t, 3, l)
+		process := w.notifier()
+		w.receiver.set(failing(503))
+		w.record(sent(3)...)
+		for _, err := range process.Handle(t.Context(), w.arrived()) {
+			w.must(err)
+		}
+		damaged := w.parkDamaged()
+		c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID)
+		w.must(err)
+		c.Closing, c.Next = true, w.Now()
+		_, err = w.store.SaveCircuit(t.Context(), c)
+		w.must(err)
+		w.takeTasks()
+
+		errs := process.Handle(t.Context(), []campaign.NotifyTask{{Tenant: w.tenant, EndpointID: w.endpoint.ID}})
+		w.must(errs[0])
+		others, again := 0, 0
+		for _, task := range w.takeTasks() {
+			if task == damaged {
+				again++
+			} else {
+				others++
+			}
+		}
+		if others != 1 || again == 0 {
+			t.Errorf("%d well notices and %d damaged ones were queued, want one and at least one", others, again)
+		}
+		if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
+			t.Error("the task of the damaged notice is done")
+		}
+	})
+}
+
+// parkDamaged writes a notice that waits before all others and whose row cannot be read,
+// and returns its task.
+func (w *world) parkDamaged() campaign.NotifyTask {
+	w.t.Helper()
+	n := campaign.Notice{
+		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
+		Next: start.Add(-time.Hour), Ends: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
+	}
+	table, pk, sk := w.store.Campaigns, "B#"+n.Key.String(), "NOTICE#000077#"+w.tenant+"#"+w.endpoint.ID
+	if w.split {
+		n.Entries = []byte("any")
+		n = n.Identified()
+		table, pk, sk = w.store.Webhooks, "W#"+n.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
+	}
+	w.must(w.store.AddNotices(w.t.Context(), []campaign.Notice{n}))
+	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
+		TableName:        &table,
+		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
+		UpdateExpression: aws.String("SET #left = :damaged"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		ExpressionAttributeNames:  map[string]string{"#left": "left"},
+		ExpressionAttributeValues: dynamo.Item{":damaged": &types.AttributeValueMemberB{Value: []byte{0x80}}},
+	})
+	w.must(err)
+	return n.Task()
+}
+
+// An entry of a batch of another tenant is never posted. What is the tenant's own is.
+func TestTask_BatchOfAnotherTenant(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
+	entries := ledger.PackFresh([]ledger.Fresh{w.fresh(sent(2)...), other.fresh(sent(1)...)})
+	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
+	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
+		w.must(err)
+	}
+	taken, _ := w.receiver.taken()
+	if diff := cmp.Diff(2, len(taken)); diff != "" {
+		t.Errorf("webhooks that arrived (-want +got):\n%s", diff)
+	}
+	w.dead(1)
+}
+
+// A task that cannot be read does not make those beside it in its message come again.
+func TestHandleMessages_DamagedTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, true)
+	w.record(sent(1)...)
+	damaged := campaign.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
+	message := campaign.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []campaign.NotifyTask{damaged}}
+	process := w.notifier()
+	for _, err := range process.HandleMessages(t.Context(), []campaign.NotifyMessage{message}) {
+		w.must(err)
+	}
+	left := w.takeTasks()
+	if diff := cmp.Diff([]campaign.NotifyTask{damaged}, left); diff != "" {
+		t.Fatalf("tasks that come again (-want +got):\n%s", diff)
+	}
+	if errs := process.HandleMessages(t.Context(), []campaign.NotifyMessage{{NotifyTask: left[0]}}); errs[0] == nil {
+		t.Error("the task that cannot be read is done")
+	}
+	if _, posts := w.receiver.taken(); posts != 1 {
+		t.Errorf("%d posts, want 1", posts)
+	}
+}

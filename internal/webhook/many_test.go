@@ -1,0 +1,99 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook"
+)
+
+const deadEndpoint = "dead"
+
+// owing has a notice for every task, and keeps nothing.
+type owing struct{ webhook.Store }
+
+func (owing) Notice(_ context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
+	return campaign.Notice{ID: t.NoticeID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", Ends: start.Add(time.Hour)}, nil
+}
+
+func (owing) SaveNotice(context.Context, campaign.Notice, campaign.Notice) (bool, error) {
+	return true, nil
+}
+func (owing) DeleteNotice(context.Context, campaign.NotifyTask) error { return nil }
+
+// circuits are those of endpoints that are as many as there are ids.
+type circuits struct {
+	webhook.Endpoints
+
+	opened atomic.Int32
+}
+
+func (*circuits) Endpoint(_ context.Context, tenant, id string) (campaign.Endpoint, error) {
+	return campaign.Endpoint{ID: id, Tenant: tenant, URL: "https://" + id + ".example", Secret: newSecret()}, nil
+}
+
+func (*circuits) Circuit(_ context.Context, tenant, id string) (campaign.Circuit, error) {
+	return campaign.Circuit{Tenant: tenant, EndpointID: id}, nil
+}
+
+func (c *circuits) SaveCircuit(context.Context, campaign.Circuit) (bool, error) {
+	c.opened.Add(1)
+	return true, nil
+}
+func (*circuits) RecordFailure(context.Context, campaign.WebhookFailure) error { return nil }
+
+type contents struct{ webhook.Blobs }
+
+func (contents) Get(context.Context, string) ([]byte, error) { return []byte(`{"eventId":"1"}`), nil }
+
+type nowhere struct{}
+
+func (nowhere) Send(context.Context, string, []byte, time.Duration) error { return nil }
+func (nowhere) CountPosts(context.Context, string, string, time.Time, int, int) error {
+	return nil
+}
+
+// oneDown answers 500 in the name of one endpoint.
+type oneDown struct{}
+
+func (oneDown) RoundTrip(r *http.Request) (*http.Response, error) {
+	status := http.StatusOK
+	if r.URL.Host == deadEndpoint+".example" {
+		status = http.StatusInternalServerError
+	}
+	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+}
+
+// Three failures in a row within a minute open an endpoint's circuit, however many
+// endpoints a process posts to in between: 300 tenants have 600.
+func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
+	t.Parallel()
+	const endpoints, failures = 600, 3
+	at := &circuits{}
+	n := &webhook.Notifier{
+		Store: owing{}, Endpoints: at, Posts: nowhere{}, Blobs: contents{}, Queue: nowhere{},
+		HTTP: &http.Client{Transport: oneDown{}}, Now: func() time.Time { return start }, Jitter: func() float64 { return 0 },
+	}
+	task := func(endpoint string) campaign.NotifyTask {
+		return campaign.NotifyTask{NoticeID: "notice", Tenant: "tenant", EndpointID: endpoint}
+	}
+	for range failures {
+		tasks := []campaign.NotifyTask{task(deadEndpoint)}
+		for i := range endpoints {
+			tasks = append(tasks, task(fmt.Sprintf("e%d", i)))
+		}
+		for i, err := range n.Handle(t.Context(), tasks) {
+			if err != nil {
+				t.Fatalf("task %d: %v", i, err)
+			}
+		}
+	}
+	if got := at.opened.Load(); got != 1 {
+		t.Errorf("%d circuits were opened, want that of the endpoint that fails", got)
+	}
+}
