@@ -18,11 +18,11 @@ const MaxKeep = 30 * 24 * time.Hour
 var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
 // CheckCredential judges the name of a new credential.
-func (d *Desk) CheckCredential(name string) error { return checkName("credential", name) }
+func (d *Service) CheckCredential(name string) error { return checkName("credential", name) }
 
 // CreateCredential makes a credential of a tenant that permits the dispatch of
 // campaigns. By is the person who asks for it, "" for an operator.
-func (d *Desk) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
+func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
 	if err := d.CheckCredential(name); err != nil {
 		return campaign.IssuedCredential{}, err
 	}
@@ -47,7 +47,7 @@ func (d *Desk) CreateCredential(ctx context.Context, tenant, name, by string) (c
 // RotateCredential gives a credential a new secret. The secret it had is
 // accepted for keep longer, MaxKeep at most. With a keep of 0 that secret, and
 // all refresh tokens, end at once; access tokens live out their hour.
-func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
+func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if err := checkClientID(id); err != nil {
 		return campaign.RotatedSecret{}, err
 	}
@@ -68,7 +68,7 @@ func (d *Desk) RotateCredential(ctx context.Context, id string, keep time.Durati
 
 // RevokeCredential ends a credential, its refresh tokens and its access tokens
 // at once and for good.
-func (d *Desk) RevokeCredential(ctx context.Context, id string) error {
+func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 	if err := checkClientID(id); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ const MaxEndpoints = 20
 // signatures (Standard Webhooks); it is not shown again. An address that is
 // private by its name or number is refused; what a public name resolves to is
 // judged at every delivery.
-func (d *Desk) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
+func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
 	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
 	}
@@ -59,12 +59,12 @@ func endpointsFull(has int) error {
 }
 
 // signingSecret returns a new secret in the form of Standard Webhooks.
-func (d *Desk) signingSecret() (string, error) {
+func (d *Service) signingSecret() (string, error) {
 	key, err := d.random(32)
 	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
 }
 
-func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
+func (d *Service) requireRoom(ctx context.Context, tenant string) error {
 	all, err := d.Store.Endpoints(ctx, tenant)
 	if err == nil && len(all) >= MaxEndpoints {
 		err = endpointsFull(len(all))
@@ -73,7 +73,7 @@ func (d *Desk) requireRoom(ctx context.Context, tenant string) error {
 }
 
 // CheckNewEndpoint judges a new endpoint of a tenant.
-func (d *Desk) CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
+func (d *Service) CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d *Desk) CheckNewEndpoint(ctx context.Context, tenant, address string, kin
 }
 
 // CheckKinds judges the kinds of webhooks that an endpoint asks for.
-func (d *Desk) CheckKinds(kinds []string) error {
+func (d *Service) CheckKinds(kinds []string) error {
 	for _, kind := range kinds {
 		if !slices.Contains(Kinds(), kind) {
 			return input("kind_unknown", "there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
@@ -101,7 +101,7 @@ func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slic
 
 // ChangeKinds changes the kinds of webhooks that are owed to an endpoint from now
 // on, to all where none is named.
-func (d *Desk) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
+func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (d *Desk) ChangeKinds(ctx context.Context, tenant, id string, kinds []strin
 
 // RotateEndpoint gives an endpoint a new signing secret. Webhooks carry the
 // signatures of both for keep longer, MaxKeep at most.
-func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error) {
+func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if keep < 0 || keep > MaxKeep {
 		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
 	}
@@ -132,13 +132,13 @@ func (d *Desk) RotateEndpoint(ctx context.Context, tenant, id string, keep time.
 
 // DisableEndpoint switches an endpoint off: it is owed nothing new, and what it
 // was owed waits.
-func (d *Desk) DisableEndpoint(ctx context.Context, tenant, id string) error {
+func (d *Service) DisableEndpoint(ctx context.Context, tenant, id string) error {
 	return d.switchEndpoint(ctx, tenant, id, "operator")
 }
 
 // EnableEndpoint switches an endpoint on, whoever switched it off. What waited
 // for it is posted within some minutes.
-func (d *Desk) EnableEndpoint(ctx context.Context, tenant, id string) error {
+func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 	if err := d.switchEndpoint(ctx, tenant, id, ""); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (d *Desk) EnableEndpoint(ctx context.Context, tenant, id string) error {
 // maxRaces is how often a circuit that changes meanwhile is read again.
 const maxRaces = 20
 
-func (d *Desk) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
+func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
 	ok, err := d.Store.SwitchEndpoint(ctx, tenant, id, offReason)
 	if err == nil && !ok {
 		err = noEndpoint(tenant, id)
@@ -168,12 +168,12 @@ func (d *Desk) switchEndpoint(ctx context.Context, tenant, id, offReason string)
 
 // CheckEndpoint returns an error that says so where the tenant has no such
 // endpoint.
-func (d *Desk) CheckEndpoint(ctx context.Context, tenant, id string) error {
+func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 	_, err := d.endpoint(ctx, tenant, id)
 	return err
 }
 
-func (d *Desk) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
+func (d *Service) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
 	e, err := d.Store.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
@@ -187,7 +187,7 @@ func noEndpoint(tenant, id string) error {
 
 // checkAddress judges an endpoint's address. What it says never repeats the
 // address: it may hold a secret.
-func (d *Desk) checkAddress(address string) error {
+func (d *Service) checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":

@@ -188,10 +188,10 @@ func TestResendDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := campaign.Notice{
+	dead := campaign.Delivery{
 		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
 	}
-	if err := b.store.AddNotices(ctx, []campaign.Notice{dead}); err != nil {
+	if err := b.store.AddDeliveries(ctx, []campaign.Delivery{dead}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 1 || err != nil {
@@ -199,7 +199,7 @@ func TestResendDead(t *testing.T) {
 	}
 	want := dead
 	want.Dead, want.Attempt = false, 0
-	got, err := b.store.Notice(ctx, dead.Task())
+	got, err := b.store.Delivery(ctx, dead.Task())
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("notice %v (-want +got):\n%s", err, diff)
 	}
@@ -208,11 +208,11 @@ func TestResendDead(t *testing.T) {
 	}
 }
 
-// twoDead finds two dead notices at once at most.
+// twoDead finds two dead deliveries at once at most.
 type twoDead struct{ *dynamo.Store }
 
-func (s twoDead) DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	return s.Store.DeadNotices(ctx, tenant, endpointID, since, min(limit, 2))
+func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	return s.Store.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
 }
 
 func TestResendDead_ManyPages(t *testing.T) {
@@ -225,33 +225,33 @@ func TestResendDead_ManyPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range all {
-		n := campaign.Notice{
+		n := campaign.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // some of one instant
 		}
-		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != all || err != nil {
 		t.Errorf("resent %d, %v; want %d", n, err, all)
 	}
-	if left, err := b.store.DeadNotices(ctx, b.tenant, made.ID, time.Time{}, 1000); len(left) > 0 || err != nil {
+	if left, err := b.store.DeadDeliveries(ctx, b.tenant, made.ID, time.Time{}, 1000); len(left) > 0 || err != nil {
 		t.Errorf("%d are left, %v", len(left), err)
 	}
 }
 
-// dying gives up each notice again at once, as notify does where what it tells is
+// dying gives up each delivery again at once, as notify does where what it tells is
 // gone.
 type dying struct{ *dynamo.Store }
 
-func (s dying) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
-	if ok, err := s.Store.SaveNotice(ctx, read, n); !ok || err != nil {
+func (s dying) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
+	if ok, err := s.Store.SaveDelivery(ctx, read, n); !ok || err != nil {
 		return ok, err
 	}
 	dead := n
 	dead.Dead, dead.Next = true, read.Next.Add(time.Hour)
-	return s.Store.SaveNotice(ctx, n, dead)
+	return s.Store.SaveDelivery(ctx, n, dead)
 }
 
 func TestResendDead_GivenUpAgainMeanwhile(t *testing.T) {
@@ -263,11 +263,11 @@ func TestResendDead_GivenUpAgainMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		n := campaign.Notice{
+		n := campaign.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
 		}
-		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,11 +284,11 @@ func TestResendDeadSinceATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, died := range []time.Duration{-3 * time.Hour, -2 * time.Hour, -time.Hour, 0} {
-		n := campaign.Notice{
+		n := campaign.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
 			Attempt: 10, Dead: true, Next: now.Add(died),
 		}
-		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -315,26 +315,26 @@ func TestResendOne(t *testing.T) {
 	if err := b.store.RecordFailure(ctx, f); err != nil {
 		t.Fatal(err)
 	}
-	again := func() campaign.Notice {
+	again := func() campaign.Delivery {
 		t.Helper()
 		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 			t.Fatal(waiting, err)
 		}
-		n, err := b.store.Notice(ctx, reply)
+		n, err := b.store.Delivery(ctx, reply)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	fresh := campaign.Notice{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
+	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("what was taken since (-want +got):\n%s", diff)
 	}
 	dead, parked := fresh, fresh
 	dead.Dead, dead.Attempt = true, 10
 	parked.Parked, parked.Next = true, now.Add(-time.Minute)
-	for _, step := range []struct{ was, want campaign.Notice }{{dead, fresh}, {parked, parked}} {
-		if ok, err := b.store.SaveNotice(ctx, fresh, step.was); !ok || err != nil {
+	for _, step := range []struct{ was, want campaign.Delivery }{{dead, fresh}, {parked, parked}} {
+		if ok, err := b.store.SaveDelivery(ctx, fresh, step.was); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		if diff := cmp.Diff(step.want, again()); diff != "" {
@@ -442,10 +442,10 @@ func TestResendWhatAFailingEndpointIsOwed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
-	for i, n := range []campaign.Notice{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
+	for i, n := range []campaign.Delivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
 		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
 		f.Task = n.Task()
-		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}

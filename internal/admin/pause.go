@@ -17,7 +17,7 @@ type Subject struct {
 }
 
 // Pause stops sending for the subject. What is accepted meanwhile waits.
-func (d *Desk) Pause(ctx context.Context, s Subject) error {
+func (d *Service) Pause(ctx context.Context, s Subject) error {
 	key, err := d.subjectKey(ctx, s)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (d *Desk) Pause(ctx context.Context, s Subject) error {
 }
 
 // Resume ends a pause. The other pauses that hold the same messages stay.
-func (d *Desk) Resume(ctx context.Context, s Subject) error {
+func (d *Service) Resume(ctx context.Context, s Subject) error {
 	key, err := d.subjectKey(ctx, s)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (d *Desk) Resume(ctx context.Context, s Subject) error {
 
 // subjectKey makes sure that the subject exists: a pause with a misspelt name
 // would stop nothing.
-func (d *Desk) subjectKey(ctx context.Context, s Subject) (string, error) {
+func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
 	switch s {
 	case Subject{All: true}:
 		return "all", nil
@@ -50,7 +50,7 @@ func (d *Desk) subjectKey(ctx context.Context, s Subject) (string, error) {
 	return "", errors.New("name exactly one: everybody, a tenant or an agent")
 }
 
-func (d *Desk) requireAgent(ctx context.Context, id string) error {
+func (d *Service) requireAgent(ctx context.Context, id string) error {
 	if !agentID.MatchString(id) {
 		return fmt.Errorf("agent id %q: %s", shorten(id), agentIDRule)
 	}

@@ -55,9 +55,9 @@ func (s *switches) Resume(_ context.Context, subject string) error {
 func TestPauseForEverybody(t *testing.T) {
 	t.Parallel()
 	store := &switches{}
-	desk := admin.Desk{Store: store}
+	service := admin.Service{Store: store}
 	everybody := admin.Subject{All: true}
-	if err := errors.Join(desk.Pause(t.Context(), everybody), desk.Resume(t.Context(), everybody)); err != nil {
+	if err := errors.Join(service.Pause(t.Context(), everybody), service.Resume(t.Context(), everybody)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"pause all", "resume all"}, store.noted); diff != "" {

@@ -14,7 +14,7 @@ import (
 // People keeps who may sign in to the dashboard.
 type People interface {
 	// Invite lets a person in: somebody new with a temporary password, by mail
-	// where it is empty. It tells whether the person was known already.
+	// where it is empty. It reports whether the person was known already.
 	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
 	// Remove ends a person's account. The error wraps campaign.ErrNotFound where
 	// there is none.
@@ -40,7 +40,7 @@ const maxAddress = 254
 // InvitePerson lets a person sign in to the dashboard of a tenant, or gives one
 // who may already another role, and ends the sessions of the role before. A new person gets a temporary password by mail;
 // where LocalPasswords is set it is returned instead.
-func (d *Desk) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
+func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return Invited{}, err
@@ -85,7 +85,7 @@ func checkEmail(who campaign.Person) (campaign.Person, error) {
 // RemovePerson ends what a person may do in a tenant's dashboard: they cannot sign in
 // any more, and the sessions that they have end. Those end too where somebody else has
 // removed the person from the user pool.
-func (d *Desk) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
+func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return who, err
@@ -100,7 +100,7 @@ func (d *Desk) RemovePerson(ctx context.Context, who campaign.Person) (campaign.
 // withSessionsEnded changes what a person may do. It ends their sessions before the
 // change, so that none is left where this is interrupted after the change, and after
 // it, so that none is left that began meanwhile. Where it fails it is to be repeated.
-func (d *Desk) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
+func (d *Service) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
 	end := func() error {
 		err := d.Store.EndSessions(ctx, who.Tenant, who.Email, d.Now())
 		if err != nil {

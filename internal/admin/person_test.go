@@ -59,8 +59,8 @@ func (d *door) Remove(context.Context, campaign.Person) error {
 	return d.err
 }
 
-func (d *door) desk(at func() time.Time) *admin.Desk {
-	return &admin.Desk{Store: d, People: d, Now: at}
+func (d *door) service(at func() time.Time) *admin.Service {
+	return &admin.Service{Store: d, People: d, Now: at}
 }
 
 var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
@@ -71,18 +71,18 @@ func TestPerson_SessionsEnd(t *testing.T) {
 	t.Parallel()
 	const end = "end acme ana@acme.example"
 	for name, change := range map[string]struct {
-		do   func(*admin.Desk) error
+		do   func(*admin.Service) error
 		deed string
 	}{
-		"role":    {func(d *admin.Desk) error { _, err := d.InvitePerson(t.Context(), ana); return err }, "set viewer"},
-		"removal": {func(d *admin.Desk) error { _, err := d.RemovePerson(t.Context(), ana); return err }, "remove"},
+		"role":    {func(d *admin.Service) error { _, err := d.InvitePerson(t.Context(), ana); return err }, "set viewer"},
+		"removal": {func(d *admin.Service) error { _, err := d.RemovePerson(t.Context(), ana); return err }, "remove"},
 	} {
 		for failAt := range 4 { // 0 is never
 			for _, after := range []bool{false, true} {
 				clock := now
 				tick := func() time.Time { clock = clock.Add(time.Second); return clock }
 				d := &door{failAt: failAt, after: after}
-				err := change.do(d.desk(tick))
+				err := change.do(d.service(tick))
 				if (err != nil) != (failAt > 0) || failAt > 0 && !errors.Is(err, errDied) {
 					t.Errorf("%s, step %d fails: %v", name, failAt, err)
 				}
@@ -96,7 +96,7 @@ func TestPerson_SessionsEnd(t *testing.T) {
 					t.Errorf("%s: steps %q, void until %v", name, d.steps, d.until)
 				}
 				d.failAt, d.steps = 0, nil // it is run again
-				if err := change.do(d.desk(tick)); err != nil || !d.until.Equal(clock) {
+				if err := change.do(d.service(tick)); err != nil || !d.until.Equal(clock) {
 					t.Errorf("%s, run again: %v, void until %v", name, err, d.until)
 				}
 			}
@@ -109,7 +109,7 @@ func TestPerson_SessionsEnd(t *testing.T) {
 func TestRemovePerson_UnknownToThePool(t *testing.T) {
 	t.Parallel()
 	d := &door{err: campaign.ErrNotFound}
-	_, err := d.desk(func() time.Time { return now }).RemovePerson(t.Context(), ana)
+	_, err := d.service(func() time.Time { return now }).RemovePerson(t.Context(), ana)
 	refused(t, err, "nobody to remove")
 	if !errors.Is(err, campaign.ErrNotFound) || !d.until.Equal(now) {
 		t.Errorf("void until %v, %v", d.until, err)
@@ -119,6 +119,6 @@ func TestRemovePerson_UnknownToThePool(t *testing.T) {
 func TestPerson_EndFails(t *testing.T) {
 	t.Parallel()
 	d := &door{failAt: 3}
-	_, err := d.desk(func() time.Time { return now }).RemovePerson(t.Context(), ana)
+	_, err := d.service(func() time.Time { return now }).RemovePerson(t.Context(), ana)
 	refused(t, err, "run the command again")
 }

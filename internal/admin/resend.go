@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// perResend is how many dead notices are looked up at once.
+	// perResend is how many dead deliveries are looked up at once.
 	perResend = 100
 	// recentFailures is how many of the last failures are gone through for
-	// notices that wait.
+	// deliveries that wait.
 	recentFailures = 500
 )
 
 // ResendDead lets what was given up of an endpoint's webhooks, at since or later,
 // be tried again from the start, within a minute or two. It returns how many
-// notices it was, after an error too; where they are as many as most, there may be
-// more. A notice is some webhooks of one batch. One that is given up again meanwhile
+// deliveries it was, after an error too; where they are as many as most, there may be
+// more. A delivery is some webhooks of one batch. One that is given up again meanwhile
 // is not tried a second time.
-func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return 0, err
 	}
 	tried := map[campaign.NotifyTask]bool{}
 	for total := 0; ; {
-		tasks, err := d.Store.DeadNotices(ctx, tenant, id, since, min(perResend, most-total))
+		tasks, err := d.Store.DeadDeliveries(ctx, tenant, id, since, min(perResend, most-total))
 		if err != nil {
 			return total, err
 		}
@@ -56,20 +56,20 @@ func (d *Desk) ResendDead(ctx context.Context, tenant, id string, since time.Tim
 // wait for their next attempt: it comes at once. An endpoint that keeps failing is
 // probed soon, and all that waits for it is counted, up to most and what was put
 // back.
-func (d *Desk) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
+func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
 	n, err := d.resendFailed(ctx, tenant, id, since, most)
 	if err != nil {
-		return campaign.Resent{Notices: n}, err
+		return campaign.Resent{Deliveries: n}, err
 	}
 	failing, err := d.ProbeSoon(ctx, tenant, id)
 	if err != nil || !failing {
-		return campaign.Resent{Notices: n}, err
+		return campaign.Resent{Deliveries: n}, err
 	}
-	parked, err := d.Store.ParkedNotices(ctx, tenant, id, most)
+	parked, err := d.Store.ParkedDeliveries(ctx, tenant, id, most)
 	return campaign.Resent{Waiting: n + len(parked)}, err
 }
 
-func (d *Desk) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
+func (d *Service) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
 	total, err := d.ResendDead(ctx, tenant, id, since, most)
 	if err != nil {
 		return total, err
@@ -99,10 +99,10 @@ func (d *Desk) resendFailed(ctx context.Context, tenant, id string, since time.T
 }
 
 // ResendOne lets a webhook that failed at an instant be posted again, within a
-// minute or two, also where it was taken since. What failed of the same notice goes
+// minute or two, also where it was taken since. What failed of the same delivery goes
 // with it. Where the endpoint keeps failing it is probed soon, and the webhook waits
 // until it answers.
-func (d *Desk) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
+func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
 	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
 		return false, err
 	}
@@ -110,8 +110,8 @@ func (d *Desk) ResendOne(ctx context.Context, tenant, id, webhookID string, at t
 }
 
 // ProbeSoon lets an endpoint that keeps failing be probed within a minute or two,
-// and tells whether it is such a one. All that is owed to it waits until it answers.
-func (d *Desk) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
+// and reports whether it is such a one. All that is owed to it waits until it answers.
+func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
 	for range maxRaces {
 		c, err := d.Store.Circuit(ctx, tenant, id)
 		if err != nil || !c.Open() {
@@ -128,7 +128,7 @@ func (d *Desk) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, 
 	return false, fmt.Errorf("probe endpoint %s: %w", id, campaign.ErrLostRace)
 }
 
-func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
+func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) error {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return err
 	}
@@ -136,29 +136,29 @@ func (d *Desk) resendOne(ctx context.Context, tenant, id, webhookID string, at t
 	if err != nil {
 		return err
 	}
-	alone, err := d.noticeOf(f)
+	alone, err := d.deliveryOf(f)
 	if err != nil {
 		return err
 	}
 	for _, t := range []campaign.NotifyTask{f.Task, alone.Task()} {
-		if _, err := d.Store.Notice(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
+		if _, err := d.Store.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
 				_, err = d.again(ctx, t)
 			}
 			return err
 		}
 	}
-	return d.Store.AddNotices(ctx, []campaign.Notice{alone})
+	return d.Store.AddDeliveries(ctx, []campaign.Delivery{alone})
 }
 
-// noticeOf returns a notice of the one webhook that failed.
-func (d *Desk) noticeOf(f campaign.WebhookFailure) (n campaign.Notice, err error) {
-	n = campaign.Notice{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), Ends: d.Now().Add(campaign.FailureLife)}
+// deliveryOf returns a delivery of the one webhook that failed.
+func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.Delivery, err error) {
+	n = campaign.Delivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), Ends: d.Now().Add(campaign.FailureLife)}
 	switch {
 	case f.Blob != "":
 		n.Kind, n.Blob = f.Kind, f.Blob
 		return n.Identified(), nil
-	case f.Task.NoticeID != "":
+	case f.Task.DeliveryID != "":
 		n.Entries = f.Entry
 		return n.Identified(), nil
 	case f.Task.Blob != "":
@@ -172,7 +172,7 @@ func (d *Desk) noticeOf(f campaign.WebhookFailure) (n campaign.Notice, err error
 
 // requireOn returns an error where the tenant has no such endpoint, or it is
 // switched off.
-func (d *Desk) requireOn(ctx context.Context, tenant, id string) error {
+func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 	e, err := d.Store.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return noEndpoint(tenant, id)
@@ -183,11 +183,11 @@ func (d *Desk) requireOn(ctx context.Context, tenant, id string) error {
 	return err
 }
 
-// again lets a notice be posted soon: from the start where it was dead, and one
-// that waits for its next attempt without that wait. It tells whether it was one
+// again lets a delivery be posted soon: from the start where it was dead, and one
+// that waits for its next attempt without that wait. It reports whether it was one
 // of these.
-func (d *Desk) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
-	read, err := d.Store.Notice(ctx, t)
+func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
+	read, err := d.Store.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
 		return false, nil
 	}
@@ -198,9 +198,9 @@ func (d *Desk) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
 		if !read.Next.After(d.Now()) {
 			return false, nil
 		}
-		return d.Store.MoveNotice(ctx, t, read.Next, d.Now())
+		return d.Store.MoveDelivery(ctx, t, read.Next, d.Now())
 	}
 	alive := read
 	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
-	return d.Store.SaveNotice(ctx, read, alive)
+	return d.Store.SaveDelivery(ctx, read, alive)
 }

@@ -18,13 +18,13 @@ func entries(indices ...int) []byte {
 	return ledger.PackFresh([]ledger.Fresh{fresh})
 }
 
-// A webhook of a notice with an ID is posted again by itself where the notice is gone,
-// and with its notice where that is dead.
-func TestResendOne_NoticeWithID(t *testing.T) {
+// A webhook of a delivery with an ID is posted again by itself where the delivery is gone,
+// and with its delivery where that is dead.
+func TestResendOne_DeliveryWithID(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]struct{ whole, alone campaign.Notice }{
-		"an entry":    {campaign.Notice{Entries: entries(1, 2, 3)}, campaign.Notice{Entries: entries(2)}},
-		"a happening": {campaign.Notice{Kind: campaign.KindReplied, Blob: "events/a/b"}, campaign.Notice{Kind: campaign.KindReplied, Blob: "events/a/b"}},
+	for name, what := range map[string]struct{ whole, alone campaign.Delivery }{
+		"an entry":    {campaign.Delivery{Entries: entries(1, 2, 3)}, campaign.Delivery{Entries: entries(2)}},
+		"a happening": {campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/a/b"}, campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/a/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,11 +33,11 @@ func TestResendOne_NoticeWithID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			notice := func(n campaign.Notice) campaign.Notice {
+			delivery := func(n campaign.Delivery) campaign.Delivery {
 				n.Tenant, n.EndpointID, n.Next, n.Ends = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
 				return n.Identified()
 			}
-			whole, alone := notice(what.whole), notice(what.alone)
+			whole, alone := delivery(what.whole), delivery(what.alone)
 			err = b.store.RecordFailure(ctx, campaign.WebhookFailure{
 				Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: what.whole.Kind, At: now, Task: whole.Task(), Position: 1,
 				Entry: what.alone.Entries, Blob: what.alone.Blob,
@@ -45,12 +45,12 @@ func TestResendOne_NoticeWithID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resent := func(want campaign.Notice) {
+			resent := func(want campaign.Delivery) {
 				t.Helper()
 				if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 					t.Fatal(waiting, err)
 				}
-				got, err := b.store.Notice(ctx, want.Task())
+				got, err := b.store.Delivery(ctx, want.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("notice %v (-want +got):\n%s", err, diff)
 				}
@@ -58,16 +58,16 @@ func TestResendOne_NoticeWithID(t *testing.T) {
 			resent(alone)
 			dead := alone
 			dead.Dead, dead.Attempt = true, 10
-			if ok, err := b.store.SaveNotice(ctx, alone, dead); !ok || err != nil {
+			if ok, err := b.store.SaveDelivery(ctx, alone, dead); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			resent(alone)
-			if err := b.store.DeleteNotice(ctx, alone.Task()); err != nil {
+			if err := b.store.DeleteDelivery(ctx, alone.Task()); err != nil {
 				t.Fatal(err)
 			}
 			dead = whole
 			dead.Dead, dead.Attempt = true, 10
-			if err := b.store.AddNotices(ctx, []campaign.Notice{dead}); err != nil {
+			if err := b.store.AddDeliveries(ctx, []campaign.Delivery{dead}); err != nil {
 				t.Fatal(err)
 			}
 			resent(whole)
@@ -83,9 +83,9 @@ func TestResendFailed_BothLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := campaign.Notice{Key: campaign.BatchKey{7}, Ordinal: 1}
+	old := campaign.Delivery{Key: campaign.BatchKey{7}, Ordinal: 1}
 	var tasks []campaign.NotifyTask
-	for i, n := range []campaign.Notice{
+	for i, n := range []campaign.Delivery{
 		{Entries: entries(1)},
 		{Entries: entries(2), Attempt: 3},
 		old,
@@ -95,7 +95,7 @@ func TestResendFailed_BothLayouts(t *testing.T) {
 		if i != 2 {
 			n = n.Identified()
 		}
-		if err := b.store.AddNotices(ctx, []campaign.Notice{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		tasks = append(tasks, n.Task())
@@ -107,11 +107,11 @@ func TestResendFailed_BothLayouts(t *testing.T) {
 		}
 	}
 	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
-	if diff := cmp.Diff(campaign.Resent{Notices: 4}, sent); diff != "" || err != nil {
+	if diff := cmp.Diff(campaign.Resent{Deliveries: 4}, sent); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for _, task := range tasks {
-		if n, err := b.store.Notice(ctx, task); n.Dead || n.Next.After(now) || err != nil {
+		if n, err := b.store.Delivery(ctx, task); n.Dead || n.Next.After(now) || err != nil {
 			t.Errorf("%+v, %v; want it due now", n, err)
 		}
 	}

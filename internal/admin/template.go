@@ -27,7 +27,7 @@ type TemplateForm struct {
 
 // SaveTemplate writes a new template or a new version of one and returns it. A
 // version is never changed: batches keep the one that they were dispatched with.
-func (d *Desk) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
+func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
 	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Text: form.Text}
 	if err := readCard(&t, form.Card); err != nil {
 		return t, err
@@ -37,7 +37,7 @@ func (d *Desk) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Te
 
 // KeepTemplate is SaveTemplate of a template whose card is read already; its
 // Version and CreatedAt are given here.
-func (d *Desk) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
 		return t, err
 	}
@@ -52,7 +52,7 @@ func (d *Desk) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.
 
 // identify gives a new template its ID, and a name where it has none. Of a
 // template that exists it takes the name, and makes sure that it is the tenant's.
-func (d *Desk) identify(ctx context.Context, t *campaign.Template) error {
+func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if t.ID == "" {
 		id, err := d.uuid()
 		if t.ID = id; t.Name == "" {

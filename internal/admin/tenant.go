@@ -71,7 +71,7 @@ type SavedTenant struct {
 // SaveTenant creates a tenant, or changes of one that exists what the form gives,
 // and its agent in the same way. An agent belongs to one tenant: nothing is changed
 // where the agent is another's.
-func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
+func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
 	if !tenantID.MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
 	}
@@ -96,7 +96,7 @@ func (d *Desk) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, er
 	return d.saveTenant(ctx, form, created)
 }
 
-func (d *Desk) saveTenant(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
 	agent, changed, err := d.prepareAgent(ctx, form.Agent)
 	if err != nil {
 		return SavedTenant{}, err
@@ -116,7 +116,7 @@ func (d *Desk) saveTenant(ctx context.Context, form TenantForm, created bool) (S
 
 // saveSimulated is saveTenant for an agent at the simulator, which is made there where
 // it is new, and whose events come from there.
-func (d *Desk) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
+func (d *Service) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
 	_, err := d.Store.Agent(ctx, form.Agent.ID)
 	if errors.Is(err, campaign.ErrNotFound) && len(form.Agent.KeyDocument) == 0 {
 		form.Agent.KeyDocument, err = d.Simulator.KeyDocument(ctx, form.Agent.ID)
@@ -136,7 +136,7 @@ func (d *Desk) saveSimulated(ctx context.Context, form TenantForm, created bool)
 
 // SaveAgent creates an agent, or changes of one that exists what the form gives.
 // The key document goes into an encrypted SSM parameter.
-func (d *Desk) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
+func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
 	saved, changed, err := d.prepareAgent(ctx, form)
 	if err != nil || !changed {
 		return saved, err
@@ -148,7 +148,7 @@ func (d *Desk) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error
 }
 
 // prepareAgent returns the agent as it is to be saved, and whether that changes it.
-func (d *Desk) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
+func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
 	if err := d.checkAgent(form); err != nil {
 		return SavedAgent{}, false, err
 	}
@@ -165,14 +165,14 @@ func (d *Desk) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAge
 	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, err
 }
 
-func (d *Desk) putKey(ctx context.Context, a campaign.Agent, document []byte) error {
+func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte) error {
 	if len(document) == 0 {
 		return nil
 	}
 	return d.Keys.PutKeyDocument(ctx, a.KeyParameter, document)
 }
 
-func (d *Desk) checkAgent(form AgentForm) error {
+func (d *Service) checkAgent(form AgentForm) error {
 	if !agentID.MatchString(form.ID) {
 		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
 	}
@@ -189,7 +189,7 @@ func (d *Desk) checkAgent(form AgentForm) error {
 }
 
 // merge returns the old agent, zero for a new one, with what the form gives.
-func (d *Desk) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
+func (d *Service) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
 	a := old
 	a.ID = form.ID
 	if len(form.KeyDocument) > 0 {
@@ -209,7 +209,7 @@ func (d *Desk) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
 	return SavedAgent{Agent: a, TokenMade: true}, err
 }
 
-// checkKey tells whether a document is the key of a service account. The error
+// checkKey reports whether a document is the key of a service account. The error
 // holds nothing of it.
 func checkKey(document []byte) error {
 	var key struct {

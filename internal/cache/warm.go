@@ -9,10 +9,10 @@ import (
 // Forever is the time for which what never changes may be kept.
 const Forever = time.Duration(1<<63 - 1)
 
-// Terms say how values are kept.
-type Terms struct {
-	For  time.Duration // so long a value is taken for what it was
-	Most int           // values at most: one more, and the others are forgotten
+// Options say how values are kept.
+type Options struct {
+	TTL        time.Duration // so long a value is taken for what it was
+	MaxEntries int           // values at most: one more, and the others are forgotten
 }
 
 // Cache keeps values by their keys. The zero Cache is ready.
@@ -28,13 +28,13 @@ type kept[V any] struct {
 
 // Get returns the value of the key if it is kept on these terms, and loads and
 // keeps it otherwise. Failures are not kept.
-func (c *Cache[K, V]) Get(key K, now time.Time, terms Terms, load func() (V, error)) (V, error) {
-	if value, ok := c.Peek(key, now, terms.For); ok {
+func (c *Cache[K, V]) Get(key K, now time.Time, terms Options, load func() (V, error)) (V, error) {
+	if value, ok := c.Peek(key, now, terms.TTL); ok {
 		return value, nil
 	}
 	value, err := load()
 	if err == nil {
-		c.Put(key, value, now, terms.Most)
+		c.Put(key, value, now, terms.MaxEntries)
 	}
 	return value, err
 }

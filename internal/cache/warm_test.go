@@ -11,7 +11,7 @@ import (
 func TestCache(t *testing.T) {
 	t.Parallel()
 	var c cache.Cache[string, int]
-	now, terms, loads := time.Unix(0, 0), cache.Terms{For: time.Minute, Most: 2}, 0
+	now, terms, loads := time.Unix(0, 0), cache.Options{TTL: time.Minute, MaxEntries: 2}, 0
 	get := func(key string, after time.Duration, want int) {
 		t.Helper()
 		got, err := c.Get(key, now.Add(after), terms, func() (int, error) { loads++; return loads, nil })

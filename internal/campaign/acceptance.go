@@ -24,9 +24,9 @@ type Answer struct {
 	BlobKey  string // where a long answer rests
 }
 
-// Question names the rows that judging a dispatch call needs. Parts that are
+// AcceptQuery names the rows that judging a dispatch call needs. Parts that are
 // empty are not read.
-type Question struct {
+type AcceptQuery struct {
 	Tenant         string
 	ClientID       string
 	IdempotencyKey string
@@ -39,8 +39,8 @@ type Question struct {
 	Calls          bool // read the tenant's bucket of calls
 }
 
-// Snapshot is the answer to a Question; what does not exist is nil or empty.
-type Snapshot struct {
+// AcceptState is the answer to a Question; what does not exist is nil or empty.
+type AcceptState struct {
 	Credential *Credential
 	Template   *Template
 	Answer     *Answer
@@ -51,9 +51,9 @@ type Snapshot struct {
 	Sets       []PackedSet // in the order of their ordinals, after KnownSets
 }
 
-// Acceptance is all that accepting one dispatch call writes: whole or not at
+// AcceptCommand is all that accepting one dispatch call writes: whole or not at
 // all.
-type Acceptance struct {
+type AcceptCommand struct {
 	Batch    Batch
 	Campaign string // the campaign's name
 	Ordinal  int    // of the batch in its campaign: 1 creates the campaign

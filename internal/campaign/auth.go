@@ -29,7 +29,7 @@ type Pass struct {
 // Window is the requests that a rate limit let through of late, oldest first.
 type Window []Pass
 
-// Has tells whether the window holds the pass of that ID.
+// Has reports whether the window holds the pass of that ID.
 func (w Window) Has(id uint64) bool {
 	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
 }
@@ -55,9 +55,9 @@ func (s Places) Of(i int) Pass {
 // its own.
 func ClientWindow(clientID string) string { return "client " + clientID }
 
-// AuthQuestion names the rows that judging a token request needs. Empty fields
+// AuthQuery names the rows that judging a token request needs. Empty fields
 // ask for nothing.
-type AuthQuestion struct {
+type AuthQuery struct {
 	ClientID  string
 	TokenHash string
 	Family    string

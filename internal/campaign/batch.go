@@ -164,7 +164,7 @@ func (b Batch) Released() bool {
 	return false
 }
 
-// Cancelled tells whether nothing more of the batch may be given to the
+// Cancelled reports whether nothing more of the batch may be given to the
 // provider.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }
 

@@ -14,13 +14,13 @@ type Circuit struct {
 	// circuit is closing.
 	Next time.Time
 	// Closing says that the endpoint is well again: posts are free, and the
-	// notices that were parked are being put back.
+	// deliveries that were parked are being put back.
 	Closing bool
 	Drained bool // they were put back once: those that are found late are left
 	Version int  // of the row, 0 where there is none
 }
 
-// Open tells whether nothing may be posted but probes.
+// Open reports whether nothing may be posted but probes.
 func (c Circuit) Open() bool { return c.Version > 0 && !c.Closing }
 
 // WebhookFailure is a post that failed. Only failures are recorded one by one.
@@ -34,11 +34,11 @@ type WebhookFailure struct {
 	Code       string // why it counts as failed, a stable word
 	Attempt    int    // failed attempts before this one
 	At         time.Time
-	Task       NotifyTask // of the notice that it belongs to
-	Position   int        // within the notice's page or entries
+	Task       NotifyTask // of the delivery that it belongs to
+	Position   int        // within the delivery's page or entries
 	// Entry is the entry of the log that the webhook is about, see ledger.PackFresh, and
-	// Blob the key of its Happening, where the notice has an ID: either is enough to post
-	// the webhook again when the notice is gone.
+	// Blob the key of its WebhookEvent, where the delivery has an ID: either is enough to post
+	// the webhook again when the delivery is gone.
 	Entry []byte
 	Blob  string
 }

@@ -1,48 +1,68 @@
 package campaign
 
-import "time"
-
-// FailureKind says what to do about a message that the provider did not take.
-type FailureKind int
-
-// The kinds of failure.
-const (
-	// Transient failures may pass: the message is sent again later.
-	Transient FailureKind = iota
-	// Throttled means that messages come too fast: later, and slower.
-	Throttled
-	// Permanent failures stay: the message ends as failed.
-	Permanent
+import (
+	"strings"
+	"time"
 )
 
-// Failure is why the provider did not take a message, as data for whoever
-// decides what becomes of it.
-type Failure struct {
-	Kind FailureKind
-	Code string // a stable word, never text of the provider
-	// RetryAfter is how long the provider asked to wait, 0 where it named no
-	// time.
-	RetryAfter time.Duration
-}
+// Kind is the kind of a webhook.
+type Kind string
 
-// Error names the failure's code.
-func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
+// The kinds of webhooks.
+const (
+	KindSent      Kind = "message.sent"
+	KindDelivered Kind = "message.delivered"
+	KindRead      Kind = "message.read"
+	KindFailed    Kind = "message.failed"
+	KindExpired   Kind = "message.expired"
+	KindReplied   Kind = "message.replied"
+	KindOptedOut  Kind = "message.opted_out"
+	KindCompleted Kind = "campaign.completed" // only for endpoints that name it
+	KindTest      Kind = "endpoint.test"      // only when a person asks for one
+)
 
-// MessageTTL is how long the provider tries to deliver a message, where its
-// batch sets no earlier end.
-const MessageTTL = 24 * time.Hour
-
-// Delivery is one message as the provider gets it.
+// Delivery is what an endpoint is owed: a row that is deleted once the endpoint has had
+// it all. One with an ID stands in the Webhooks table. It holds entries of batches' logs
+// that were posted and not taken, or that the endpoint's circuit kept from being posted,
+// or else a webhook event. One without an ID is of the layout before: it is written in the
+// transaction that writes a page of a batch's log.
 type Delivery struct {
-	ID      string   // see BatchKey.MessageID: the provider ignores one that it has
-	Phone   string   // E.164, with the leading +
-	Content Template // rendered
-	TTL     time.Duration
+	ID      string // see Identified; "" in the layout before
+	Entries []byte // of batches' logs, see ledger.PackFresh
+	// New says that the delivery has no row: it was made of the entries of a task, which
+	// nobody has posted before.
+	New        bool
+	Tenant     string
+	EndpointID string
+	Key        BatchKey // zero for a delivery that belongs to no batch
+	Ordinal    int      // of the log's page
+	Kind       Kind     // of a delivery that belongs to no batch: a text may be a reply and an opt-out
+	Blob       string   // key of the WebhookEvent of a delivery that belongs to no batch
+	Left       []int    // positions within the page or the entries that are owed still, empty for all
+	Attempt    int      // posts of what is left that have failed
+	Next       time.Time
+	Dead       bool // the last attempt has failed: it can be resent
+	// Parked says that the endpoint takes nothing at present: sweep does not see
+	// the delivery until whoever finds the endpoint well again puts it back.
+	Parked bool
+	Ends   time.Time // when it is deleted, whatever has become of it
 }
 
-// TooLate tells whether nothing of the batch may be sent any more.
-func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
+// Identified returns the delivery with the ID that follows from its endpoint and from what
+// it is about. Whoever makes the same delivery again gives it the same ID.
+func (n Delivery) Identified() Delivery {
+	n.ID = Digest(strings.Join([]string{n.Tenant, n.EndpointID, string(n.Kind), n.Blob, string(n.Entries)}, "#"))
+	return n
+}
 
-// AnswerGrace is how long after its ttl a message without an answer is given
-// before it ends as expired.
-const AnswerGrace = 2 * time.Hour
+// Task is the task that asks for the delivery to be posted.
+func (n Delivery) Task() NotifyTask {
+	if n.ID != "" {
+		return NotifyTask{DeliveryID: n.ID, Tenant: n.Tenant, EndpointID: n.EndpointID}
+	}
+	t := NotifyTask{Ordinal: n.Ordinal, Kind: n.Kind, Blob: n.Blob, Tenant: n.Tenant, EndpointID: n.EndpointID}
+	if n.Blob == "" {
+		t.BatchKey = n.Key.String()
+	}
+	return t
+}

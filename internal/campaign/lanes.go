@@ -22,7 +22,7 @@ const (
 	// idleFor is how long nothing was sent when all tickets are taken for lost:
 	// sending was paused, or whoever held them failed.
 	idleFor = 5 * time.Second
-	// maxLanes keeps the pace's row below 1 KB, which is one write unit.
+	// maxLanes keeps the rate limit's row below 1 KB, which is one write unit.
 	maxLanes = 64
 	// sharedLane serves the campaigns beyond maxLanes.
 	sharedLane = 0
@@ -50,23 +50,23 @@ type Claim struct {
 // Grant answers a claim: with a turn, or with a ticket and about how long the frame
 // has to wait.
 type Grant struct {
-	Turn   Turn
-	Ticket Ticket
-	Wait   time.Duration // 0 with a turn
+	Reservation Reservation
+	Ticket      Ticket
+	Wait        time.Duration // 0 with a turn
 	// Shrinks is set where the wait may get much shorter: other campaigns wait too,
 	// which may be cancelled, or the agent is slowed down and recovers.
 	Shrinks bool
 }
 
-// Lanes are the campaigns that share a pace, packed. The zero Lanes are none.
+// Lanes are the campaigns that share a rate limit, packed. The zero Lanes are none.
 type Lanes string
 
 // longestLease is longer than turns are leased ahead, at the slowest pace too.
 const longestLease = 5 * time.Minute
 
-// Claim grants a turn that begins soon, or else a ticket, and returns the pace
+// Claim grants a turn that begins soon, or else a ticket, and returns the rate limit
 // that is left to the others: the same one for a ticket that was there before.
-func (p Pace) Claim(now time.Time, c Claim, rate int) (Grant, Pace) {
+func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	p = p.atRate(now, rate)
 	if p.Lanes == "" && p.Next.Sub(now) > longestLease {
 		p = p.slowTo(now, p.Every) // leased frame by frame by the version before
@@ -81,9 +81,9 @@ func (p Pace) Claim(now time.Time, c Claim, rate int) (Grant, Pace) {
 	inOrder := wait <= leaseAhead
 	if inOrder || away <= runsDry || spot.fresh && away <= p.freshAhead() {
 		all.serve(spot, c.Messages, inOrder || spot.fresh)
-		turn, left := p.Lease(now, c.Messages, rate)
+		reservation, left := p.Lease(now, c.Messages, rate)
 		left.Lanes = all.pack(left)
-		return Grant{Turn: turn, Ticket: Ticket{spot.lane, spot.position, true}}, left
+		return Grant{Reservation: reservation, Ticket: Ticket{spot.lane, spot.position, true}}, left
 	}
 	if !spot.held {
 		all.join(spot, c.Messages)
@@ -97,7 +97,7 @@ func (p Pace) Claim(now time.Time, c Claim, rate int) (Grant, Pace) {
 
 // freshAhead is leaseAhead for a campaign that has not had its share lately: other
 // frames do not lease that far ahead.
-func (p Pace) freshAhead() time.Duration { return 2*leaseAhead + FrameSize*p.Every }
+func (p RateLimit) freshAhead() time.Duration { return 2*leaseAhead + FrameSize*p.Every }
 
 // lane is that of one campaign: its messages up to head were served, those from there
 // to tail wait.
@@ -244,7 +244,7 @@ func (l *lanes) serve(s spot, messages int, inOrder bool) {
 
 // tidy drops the lanes that mean nothing any more: those that have had no more
 // than their share, and those whose frames did not come when it was their turn.
-func (l *lanes) tidy(p Pace) {
+func (l *lanes) tidy(p RateLimit) {
 	missed := int64(5 * FrameSize)
 	if p.Every > 0 {
 		missed += int64(leaseAhead / p.Every)
@@ -254,7 +254,7 @@ func (l *lanes) tidy(p Pace) {
 	})
 }
 
-func (l *lanes) pack(p Pace) Lanes {
+func (l *lanes) pack(p RateLimit) Lanes {
 	l.tidy(p)
 	b := []byte{lanesFormat}
 	b = binary.AppendVarint(b, l.clock)

@@ -16,28 +16,28 @@ func frameOf(n int) campaign.Claim {
 	return campaign.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
 }
 
-// backlog is a pace of 50 a second for which frames of one campaign wait: 100,000
+// backlog is a rate limit of 50 a second for which frames of one campaign wait: 100,000
 // messages.
-func backlog(t *testing.T) (campaign.Pace, []campaign.Grant) {
+func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	t.Helper()
-	var pace campaign.Pace
+	var rateLimit campaign.RateLimit
 	var waiting []campaign.Grant
 	for range 1000 {
 		var grant campaign.Grant
-		if grant, pace = pace.Claim(noon, frameOf(0), 50); grant.Wait > 0 {
+		if grant, rateLimit = rateLimit.Claim(noon, frameOf(0), 50); grant.Wait > 0 {
 			waiting = append(waiting, grant)
 		}
 	}
 	if len(waiting) < 2 {
 		t.Fatalf("%d frames wait", len(waiting))
 	}
-	return pace, waiting
+	return rateLimit, waiting
 }
 
-func TestClaim_TurnsAreLeasedNear(t *testing.T) {
+func TestClaim_ReservationsAreLeasedNear(t *testing.T) {
 	t.Parallel()
-	pace, waiting := backlog(t)
-	if ahead := pace.Next.Sub(noon); ahead > 5*time.Second {
+	rateLimit, waiting := backlog(t)
+	if ahead := rateLimit.Next.Sub(noon); ahead > 5*time.Second {
 		t.Errorf("the turns of %v are leased", ahead)
 	}
 	if last := waiting[len(waiting)-1].Wait; last < 1990*time.Second || last > 2000*time.Second {
@@ -50,10 +50,10 @@ func TestClaim_TurnsAreLeasedNear(t *testing.T) {
 
 func TestClaim_ANewCampaignComesNext(t *testing.T) {
 	t.Parallel()
-	pace, _ := backlog(t)
-	grant, left := pace.Claim(noon, frameOf(1), 50)
-	if grant.Turn != (campaign.Turn{Start: pace.Next, Every: 20 * time.Millisecond}) {
-		t.Errorf("it got %+v, want the turn at %v", grant, pace.Next)
+	rateLimit, _ := backlog(t)
+	grant, left := rateLimit.Claim(noon, frameOf(1), 50)
+	if grant.Reservation != (campaign.Reservation{Start: rateLimit.Next, Every: 20 * time.Millisecond}) {
+		t.Errorf("it got %+v, want the turn at %v", grant, rateLimit.Next)
 	}
 	if second, _ := left.Claim(noon, frameOf(1), 50); second.Wait < 4*time.Second || second.Wait > 12*time.Second || !second.Shrinks {
 		t.Errorf("its second frame got %+v, want to wait for two or three others", second)
@@ -64,51 +64,51 @@ func TestClaim_ANewCampaignComesNext(t *testing.T) {
 // it voids them: their frames come back and take tickets.
 func TestClaim_LeasesOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
-	before := campaign.Pace{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
-	held := campaign.Turn{Start: before.Next, Every: before.Every}
+	before := campaign.RateLimit{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
+	held := campaign.Reservation{Start: before.Next, Every: before.Every}
 	grant, left := before.Claim(noon, frameOf(1), 50)
-	if grant.Wait > 0 || !grant.Turn.Start.Equal(noon) || left.Next.Sub(noon) > 3*time.Second {
+	if grant.Wait > 0 || !grant.Reservation.Start.Equal(noon) || left.Next.Sub(noon) > 3*time.Second {
 		t.Errorf("it got %+v, and %v are leased; want the turn at once", grant, left.Next.Sub(noon))
 	}
-	if !held.Void(left) {
+	if !held.Revoked(left) {
 		t.Error("a turn that the version before leased is still good")
 	}
 }
 
 func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
 	t.Parallel()
-	pace, waiting := backlog(t)
+	rateLimit, waiting := backlog(t)
 	claim := frameOf(0)
 	claim.Ticket = waiting[500].Ticket
-	grant, left := pace.Claim(noon.Add(time.Second), claim, 50)
-	if grant.Ticket != claim.Ticket || left != pace || grant.Wait > waiting[500].Wait-time.Second {
+	grant, left := rateLimit.Claim(noon.Add(time.Second), claim, 50)
+	if grant.Ticket != claim.Ticket || left != rateLimit || grant.Wait > waiting[500].Wait-time.Second {
 		t.Errorf("it got %+v after %+v", grant, waiting[500])
 	}
 }
 
-// The version before writes the pace without its lanes.
+// The version before writes the rate limit without its lanes.
 func TestClaim_ATicketWithoutALane(t *testing.T) {
 	t.Parallel()
-	pace, waiting := backlog(t)
-	pace.Lanes = ""
+	rateLimit, waiting := backlog(t)
+	rateLimit.Lanes = ""
 	claim := frameOf(0)
 	claim.Ticket = waiting[500].Ticket
-	if grant, _ := pace.Claim(noon, claim, 50); grant.Turn.Start != pace.Next {
+	if grant, _ := rateLimit.Claim(noon, claim, 50); grant.Reservation.Start != rateLimit.Next {
 		t.Errorf("it got %+v although there is room", grant)
 	}
-	pace.Next = noon.Add(time.Minute)
-	grant, left := pace.Claim(noon, claim, 50)
-	if grant.Wait != time.Minute || grant.Ticket == claim.Ticket || left == pace {
+	rateLimit.Next = noon.Add(time.Minute)
+	grant, left := rateLimit.Claim(noon, claim, 50)
+	if grant.Wait != time.Minute || grant.Ticket == claim.Ticket || left == rateLimit {
 		t.Errorf("it got %+v, want a new ticket", grant)
 	}
 }
 
 func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
 	t.Parallel()
-	pace, _ := backlog(t)
-	later := pace.Next.Add(6 * time.Second)
-	grant, _ := pace.Claim(later, frameOf(1), 50)
-	if !grant.Turn.Start.Equal(later) {
+	rateLimit, _ := backlog(t)
+	later := rateLimit.Next.Add(6 * time.Second)
+	grant, _ := rateLimit.Claim(later, frameOf(1), 50)
+	if !grant.Reservation.Start.Equal(later) {
 		t.Errorf("it got %+v", grant)
 	}
 }
@@ -116,14 +116,14 @@ func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
 // What is left of a frame after failures does not wait behind the backlog again.
 func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
 	t.Parallel()
-	var pace campaign.Pace
-	first, pace := pace.Claim(noon, frameOf(0), 50)
+	var rateLimit campaign.RateLimit
+	first, rateLimit := rateLimit.Claim(noon, frameOf(0), 50)
 	for range 1000 {
-		_, pace = pace.Claim(noon, frameOf(0), 50)
+		_, rateLimit = rateLimit.Claim(noon, frameOf(0), 50)
 	}
 	retry := campaign.Claim{ID: campaignID(0), Ticket: first.Ticket, Messages: 3}
-	grant, left := pace.Claim(pace.Next.Add(-2*time.Second), retry, 50)
-	if !grant.Turn.Start.Equal(pace.Next) || left.Lanes != pace.Lanes {
+	grant, left := rateLimit.Claim(rateLimit.Next.Add(-2*time.Second), retry, 50)
+	if !grant.Reservation.Start.Equal(rateLimit.Next) || left.Lanes != rateLimit.Lanes {
 		t.Errorf("it got %+v", grant)
 	}
 }
@@ -131,34 +131,34 @@ func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
 // A campaign that came back to a frame each time it had one would starve nobody.
 func TestClaim_NobodyIsNewTwice(t *testing.T) {
 	t.Parallel()
-	pace, waiting := backlog(t)
-	turns := map[int]int{}
+	rateLimit, waiting := backlog(t)
+	reservations := map[int]int{}
 	claim := frameOf(0)
 	for step := range 400 {
 		now := noon.Add(time.Duration(step) * time.Second / 4)
 		claim.Ticket = waiting[0].Ticket
 		var grant campaign.Grant
-		if grant, pace = pace.Claim(now, claim, 50); grant.Wait == 0 {
-			turns[0]++
+		if grant, rateLimit = rateLimit.Claim(now, claim, 50); grant.Wait == 0 {
+			reservations[0]++
 			waiting = waiting[1:]
 		}
-		if grant, pace = pace.Claim(now, frameOf(1), 50); grant.Wait == 0 {
-			turns[1]++
+		if grant, rateLimit = rateLimit.Claim(now, frameOf(1), 50); grant.Wait == 0 {
+			reservations[1]++
 		}
 	}
-	if turns[0] < 15 {
-		t.Errorf("in 100 s the waiting campaign got %d turns, the other one %d", turns[0], turns[1])
+	if reservations[0] < 15 {
+		t.Errorf("in 100 s the waiting campaign got %d turns, the other one %d", reservations[0], reservations[1])
 	}
 }
 
 // Whatever is claimed, served, lost and left in whatever order: turns never overlap,
 // nobody waits where there is room, who waits twice costs no second write, and the
 // row stays below one write unit.
-func TestClaimsShareOnePace(t *testing.T) {
+func TestClaimsShareOneRateLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
-		now, free, pace := noon, noon, campaign.Pace{}
+		now, free, rateLimit := noon, noon, campaign.RateLimit{}
 		var waiting []campaign.Claim
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "ms")) * time.Millisecond)
@@ -167,23 +167,23 @@ func TestClaimsShareOnePace(t *testing.T) {
 				i := rapid.IntRange(0, len(waiting)-1).Draw(t, "which")
 				claim, waiting = waiting[i], append(waiting[:i:i], waiting[i+1:]...)
 			}
-			grant, left := pace.Claim(now, claim, rate)
+			grant, left := rateLimit.Claim(now, claim, rate)
 			switch {
-			case grant.Wait > 0 && !pace.Next.After(now):
-				t.Fatalf("%+v waits at %v for a pace of %+v", claim, now, pace)
+			case grant.Wait > 0 && !rateLimit.Next.After(now):
+				t.Fatalf("%+v waits at %v for a pace of %+v", claim, now, rateLimit)
 			case grant.Wait > 0:
 				claim.Ticket = grant.Ticket
 				if again, same := left.Claim(now, claim, rate); same != left || again != grant {
 					t.Fatalf("a ticket changed the pace again: %+v after %+v", again, grant)
 				}
 				waiting = append(waiting, claim)
-			case grant.Turn.Start.Before(free) || grant.Turn.Start.Before(now):
-				t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", grant.Turn.Start, now, free)
+			case grant.Reservation.Start.Before(free) || grant.Reservation.Start.Before(now):
+				t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", grant.Reservation.Start, now, free)
 			default:
-				free = grant.Turn.At(claim.Messages)
+				free = grant.Reservation.At(claim.Messages)
 			}
-			if pace = left; len(pace.Lanes) > 850 {
-				t.Fatalf("the lanes take %d bytes", len(pace.Lanes))
+			if rateLimit = left; len(rateLimit.Lanes) > 850 {
+				t.Fatalf("the lanes take %d bytes", len(rateLimit.Lanes))
 			}
 		}
 	})
@@ -192,8 +192,8 @@ func TestClaimsShareOnePace(t *testing.T) {
 func TestClaim_UnreadableLanesCountAsNone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		pace := campaign.Pace{Every: time.Second, Next: noon, Lanes: campaign.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}
-		if grant, _ := pace.Claim(noon, frameOf(0), 1); !grant.Turn.Start.Equal(noon) {
+		rateLimit := campaign.RateLimit{Every: time.Second, Next: noon, Lanes: campaign.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}
+		if grant, _ := rateLimit.Claim(noon, frameOf(0), 1); !grant.Reservation.Start.Equal(noon) {
 			t.Fatalf("it got %+v", grant)
 		}
 	})

@@ -10,9 +10,9 @@ type Listed struct {
 	Cursor    string // the list goes on after it
 }
 
-// Standing is how far a campaign is as far as its own rows tell, without those of
+// Summary is how far a campaign is as far as its own rows tell, without those of
 // its batches.
-type Standing struct {
+type Summary struct {
 	Batches     int
 	Completed   int       // of its batches
 	Accepted    int       // messages of all batches

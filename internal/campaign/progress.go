@@ -19,7 +19,7 @@ type Campaign struct {
 // Progress is a batch and how far it is.
 type Progress struct {
 	Batch
-	Head Head
+	Head LedgerSummary
 }
 
 // Tally is how many of a campaign's batches have ended.
@@ -30,7 +30,7 @@ type Tally struct {
 	Cancelled   bool // the campaign was
 }
 
-// Ended tells whether the campaign is completed. One that was cancelled never is,
+// Ended reports whether the campaign is completed. One that was cancelled never is,
 // whatever its batches had come to: its status is cancelled.
 func (t Tally) Ended() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
@@ -48,7 +48,7 @@ const (
 // Pending returns how many messages have no outcome yet.
 func (p Progress) Pending() int { return p.Accepted - p.Head.Known() }
 
-// Done tells whether every message has an outcome after which nothing has to
+// Done reports whether every message has an outcome after which nothing has to
 // come.
 func (p Progress) Done() bool { return p.Head.Settled() >= p.Accepted }
 

@@ -55,7 +55,7 @@ func (b Batch) Ends() time.Time {
 	return b.AcceptedAt.Add(Retention)
 }
 
-// Lifetime is what tells whether a campaign has ended.
+// Lifetime is what reports whether a campaign has ended.
 type Lifetime struct {
 	ID
 	Name       string

@@ -36,8 +36,8 @@ type SendTask struct {
 	// Attempt counts the sends of what is left after throttled or transient
 	// failures, from 0.
 	Attempt int `json:"attempt,omitempty"`
-	// Turn is the share of the agent's rate that was leased for the task.
-	Turn Turn `json:"turn,omitzero"`
+	// Reservation is the share of the agent's rate that was leased for the task.
+	Reservation Reservation `json:"turn,omitzero"`
 	// Ticket is the position of a frame that waits for a turn, or had one.
 	Ticket Ticket `json:"ticket,omitzero"`
 }
@@ -79,7 +79,7 @@ type EventTask struct {
 	AgentID   string    `json:"agentId"`
 	MessageID string    `json:"messageId,omitempty"` // where the provider tells
 	At        time.Time `json:"at"`
-	Blob      string    `json:"blob,omitempty"` // key of the event's Happening
+	Blob      string    `json:"blob,omitempty"` // key of the event's WebhookEvent
 	// Receives is how often the task has arrived, this time included.
 	Receives int `json:"-"`
 }
@@ -102,18 +102,18 @@ const (
 )
 
 // NotifyTask asks for webhooks to be posted to an endpoint: some entries of batches'
-// logs, what a notice of the Webhooks table holds, or, of the layout before, what the
+// logs, what a delivery of the Webhooks table holds, or, of the layout before, what the
 // endpoint has not had of one page of a batch's log. One that has none of these asks to
 // look after the endpoint's circuit.
 type NotifyTask struct {
-	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a notice that belongs to no batch
+	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a delivery that belongs to no batch
 	Ordinal  int    `json:"ordinal,omitempty"`
-	Kind     Kind   `json:"kind,omitempty"` // of a notice that belongs to no batch
-	Blob     string `json:"blob,omitempty"` // key of the Happening of a notice that belongs to no batch
-	// NoticeID names a notice of the Webhooks table. The fields above are empty then.
-	NoticeID string `json:"noticeId,omitempty"`
+	Kind     Kind   `json:"kind,omitempty"` // of a delivery that belongs to no batch
+	Blob     string `json:"blob,omitempty"` // key of the WebhookEvent of a delivery that belongs to no batch
+	// DeliveryID names a delivery of the Webhooks table. The fields above are empty then.
+	DeliveryID string `json:"noticeId,omitempty"`
 	// Entries are entries of batches' logs that the endpoint has not been posted yet, in
-	// base64, see ledger.PackFresh. No notice is written of them, and the fields above
+	// base64, see ledger.PackFresh. No delivery is written of them, and the fields above
 	// are empty then.
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
@@ -127,7 +127,7 @@ func (t *NotifyTask) Received(times int) { t.Receives = times }
 
 // OfCircuit reports whether the task asks to look after the endpoint's circuit.
 func (t NotifyTask) OfCircuit() bool {
-	return t.BatchKey == "" && t.Blob == "" && t.NoticeID == "" && t.Entries == ""
+	return t.BatchKey == "" && t.Blob == "" && t.DeliveryID == "" && t.Entries == ""
 }
 
 // NotifyMessage is a message of the notify queue: a task, and tasks of other endpoints of

@@ -130,9 +130,9 @@ type Message struct {
 	Values []string
 }
 
-// Erased tells whether the message's number, uid and values were erased: it has
+// Erased reports whether the message's number, uid and values were erased: it has
 // none of them any more.
 func (m Message) Erased() bool { return m.Phone == "" }
 
-// Blank tells whether the text holds nothing but white space.
+// Blank reports whether the text holds nothing but white space.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -42,7 +42,7 @@ type Credential struct {
 	RevokedAt         time.Time // zero while it is live
 }
 
-// Revoked tells whether the credential was revoked.
+// Revoked reports whether the credential was revoked.
 func (c Credential) Revoked() bool { return !c.RevokedAt.IsZero() }
 
 // Endpoint is an address of a tenant that receives webhooks.

@@ -32,7 +32,7 @@ var slotWidths = []struct{ until, width time.Duration }{
 }
 
 // slotNumber returns the slot that an instant of this age lies in; what happened
-// before the start counts as happening at it.
+// before the start counts as webhook event at it.
 func slotNumber(age time.Duration) int {
 	number, from := 0, time.Duration(0)
 	age = max(age, 0)

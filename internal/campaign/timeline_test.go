@@ -40,13 +40,13 @@ func TestTalliesAddUpToTheCounts(t *testing.T) {
 
 var at = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
-func newBooks() campaign.Books {
-	return campaign.Books{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
+func newBooks() campaign.Ledger {
+	return campaign.Ledger{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
 }
 
-// entered returns the books once the news of the changes are entered.
-func entered(books campaign.Books, changes []campaign.Change) campaign.Books {
-	news := books.News(changes)
+// entered returns the ledger once the news of the changes are entered.
+func entered(books campaign.Ledger, changes []campaign.Change) campaign.Ledger {
+	news := books.Effective(changes)
 	books.Head = books.HeadAfter(news, 1)
 	for _, c := range news {
 		books.Frames[0].Outcomes[c.Index] = c.Outcome
@@ -54,7 +54,7 @@ func entered(books campaign.Books, changes []campaign.Change) campaign.Books {
 	return books
 }
 
-func checkTally(t *testing.T, head campaign.Head, outcome campaign.Outcome) {
+func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outcome) {
 	t.Helper()
 	over, why := 0, 0
 	for _, slot := range head.Timeline.Slots {

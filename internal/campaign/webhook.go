@@ -23,11 +23,11 @@ func (o Outcome) Kind() Kind {
 	return ""
 }
 
-// Off tells whether the endpoint was switched off: it is owed nothing new, and
+// Off reports whether the endpoint was switched off: it is owed nothing new, and
 // nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Wants tells whether webhooks of the kind are owed to the endpoint. The end of a
+// Wants reports whether webhooks of the kind are owed to the endpoint. The end of a
 // campaign is told only to endpoints that name it.
 func (e Endpoint) Wants(kind Kind) bool {
 	if e.Off() {
@@ -36,10 +36,10 @@ func (e Endpoint) Wants(kind Kind) bool {
 	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted
 }
 
-// Happening is the content of a notice that belongs to no page of a log, in
-// JSON under the notice's blob key: a reply, an opt-out, or the end of a
+// WebhookEvent is the content of a delivery that belongs to no page of a log, in
+// JSON under the delivery's blob key: a reply, an opt-out, or the end of a
 // campaign. What the provider does not tell is empty.
-type Happening struct {
+type WebhookEvent struct {
 	Kind       Kind      `json:"kind"`
 	EventID    string    `json:"eventId"` // tells it from all others, stable however often it comes
 	At         time.Time `json:"at"`

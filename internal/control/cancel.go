@@ -46,11 +46,11 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 	return nil
 }
 
-// Books keeps campaigns, their batches and what became of their messages.
+// Ledger keeps campaigns, their batches and what became of their messages.
 type Books interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -136,7 +136,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 }
 
 // settle does what a batch needs that was cancelled just now or before: only its
-// row tells whether cancelling it was faster than releasing it.
+// row reports whether cancelling it was faster than releasing it.
 func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool) error {
 	b, err := c.Books.Batch(ctx, p.BatchRef)
 	if err != nil {

@@ -28,9 +28,9 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// desk is a control service and a canceller of a tenant of its own, on the
+// service is a control service and a canceller of a tenant of its own, on the
 // stack's table. Queues, payloads and the provider are its own.
-type desk struct {
+type service struct {
 	t         *testing.T
 	store     *dynamo.Store
 	id        campaign.ID
@@ -49,11 +49,11 @@ type desk struct {
 	refuse   map[string]error // by message id
 }
 
-func (d *desk) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
+func (d *service) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
 	return accesstoken.Claims{Tenant: d.id.Tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, d.unfit
 }
 
-func (d *desk) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+func (d *service) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var task campaign.RevokeTask
@@ -62,7 +62,7 @@ func (d *desk) Send(_ context.Context, _ string, body []byte, delay time.Duratio
 	return err
 }
 
-func (d *desk) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+func (d *service) SendAll(ctx context.Context, group string, bodies [][]byte) error {
 	for _, body := range bodies {
 		if err := d.Send(ctx, group, body, 0); err != nil {
 			return err
@@ -71,12 +71,12 @@ func (d *desk) SendAll(ctx context.Context, group string, bodies [][]byte) error
 	return nil
 }
 
-func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
+func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
 	d.handed = append(d.handed, b.Due)
 	return d.handErr
 }
 
-func (d *desk) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
+func (d *service) GetRange(_ context.Context, key string, from, to int) ([]byte, error) {
 	content, there := d.payloads[key]
 	if !there {
 		return nil, campaign.ErrNotFound
@@ -84,7 +84,7 @@ func (d *desk) GetRange(_ context.Context, key string, from, to int) ([]byte, er
 	return content[min(from, len(content)):min(to, len(content))], nil
 }
 
-func (d *desk) Revoke(_ context.Context, _ campaign.Agent, messageID, phone string) error {
+func (d *service) Revoke(_ context.Context, _ campaign.Agent, messageID, phone string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !strings.HasPrefix(phone, "+5511") {
@@ -95,7 +95,7 @@ func (d *desk) Revoke(_ context.Context, _ campaign.Agent, messageID, phone stri
 }
 
 // Record enters changes as outcome does, without what endpoints are owed.
-func (d *desk) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+func (d *service) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	frames := map[int]bool{}
 	for _, c := range changes {
 		frames[c.Index/campaign.FrameSize] = true
@@ -108,17 +108,17 @@ func (d *desk) Record(ctx context.Context, b campaign.Batch, changes []campaign.
 	if err != nil {
 		return err
 	}
-	if news := books.News(changes); len(news) > 0 {
+	if news := books.Effective(changes); len(news) > 0 {
 		_, err = d.store.Enter(ctx, b, books, news, nil, noon)
 	}
 	return err
 }
 
-func newDesk(t *testing.T) *desk {
+func newService(t *testing.T) *service {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := func() time.Time { return noon }
-	d := &desk{
+	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
 		store: &dynamo.Store{
@@ -128,7 +128,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	mux := http.NewServeMux()
 	d.service = &control.Service{
-		Tokens: d, Store: d.store, Queue: d, Handoff: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
+		Tokens: d, Store: d.store, Queue: d, Releases: d, Now: clock, Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)
@@ -137,14 +137,14 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) must(err error) {
+func (d *service) must(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState) campaign.Batch {
+func (d *service) accept(ordinal int, name string, n int, state campaign.BatchState) campaign.Batch {
 	d.t.Helper()
 	var w payload.Writer
 	numbers := make([]uint64, n)
@@ -162,13 +162,13 @@ func (d *desk) accept(ordinal int, name string, n int, state campaign.BatchState
 	}
 	_, _ = rand.Read(b.Key[:])
 	d.payloads[b.Payload] = body
-	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
+	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	return b
 }
 
-func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, first, last int) {
+func (d *service) record(b campaign.Batch, outcome campaign.Outcome, first, last int) {
 	d.t.Helper()
 	var changes []campaign.Change
 	for i := first; i <= last; i++ {
@@ -179,7 +179,7 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, first, last in
 
 // post calls a path below the campaign, checks the answer against the API's
 // document, and returns "status code-or-status".
-func (d *desk) post(path, body string) string {
+func (d *service) post(path, body string) string {
 	d.t.Helper()
 	address := d.server.URL + "/api/v1/external/campaigns/" + d.id.CampaignID + path
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, address, strings.NewReader(body))
@@ -201,7 +201,7 @@ func (d *desk) post(path, body string) string {
 }
 
 // work does the tasks that are queued, each twice, as a queue may.
-func (d *desk) work() {
+func (d *service) work() {
 	d.t.Helper()
 	tasks := d.tasks
 	d.tasks = nil
@@ -212,7 +212,7 @@ func (d *desk) work() {
 	}
 }
 
-func (d *desk) campaign() campaign.Campaign {
+func (d *service) campaign() campaign.Campaign {
 	d.t.Helper()
 	c, err := d.store.Campaign(d.t.Context(), d.id)
 	d.must(err)
@@ -221,7 +221,7 @@ func (d *desk) campaign() campaign.Campaign {
 
 func TestCancelStopsWhatWasNotReleased(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	waiting := d.accept(1, "later", 150, campaign.BatchPending)
 	done := d.accept(2, "done", 2, campaign.BatchCompleted)
 	d.record(done, campaign.OutcomeRead, 0, 1)
@@ -250,7 +250,7 @@ func TestCancelStopsWhatWasNotReleased(t *testing.T) {
 
 func TestABatchBeingSentIsMarked(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	sending := d.accept(1, "", 3, campaign.BatchSending)
 	d.record(sending, campaign.OutcomeSent, 0, 0)
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
@@ -272,7 +272,7 @@ func TestABatchBeingSentIsMarked(t *testing.T) {
 
 func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "", 120, campaign.BatchSending)
 	d.record(b, campaign.OutcomeSent, 0, 110)
 	d.record(b, campaign.OutcomeDelivered, 3, 109)
@@ -309,7 +309,7 @@ func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
 // another payload.
 func TestTheOthersOfABatchWithAnErasedMessageAreTakenBack(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "", 3, campaign.BatchSending)
 	d.record(b, campaign.OutcomeSent, 0, 2)
 	d.erase(b, 1)
@@ -327,7 +327,7 @@ func TestTheOthersOfABatchWithAnErasedMessageAreTakenBack(t *testing.T) {
 }
 
 // erase lets another payload take the place of a batch's, without one of its messages.
-func (d *desk) erase(b campaign.Batch, index int) {
+func (d *service) erase(b campaign.Batch, index int) {
 	d.t.Helper()
 	all, err := payload.ReadAll(d.t.Context(), d, b)
 	d.must(err)
@@ -345,7 +345,7 @@ func (d *desk) erase(b campaign.Batch, index int) {
 
 func TestWhatCannotBeCancelled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	if got := d.post("/cancel", ""); got != "404 campaign_not_found" {
 		t.Error(got)
 	}
@@ -370,7 +370,7 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 // Neither call has a dry run. A request for one is refused and changes nothing.
 func TestDryRunOfWhatHasNone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
 	for _, query := range []string{"?dryRun=true", "?dryRun", "?dryrun=true", "?dryRun=false&dryRun=true", "?revoke=true&dryRun=true"} {
 		for path, body := range map[string]string{"/cancel": "", "/reschedule": `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`} {
@@ -391,7 +391,7 @@ func TestDryRunOfWhatHasNone(t *testing.T) {
 
 func TestRescheduleMovesABatch(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
 	later, earlier := noon.Add(5*time.Hour), noon.Add(time.Hour)
 	if got := d.post("/reschedule", `{"batch":"tarde","schedule":"2026-11-21T14:00:00"}`); got != "200 scheduled" {
@@ -417,7 +417,7 @@ func TestRescheduleMovesABatch(t *testing.T) {
 
 func TestWhatCannotBeRescheduled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "", 1, campaign.BatchSending)
 	d.accept(2, "p", 1, campaign.BatchPending)
 	for body, want := range map[string]string{
@@ -452,7 +452,7 @@ func TestWhatCannotBeRescheduled(t *testing.T) {
 // A batch's contents are not kept for ever, however often it is moved.
 func TestABatchIsMovedAYearAfterItsAcceptanceAtMost(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
 	d.service.Now = func() time.Time { return noon.AddDate(0, 6, 0) }
 	for schedule, want := range map[string]string{

@@ -192,7 +192,7 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 		return err
 	}
 	b.Due, b.Scheduled = due, true
-	if err := s.Handoff.HandOff(ctx, b); err != nil {
+	if err := s.Releases.Schedule(ctx, b); err != nil {
 		slog.WarnContext(ctx, "a batch could not be handed off again, sweep will release it", "batch_id", b.BatchID, "error", err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.Revo
 	return c.Tasks.Send(ctx, t.Tenant, body, delay)
 }
 
-// takeBack revokes messages of a frame, and tells whether some have to be tried
+// takeBack revokes messages of a frame, and reports whether some have to be tried
 // again. Nothing is recorded: the provider's answer says little, and its events
 // tell which messages it revoked and which were delivered before.
 func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.RevokeTask, indexes []int) (left bool, err error) {

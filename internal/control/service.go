@@ -34,20 +34,20 @@ type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Handoff passes a batch on to be released when it is due.
-type Handoff interface {
-	HandOff(ctx context.Context, b campaign.Batch) error
+// Releases passes a batch on to be released when it is due.
+type Releases interface {
+	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
 // Service answers the requests that control a campaign.
 type Service struct {
-	Tokens  Tokens
-	Store   Store
-	Queue   Queue
-	Handoff Handoff
-	Now     func() time.Time
-	BaseURL string        // configured address of the service, or ""
-	Lead    time.Duration // a schedule is at least this far ahead
+	Tokens   Tokens
+	Store    Store
+	Queue    Queue
+	Releases Releases
+	Now      func() time.Time
+	BaseURL  string        // configured address of the service, or ""
+	Lead     time.Duration // a schedule is at least this far ahead
 	// Grace is how long after its due time an unreleased batch is left to the
 	// hand-off, and one that was cancelled to its task, before sweep takes care of
 	// it.
@@ -111,7 +111,7 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Cancel begins the cancelling of a campaign, and tells whether what the provider
+// Cancel begins the cancelling of a campaign, and reports whether what the provider
 // has is taken back, too, as this call asks or one before did. From its answer on
 // no batch that had to wait for its time is sent; a Canceller does the rest. The
 // error of a refused call is a *httpapi.Problem.

@@ -23,7 +23,7 @@ var errBroken = errors.New("broken")
 
 func TestTokensThatAreRefused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
 	for want, unfit := range map[string]error{
 		"401 invalid_token": accesstoken.InvalidToken(),
@@ -46,7 +46,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 
 func TestAnotherTenantControlsNothing(t *testing.T) {
 	t.Parallel()
-	d, other := newDesk(t), newDesk(t)
+	d, other := newService(t), newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
 	for path, body := range map[string]string{
 		"/cancel": "", "/cancel?revoke=true": "", "/reschedule": `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`,
@@ -75,7 +75,7 @@ func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at tim
 
 func TestABatchThatCannotBeCancelledKeepsNoOtherFromIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "broken", 3, campaign.BatchPending)
 	d.accept(2, "whole", 3, campaign.BatchPending)
 	d.service.Store = stubborn{d.store, campaign.BatchID("broken")}
@@ -97,7 +97,7 @@ func TestABatchThatCannotBeCancelledKeepsNoOtherFromIt(t *testing.T) {
 // the provider may have got.
 func TestRevokingAfterAPlainCancellation(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "", 3, campaign.BatchSending)
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
 		t.Fatal(got)
@@ -123,7 +123,7 @@ func TestARevocationThatFailsComesLaterAndLaterAndSaysSo(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "", 5, campaign.BatchSending)
 	d.record(b, campaign.OutcomeSent, 0, 4)
 	for i := range 4 {
@@ -194,7 +194,7 @@ func TestRescheduleAfterLostRaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newService(t)
 			b := d.accept(1, "p", 1, campaign.BatchPending)
 			d.service.Store = &rival{d.store, test.rivals}
 			if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != test.want {
@@ -213,7 +213,7 @@ func TestRescheduleAfterLostRaces(t *testing.T) {
 // Sweep releases the batch whose new trigger could not be made.
 func TestRescheduleWithoutATrigger(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "p", 1, campaign.BatchPending)
 	d.handErr = errBroken
 	if got := d.post("/reschedule", `{"batch":"p","schedule":"2026-11-21T13:00:00Z"}`); got != "200 scheduled" {

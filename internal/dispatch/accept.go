@@ -39,7 +39,7 @@ type staged struct {
 // accept writes the call: its blobs side by side, and beside them its count, then
 // one transaction, then the hand-off. A hand-off that fails is no failure of the call: sweep finds
 // the batch by its row.
-func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapshot) ([]byte, error) {
+func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptState) ([]byte, error) {
 	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapsho
 	}
 	c.accepted = true
 	metrics.Add(ctx, metrics.MessagesAccepted, a.Batch.Accepted)
-	s.Earlier.Add(a.Batch.ID, a.CreatedAt, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
+	s.SeenNumbers.Add(a.Batch.ID, a.CreatedAt, campaign.PackedSet{Ordinal: a.Ordinal, Packed: a.Packed})
 	if a.Batch.Accepted > 0 {
-		if err := s.Handoff.HandOff(ctx, a.Batch); err != nil {
+		if err := s.Releases.Schedule(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
 			slog.WarnContext(ctx, "the hand-off failed, sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
 		}
@@ -70,8 +70,8 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.Snapsho
 	return c.staged.answer, nil
 }
 
-func (s *Service) acceptance(c *call, snapshot campaign.Snapshot) campaign.Acceptance {
-	a := campaign.Acceptance{
+func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.AcceptCommand {
+	a := campaign.AcceptCommand{
 		Batch:    s.batch(c),
 		Campaign: c.req.name.value,
 		Ordinal:  1,

@@ -27,10 +27,10 @@ const MaxBody = 4 << 20
 
 // Store reads and writes what a dispatch call rests on.
 type Store interface {
-	Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error)
+	Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error)
 	// Accept returns an error that wraps campaign.ErrLostRace when nothing was
 	// written because a row has changed since it was read.
-	Accept(ctx context.Context, a campaign.Acceptance, token string) error
+	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
 	// AddCall counts a call in the tenant's bucket as it was read, or returns the
 	// bucket as it is now.
 	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
@@ -49,23 +49,23 @@ type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
 
-// Handoff passes an accepted batch on to be released when it is due.
-type Handoff interface {
-	HandOff(ctx context.Context, b campaign.Batch) error
+// Releases passes an accepted batch on to be released when it is due.
+type Releases interface {
+	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
 // Service answers POST /api/v1/external/campaigns/dispatch, and the same calls made
 // in the dashboard.
 type Service struct {
-	Tokens  Tokens
-	Store   Store
-	Blobs   Blobs
-	Handoff Handoff
-	Earlier *Earlier
-	Now     func() time.Time
-	Random  io.Reader
-	BaseURL string        // configured address of the service, or ""
-	Lead    time.Duration // a schedule is at least this far ahead
+	Tokens      Tokens
+	Store       Store
+	Blobs       Blobs
+	Releases    Releases
+	SeenNumbers *SeenNumbers
+	Now         func() time.Time
+	Random      io.Reader
+	BaseURL     string        // configured address of the service, or ""
+	Lead        time.Duration // a schedule is at least this far ahead
 	// Grace is how long after its due time an unreleased batch is left to the
 	// hand-off before sweep takes care of it.
 	Grace time.Duration
@@ -253,7 +253,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 
 // answer judges a call that may be made and, where nothing speaks against it,
 // accepts it.
-func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.Snapshot, earlier numberset.Set) (body []byte, status int, err error) {
+func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptState, earlier numberset.Set) (body []byte, status int, err error) {
 	if c.unfit != nil {
 		return nil, 0, c.unfit
 	}
@@ -273,15 +273,15 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.Snapsho
 	return body, http.StatusAccepted, err
 }
 
-// mayCall tells whether the caller's credential still stands. A person has none.
+// mayCall reports whether the caller's credential still stands. A person has none.
 func (c *call) mayCall(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
 // look reads what the call rests on, and which of its numbers an earlier batch
 // holds.
-func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numberset.Set, error) {
-	q := campaign.Question{
+func (s *Service) look(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
+	q := campaign.AcceptQuery{
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
@@ -289,18 +289,18 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.Snapshot, numbers
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
 	for range maxLooks {
-		q.KnownSets = s.Earlier.Known(id)
+		q.KnownSets = s.SeenNumbers.Known(id)
 		snapshot, err := s.Store.Snapshot(ctx, q)
 		if err != nil || snapshot.Meta == nil {
 			return snapshot, nil, err
 		}
-		earlier, complete, err := s.Earlier.Find(id, *snapshot.Meta, snapshot.Sets, c.numbers)
+		earlier, complete, err := s.SeenNumbers.Find(id, *snapshot.Meta, snapshot.Sets, c.numbers)
 		if err != nil || complete {
 			return snapshot, earlier, err
 		}
 		q.Consistent = true
 	}
-	return campaign.Snapshot{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
+	return campaign.AcceptState{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
 
 // maxLooks is how often the sets of a campaign are read again where one is

@@ -10,10 +10,10 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// Earlier remembers the numbers of the earlier batches of the campaigns that
+// SeenNumbers remembers the numbers of the earlier batches of the campaigns that
 // this process has seen. Packed sets never change, so what is remembered stays
 // true; only newer ones are read. The zero Earlier remembers nothing yet.
-type Earlier struct {
+type SeenNumbers struct {
 	// Limit is the number of bytes after which the campaign that was asked for
 	// longest ago is forgotten.
 	Limit int
@@ -37,7 +37,7 @@ type remembered struct {
 const overhead = 512
 
 // Known returns the ordinal up to which the campaign's sets are remembered.
-func (e *Earlier) Known(id campaign.ID) int {
+func (e *SeenNumbers) Known(id campaign.ID) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.campaigns[id]; r != nil {
@@ -50,7 +50,7 @@ func (e *Earlier) Known(id campaign.ID) int {
 // sets of all the campaign's batches hold. It returns false where a set is missing:
 // an eventually consistent read had not seen it, or what was remembered is of a
 // campaign that had the id before.
-func (e *Earlier) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
+func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r, err := e.remember(id, meta.CreatedAt, sets)
@@ -62,7 +62,7 @@ func (e *Earlier) Find(id campaign.ID, meta campaign.Meta, sets []campaign.Packe
 
 // Add remembers a set that this process has just written of the campaign that was
 // created at that instant. One that cannot be remembered is read when it is needed.
-func (e *Earlier) Add(id campaign.ID, created time.Time, set campaign.PackedSet) {
+func (e *SeenNumbers) Add(id campaign.ID, created time.Time, set campaign.PackedSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, _ = e.remember(id, created, []campaign.PackedSet{set})
@@ -71,7 +71,7 @@ func (e *Earlier) Add(id campaign.ID, created time.Time, set campaign.PackedSet)
 // remember merges the sets that follow on what is known of the campaign, and
 // forgets the campaigns that were asked for longest ago where that takes too
 // much room.
-func (e *Earlier) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*remembered, error) {
+func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*remembered, error) {
 	r := e.touch(id, created.UnixMilli())
 	if err := r.merge(sets); err != nil {
 		e.drop(r)
@@ -86,7 +86,7 @@ func (e *Earlier) remember(id campaign.ID, created time.Time, sets []campaign.Pa
 	return r, nil
 }
 
-func (e *Earlier) touch(id campaign.ID, created int64) *remembered {
+func (e *SeenNumbers) touch(id campaign.ID, created int64) *remembered {
 	if r := e.campaigns[id]; r != nil {
 		if r.created == created {
 			e.asked.MoveToFront(r.place)
@@ -103,7 +103,7 @@ func (e *Earlier) touch(id campaign.ID, created int64) *remembered {
 	return r
 }
 
-func (e *Earlier) drop(r *remembered) {
+func (e *SeenNumbers) drop(r *remembered) {
 	e.bytes -= r.bytes
 	e.asked.Remove(r.place)
 	delete(e.campaigns, r.id)

@@ -18,7 +18,7 @@ func set(ordinal int, numbers ...uint64) campaign.PackedSet {
 func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
 	t.Parallel()
 	id := campaign.ID{Tenant: "t", CampaignID: "c"}
-	e := &dispatch.Earlier{Limit: 1 << 20}
+	e := &dispatch.SeenNumbers{Limit: 1 << 20}
 	meta := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 3}
 	sets := []campaign.PackedSet{set(1, 10, 20), set(3, 30)}
 	if _, complete, err := e.Find(id, meta, sets, numberset.Set{30}); complete || err != nil {
@@ -35,7 +35,7 @@ func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
 
 func TestTheCampaignAskedForLongestAgoIsForgotten(t *testing.T) {
 	t.Parallel()
-	e := &dispatch.Earlier{Limit: 1}
+	e := &dispatch.SeenNumbers{Limit: 1}
 	one, two := campaign.ID{CampaignID: "1"}, campaign.ID{CampaignID: "2"}
 	e.Add(one, time.Time{}, set(1, 10, 20))
 	e.Add(two, time.Time{}, set(1, 10, 20))
@@ -47,7 +47,7 @@ func TestTheCampaignAskedForLongestAgoIsForgotten(t *testing.T) {
 // A campaign that was forgotten does not haunt the next one of its id.
 func TestACampaignThatHadTheIDBeforeIsAnother(t *testing.T) {
 	t.Parallel()
-	id, e := campaign.ID{CampaignID: "1"}, &dispatch.Earlier{Limit: 1 << 20}
+	id, e := campaign.ID{CampaignID: "1"}, &dispatch.SeenNumbers{Limit: 1 << 20}
 	before, now := time.Unix(1, 0), campaign.Meta{CreatedAt: time.Unix(2, 0), Batches: 1}
 	e.Add(id, before, set(1, 10, 20))
 	e.Add(id, before, set(2, 30))

@@ -13,7 +13,7 @@ import (
 // judge returns all that speaks against a call, in the order in which the
 // rules stand; its first violation decides the answer. earlier are the numbers
 // of the call that an earlier batch of the campaign holds.
-func judge(c *call, s campaign.Snapshot, earlier numberset.Set) violations {
+func judge(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	wrong := slices.Clone(c.wrong)
 	if c.req.templateID.sent() {
 		wrong = append(wrong, judgeTemplate(c, s.Template)...)
@@ -60,7 +60,7 @@ func find(vars []variable, name string) *variable {
 	return nil
 }
 
-func judgeCampaign(c *call, s campaign.Snapshot, earlier numberset.Set) violations {
+func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	if s.Meta == nil {
 		return judgeCreation(s)
 	}
@@ -87,7 +87,7 @@ func judgeCampaign(c *call, s campaign.Snapshot, earlier numberset.Set) violatio
 	return wrong
 }
 
-func judgeCreation(s campaign.Snapshot) violations {
+func judgeCreation(s campaign.AcceptState) violations {
 	if !s.NameTaken {
 		return nil
 	}

@@ -38,8 +38,8 @@ func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
 
 	b.at(begun.Add(2 * campaign.Retention))
 	id := campaign.ID{Tenant: b.tenant, CampaignID: call["campaignId"].(string)}
-	keeper := &retention.Keeper{Store: b.store, Now: b.store.Now}
-	if forgotten, err := keeper.Look(t.Context(), id); err != nil || !forgotten {
+	keeper := &retention.Purger{Store: b.store, Now: b.store.Now}
+	if forgotten, err := keeper.PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
 		t.Fatalf("forgotten: %v, %v", forgotten, err)
 	}
 	b.post(b.body(merge(call, fields{"name": "another"}))).accepted(t)
@@ -68,7 +68,7 @@ func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
 		t.Errorf("answered %d %s, want 503 and when to try again", answer.Code, answer.Body)
 	}
-	if forgotten, err := (&retention.Keeper{Store: b.store, Now: b.store.Now}).Look(t.Context(), id); err != nil || !forgotten {
+	if forgotten, err := (&retention.Purger{Store: b.store, Now: b.store.Now}).PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
 		t.Fatalf("forgotten: %v, %v", forgotten, err)
 	}
 	b.post(b.body(call)).accepted(t)

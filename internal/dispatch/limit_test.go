@@ -175,7 +175,7 @@ func TestLimit_RacingCalls(t *testing.T) {
 	functions := make([]*dispatch.Service, 20)
 	for i := range functions {
 		functions[i] = &dispatch.Service{
-			Tokens: b.Tokens, Store: store, Blobs: b.Blobs, Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20},
+			Tokens: b.Tokens, Store: store, Blobs: b.Blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 			Now: time.Now, Random: b.Random, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Timeout: time.Minute},
 		}
 	}

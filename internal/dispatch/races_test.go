@@ -24,7 +24,7 @@ func race(b *bench, bodies []string, headers ...string) []reply {
 	ready.Add(1)
 	for i, body := range bodies {
 		service := *b.Service
-		service.Earlier = &dispatch.Earlier{Limit: 1 << 20}
+		service.SeenNumbers = &dispatch.SeenNumbers{Limit: 1 << 20}
 		process := *b
 		process.Service = &service
 		done.Go(func() {
@@ -183,7 +183,7 @@ type unsure struct {
 	committed bool
 }
 
-func (u unsure) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
+func (u unsure) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	if u.committed {
 		if err := u.Store.Accept(ctx, a, token); err != nil {
 			return err
@@ -214,7 +214,7 @@ func TestAnUnknownOutcomeMayBeRepeated(t *testing.T) {
 // lossy is a store whose packed sets are gone.
 type lossy struct{ dispatch.Store }
 
-func (l lossy) Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error) {
+func (l lossy) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	snapshot, err := l.Store.Snapshot(ctx, q)
 	snapshot.Sets = nil
 	return snapshot, err
@@ -225,7 +225,7 @@ func TestACampaignWhoseSetsAreIncompleteAcceptsNothing(t *testing.T) {
 	b := newBench(t)
 	call := fields{"campaignId": newUUID(), "name": "n", "batch": "1"}
 	b.post(b.body(call)).accepted(t)
-	b.Earlier = &dispatch.Earlier{Limit: 1 << 20}
+	b.SeenNumbers = &dispatch.SeenNumbers{Limit: 1 << 20}
 	b.Store = lossy{b.store}
 	b.post(b.body(merge(call, fields{"batch": "2", "messages": messages(21987654321, 1)}))).want(t, http.StatusServiceUnavailable, "try_again")
 }

@@ -264,7 +264,7 @@ func (r *reader) checkUID(i int, uid []byte, kind jsonscan.Kind) {
 	}
 }
 
-// blank tells whether there is nothing but white space; the common case, a
+// blank reports whether there is nothing but white space; the common case, a
 // first byte that is a letter or digit, is decided at once.
 func blank(b []byte) bool {
 	if len(b) > 0 && b[0] > ' ' && b[0] < utf8.RuneSelf {

@@ -48,7 +48,7 @@ type handoffs struct {
 	fail    error
 }
 
-func (h *handoffs) HandOff(_ context.Context, b campaign.Batch) error {
+func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.batches = append(h.batches, b)
@@ -84,7 +84,7 @@ func newBench(t *testing.T) *bench {
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20}, Now: store.Now, Random: rand.Reader,
+		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now, Random: rand.Reader,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	b.seed()

@@ -55,8 +55,8 @@ func (h Head) Outcome(index int) campaign.Outcome {
 	return outcomes[h.States[index]]
 }
 
-// Summary returns the head as the books of a batch have it.
-func (h Head) Summary() campaign.Head {
+// Summary returns the head as the ledger of a batch have it.
+func (h Head) Summary() campaign.LedgerSummary {
 	var byState [len(outcomes)]int
 	for _, s := range h.States {
 		byState[s]++
@@ -67,12 +67,12 @@ func (h Head) Summary() campaign.Head {
 			counts[outcomes[state]] = n
 		}
 	}
-	return campaign.Head{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
+	return campaign.LedgerSummary{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
 }
 
-// Books returns the head as the books of a batch with those frames.
-func (h Head) Books(frames []int) campaign.Books {
-	b := campaign.Books{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
+// Ledger returns the head as the ledger of a batch with those frames.
+func (h Head) Books(frames []int) campaign.Ledger {
+	b := campaign.Ledger{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
 	for _, f := range frames {
 		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 		for index := f * campaign.FrameSize; index < (f+1)*campaign.FrameSize; index++ {
@@ -84,9 +84,9 @@ func (h Head) Books(frames []int) campaign.Books {
 	return b
 }
 
-// books returns what the rules of campaign.Books ask for to judge the changes.
-func (h Head) books(changes []campaign.Change) campaign.Books {
-	b := campaign.Books{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}
+// ledger returns what the rules of campaign.Ledger ask for to judge the changes.
+func (h Head) books(changes []campaign.Change) campaign.Ledger {
+	b := campaign.Ledger{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}
 	for _, c := range changes {
 		frame := c.Index / campaign.FrameSize
 		if b.Frames[frame].Outcomes == nil {
@@ -101,7 +101,7 @@ func (h Head) books(changes []campaign.Change) campaign.Books {
 
 // News returns those of the changes that move a message on, in their order.
 func (h Head) News(changes []campaign.Change) []campaign.Change {
-	return h.books(changes).News(changes)
+	return h.books(changes).Effective(changes)
 }
 
 // After returns the head of a batch of so many messages once the news, which News
@@ -168,7 +168,7 @@ type Write struct {
 	Pages [][]campaign.Change
 }
 
-// Plan returns how the news, which News returned, are entered into the books of a
+// Plan returns how the news, which News returned, are entered into the ledger of a
 // batch of so many messages.
 func (h Head) Plan(messages int, news []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, news)}

@@ -38,15 +38,15 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 	})
 }
 
-// books keeps a batch's books as campaign has them, one change a map's entry.
+// ledger keeps a batch's ledger as campaign has them, one change a map's entry.
 type books struct {
-	campaign.Books
+	campaign.Ledger
 
 	log []campaign.Change
 }
 
 func newBooks(messages int) *books {
-	b := &books{Books: campaign.Books{Frames: map[int]campaign.FrameState{}}}
+	b := &books{Ledger: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
 	for f := 0; f*campaign.FrameSize < messages; f++ {
 		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 	}
@@ -54,7 +54,7 @@ func newBooks(messages int) *books {
 }
 
 func (b *books) enter(changes []campaign.Change) {
-	news := b.News(changes)
+	news := b.Effective(changes)
 	b.Head = b.HeadAfter(news, 0)
 	for _, c := range news {
 		b.Frames[c.Index/campaign.FrameSize].Outcomes[c.Index] = c.Outcome
@@ -97,7 +97,7 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 	s.largest = max(s.largest, s.head.Size())
 }
 
-// TestRules holds what is read of packed rows to the rules of campaign.Books,
+// TestRules holds what is read of packed rows to the rules of campaign.Ledger,
 // whatever comes in whichever order: states, counts, reasons, timeline, and the log
 // without gaps.
 func TestRules(t *testing.T) {

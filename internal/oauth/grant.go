@@ -40,7 +40,7 @@ type caller struct {
 // clientCredentials answers the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
 	proven := clientKey(c.ClientID)
-	q := campaign.AuthQuestion{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
+	q := campaign.AuthQuery{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
 	}
@@ -98,7 +98,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 // refreshToken answers the grant of RFC 6749 §6.
 func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
 	hash := hashToken(c.RefreshToken)
-	read, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{
+	read, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
 		TokenHash: hash, Windows: []string{c.claimedKey()}, Places: c.failuresKey(),
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 		return tokenResponse{}, s.reused(ctx, c, read)
 	}
 	proven := clientKey(token.ClientID)
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) e
 
 // endFamily writes once, however often a token of the family is used again.
 func (s *Server) endFamily(ctx context.Context, family string) error {
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{Family: family})
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Family: family})
 	if err != nil || rows.FamilyRevoked {
 		return err
 	}

@@ -21,7 +21,7 @@ type Store interface {
 	TokenStore
 	WindowStore
 	// AuthRows reads consistently what a token request is judged by.
-	AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign.AuthRows, error)
+	AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error)
 }
 
 // TokenStore writes refresh tokens.
@@ -118,7 +118,7 @@ func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, err
 
 // refuseUnread counts a request that is not worth judging, and answers it.
 func (s *Server) refuseUnread(ctx context.Context, c caller, f *failure) error {
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuestion{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
+	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
 	if err != nil {
 		return err
 	}

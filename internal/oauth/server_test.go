@@ -705,7 +705,7 @@ func TestFailuresBeyondTheLimitWriteNothing(t *testing.T) {
 		b.guess(t)
 	}
 	network := netip.MustParsePrefix(b.address + "/64").Masked().String()
-	q := campaign.AuthQuestion{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
+	q := campaign.AuthQuery{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
 	before := b.rows(t, q)
 	if len(before.Places) != 60 {
 		t.Fatalf("rows %+v, want 60 failures", before)
@@ -741,7 +741,7 @@ func TestRefusedByTheLimitWritesNothing(t *testing.T) {
 		b.granted(t, b.login(t))
 	}
 	sum := sha256.Sum256([]byte(refresh))
-	q := campaign.AuthQuestion{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
+	q := campaign.AuthQuery{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
 	before := b.rows(t, q)
 	if len(before.Windows["client "+b.clientID]) != 10 || before.Token == nil {
 		t.Fatalf("rows %+v, want a full window and the token", before)
@@ -754,7 +754,7 @@ func TestRefusedByTheLimitWritesNothing(t *testing.T) {
 	}
 }
 
-func (b *bench) rows(t *testing.T, q campaign.AuthQuestion) campaign.AuthRows {
+func (b *bench) rows(t *testing.T, q campaign.AuthQuery) campaign.AuthRows {
 	t.Helper()
 	rows, err := b.store.AuthRows(t.Context(), q)
 	if err != nil {
@@ -767,7 +767,7 @@ func TestRefreshTokensAreNotKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
-	rows := b.rows(t, campaign.AuthQuestion{TokenHash: refresh})
+	rows := b.rows(t, campaign.AuthQuery{TokenHash: refresh})
 	if rows.Token != nil {
 		t.Error("the refresh token itself is a key of the table")
 	}

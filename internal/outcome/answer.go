@@ -40,7 +40,7 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (change
 		return nil, fmt.Errorf("apply an answer: %w", err)
 	}
 	for _, tenant := range tenants {
-		h := campaign.Happening{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
+		h := campaign.WebhookEvent{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
 		change, ok, err := a.applyFor(ctx, tenant, t, h, content.Postback)
 		if err != nil {
 			return changes, fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
@@ -106,7 +106,7 @@ func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants 
 
 // applyFor writes what is owed to the tenant's endpoints. It returns the change of
 // the tenant's opt-outs, if there is one.
-func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening, postback string) (c campaign.OptChange, changes bool, err error) {
+func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, postback string) (c campaign.OptChange, changes bool, err error) {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
 		if err := a.tell(ctx, tenant, t, h); err != nil {
@@ -150,11 +150,11 @@ func plain(text string) string {
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// tell owes the happening to the tenant's endpoints, under a blob and an id that
+// tell owes the webhook event to the tenant's endpoints, under a blob and an id that
 // are the same however often the event comes.
-func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.Happening) error {
-	notices, err := a.Recorder.owed(ctx, tenant, h.Kind)
-	if err != nil || len(notices) == 0 {
+func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
+	deliveries, err := a.Recorder.owed(ctx, tenant, h.Kind)
+	if err != nil || len(deliveries) == 0 {
 		return err
 	}
 	h.EventID = campaign.Digest(tenant + "#" + t.Blob + "#" + string(h.Kind))
@@ -166,5 +166,5 @@ func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask,
 	if err := a.Contents.Put(ctx, blob, body, "application/json"); err != nil {
 		return err
 	}
-	return a.Recorder.owe(ctx, notices, blob)
+	return a.Recorder.owe(ctx, deliveries, blob)
 }

@@ -18,17 +18,17 @@ import (
 // endpoints are owed.
 type people struct {
 	*books
-	content campaign.EventContent
-	findErr error
-	latest  campaign.OptChange
-	told    []campaign.Kind
-	notices []campaign.Notice // as written
-	split   bool
-	tenants int    // how often all of an agent's tenants were asked for
-	agent   string // that the batch is sent by
-	dropped bool   // the event was counted as dropped
-	records int    // writes of opt-outs
-	optErr  error  // of these
+	content    campaign.EventContent
+	findErr    error
+	latest     campaign.OptChange
+	told       []campaign.Kind
+	deliveries []campaign.Delivery // as written
+	split      bool
+	tenants    int    // how often all of an agent's tenants were asked for
+	agent      string // that the batch is sent by
+	dropped    bool   // the event was counted as dropped
+	records    int    // writes of opt-outs
+	optErr     error  // of these
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
@@ -46,9 +46,9 @@ func (p *people) TenantsOf(context.Context, string) ([]string, error) {
 
 func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
 
-func (p *people) AddNotices(_ context.Context, notices []campaign.Notice) error {
-	p.told = append(p.told, notices[0].Kind)
-	p.notices = append(p.notices, notices...)
+func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.Delivery) error {
+	p.told = append(p.told, deliveries[0].Kind)
+	p.deliveries = append(p.deliveries, deliveries...)
 	return nil
 }
 
@@ -123,9 +123,9 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 	}
 }
 
-// A reply is owed once however often its event comes: by a notice of its batch's layout
-// that has an ID, or has none, and whose task is queued after the notice is written.
-func TestReply_Notices(t *testing.T) {
+// A reply is owed once however often its event comes: by a delivery of its batch's layout
+// that has an ID, or has none, and whose task is queued after the delivery is written.
+func TestReply_Deliveries(t *testing.T) {
 	t.Parallel()
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -136,12 +136,12 @@ func TestReply_Notices(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if len(p.notices) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
-				t.Fatalf("%d notices and the tasks %q, want the same one twice", len(p.notices), p.queued)
+			if len(p.deliveries) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
+				t.Fatalf("%d notices and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 			}
-			n := p.notices[0]
-			if n.Task() != p.notices[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
-				t.Errorf("notices %+v, want the same reply twice", p.notices)
+			n := p.deliveries[0]
+			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
+				t.Errorf("notices %+v, want the same reply twice", p.deliveries)
 			}
 			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {
 				t.Errorf("the notice has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])

@@ -157,7 +157,7 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 
 // findBatch returns what never changes of a batch with its agent.
 func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	b, err := a.batches.Get(key, a.Recorder.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.Batch, error) {
+	b, err := a.batches.Get(key, a.Recorder.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) {
 		b, err := a.loadBatch(ctx, key)
 		return lasting(b), err
 	})

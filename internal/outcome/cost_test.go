@@ -110,7 +110,7 @@ func TestWriteUnits(t *testing.T) {
 			accepted := accept(t, store, tenant, batches)
 			store.Client = dynamodb.NewFromConfig(env.AWS(), meter.attach)
 			recorder := &outcome.Recorder{
-				Store: store, Webhooks: store, Blobs: discard{}, Notify: clearing{store}, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+				Store: store, Webhooks: store, Blobs: discard{}, Notify: clearing{store}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 			}
 			applier := &outcome.Applier{
 				Batches: store, Tenants: store, Contents: discard{}, Recorder: recorder, OptOuts: &optout.Book{Store: store, Now: time.Now},
@@ -147,7 +147,7 @@ func accept(t *testing.T, store *dynamo.Store, tenant string, batches int) (acce
 			Accepted: campaign.MaxMessages, AcceptedAt: time.Now(), State: campaign.BatchSending, AgentID: "agent", NextCheck: time.Now().Add(1000 * time.Hour),
 		}
 		_, _ = crand.Read(b.Key[:])
-		err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
+		err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: crand.Text(), Ordinal: 1, Packed: []byte{0}}, crand.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func (c clearing) SendAll(ctx context.Context, _ string, bodies [][]byte) error 
 		if err := json.Unmarshal(body, &task); err != nil {
 			return err
 		}
-		if err := c.store.DeleteNotice(ctx, task); err != nil {
+		if err := c.store.DeleteDelivery(ctx, task); err != nil {
 			return err
 		}
 	}

@@ -15,14 +15,14 @@ import (
 // failure of recording: sweep finishes what it finds complete.
 func (r *Recorder) finish(ctx context.Context, e entry) {
 	again := e.after.Sequence == e.before.Sequence
-	crossed := func(count func(campaign.Head) int) bool {
+	crossed := func(count func(campaign.LedgerSummary) int) bool {
 		return count(e.after) >= e.batch.Accepted && (again || count(e.before) < e.batch.Accepted)
 	}
 	var err error
 	switch {
-	case crossed(campaign.Head.Settled):
+	case crossed(campaign.LedgerSummary.Settled):
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchCompleted, r.completeNow)
-	case crossed(campaign.Head.Known):
+	case crossed(campaign.LedgerSummary.Known):
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
@@ -86,66 +86,66 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 // event once the campaign has more batches. Told again it is told the same: its time
 // is not that of the telling.
 func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
-	notices, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
-	if err != nil || len(notices) == 0 {
+	deliveries, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
+	if err != nil || len(deliveries) == 0 {
 		return err
 	}
 	eventID := campaign.Digest(id.Tenant + "#" + id.CampaignID + "#" + strconv.Itoa(tally.Batches))
 	blob := "events/completed/" + eventID
-	body, err := json.Marshal(campaign.Happening{Kind: campaign.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
+	body, err := json.Marshal(campaign.WebhookEvent{Kind: campaign.KindCompleted, EventID: eventID, At: tally.CompletedAt, CampaignID: id.CampaignID})
 	if err != nil {
 		return err
 	}
 	if err := r.Blobs.Put(ctx, blob, body, "application/json"); err != nil {
 		return err
 	}
-	return r.owe(ctx, notices, blob)
+	return r.owe(ctx, deliveries, blob)
 }
 
-// owed returns an unwritten notice for each endpoint that wants the kind.
-func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Notice, error) {
+// owed returns an unwritten delivery for each endpoint that wants the kind.
+func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	var notices []campaign.Notice
+	var deliveries []campaign.Delivery
 	for _, e := range endpoints {
 		if e.Wants(kind) {
-			notices = append(notices, campaign.Notice{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), Ends: r.Now().Add(campaign.EventLife)})
+			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), Ends: r.Now().Add(campaign.EventLife)})
 		}
 	}
-	return notices, nil
+	return deliveries, nil
 }
 
-func (r *Recorder) owe(ctx context.Context, notices []campaign.Notice, blob string) error {
-	for i := range notices {
-		notices[i].Blob = blob
+func (r *Recorder) owe(ctx context.Context, deliveries []campaign.Delivery, blob string) error {
+	for i := range deliveries {
+		deliveries[i].Blob = blob
 		if r.Split {
-			notices[i] = notices[i].Identified()
+			deliveries[i] = deliveries[i].Identified()
 		}
 	}
-	if err := r.Webhooks.AddNotices(ctx, notices); err != nil {
+	if err := r.Webhooks.AddDeliveries(ctx, deliveries); err != nil {
 		return err
 	}
-	r.post(ctx, notices)
+	r.post(ctx, deliveries)
 	return nil
 }
 
-// post asks for the notices, which are written, to be posted. Sweep finds what
+// post asks for the deliveries, which are written, to be posted. Sweep finds what
 // could not be queued.
-func (r *Recorder) post(ctx context.Context, notices []campaign.Notice) {
-	if len(notices) == 0 {
+func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
+	if len(deliveries) == 0 {
 		return
 	}
-	tasks := make([]campaign.NotifyTask, len(notices))
-	for i, n := range notices {
+	tasks := make([]campaign.NotifyTask, len(deliveries))
+	for i, n := range deliveries {
 		tasks[i] = n.Task()
 	}
 	bodies, err := campaign.Bodies(tasks)
 	if err == nil {
-		err = r.Notify.SendAll(ctx, notices[0].Tenant, bodies)
+		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", notices[0].Tenant, "error", err)
+		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

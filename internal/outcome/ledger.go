@@ -17,17 +17,17 @@ type Ledgers interface {
 	EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
 }
 
-// Entered is what one call has entered into a ledger.
-type Entered struct {
+// Appended is what one call has entered into a ledger.
+type Appended struct {
 	Before, After ledger.Head
 	Tries         int
 }
 
-// EnterLedger enters those of a batch's changes that are news, in their order, and
+// AppendLedger enters those of a batch's changes that are news, in their order, and
 // drops the others: the same change may be entered any number of times. After an
 // error they may have been entered; to enter them again is harmless. Whoever loses a
 // race reads the ledger and judges the changes again.
-func EnterLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Entered, err error) {
+func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
 	for ; e.Tries < tries; e.Tries++ {
 		if err := retry.Wait(ctx, e.Tries); err != nil {
 			return e, fmt.Errorf("record outcomes of batch %s: %w", b.BatchID, err)

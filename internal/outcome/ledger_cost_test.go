@@ -59,7 +59,7 @@ func newMetered(t *testing.T, endpoints int) *metered {
 	m.applier = &outcome.Applier{
 		Batches: &store, Tenants: &store, Contents: discard{}, OptOuts: &optout.Book{Store: &store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: discard{}, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			Store: &store, Webhooks: &store, Blobs: discard{}, Notify: discard{}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 		},
 	}
 	tenant := "tenant-" + crand.Text()

@@ -1,6 +1,6 @@
 // Package outcome records what becomes of messages. Recording is one operation,
 // whoever learns of an outcome: states, counts and the log of a batch change
-// together with the notices that endpoints are owed of it, so that its books
+// together with the deliveries that endpoints are owed of it, so that its ledger
 // always balance and no webhook is lost.
 package outcome
 
@@ -17,12 +17,12 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store keeps the books of batches, and how far the batches are.
+// Store keeps the ledger of batches, and how far the batches are.
 type Store interface {
 	Ledgers
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
-	Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error)
 	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
@@ -33,10 +33,10 @@ type Store interface {
 // what Enter writes.
 type Webhooks interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
-	AddNotices(ctx context.Context, notices []campaign.Notice) error
+	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
 }
 
-// Blobs keeps what notices tell that belong to no batch.
+// Blobs keeps what deliveries tell that belong to no batch.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 }
@@ -52,12 +52,12 @@ type Recorder struct {
 	Webhooks Webhooks
 	Blobs    Blobs
 	Notify   Queue
-	// MaxNews is how many changes Store.Enter takes at once for so many
+	// MaxAppend is how many changes Store.Enter takes at once for so many
 	// endpoints.
-	MaxNews func(endpoints int) int
-	// Split says that the notices of happenings stand in the Webhooks table.
+	MaxAppend func(endpoints int) int
+	// Split says that the deliveries of webhook events stand in the Webhooks table.
 	Split bool
-	// SweepAfter is how long a notice or a completed batch is left to those whose
+	// SweepAfter is how long a delivery or a completed batch is left to those whose
 	// work it is before sweep looks at it.
 	SweepAfter time.Duration
 	Now        func() time.Time
@@ -66,7 +66,7 @@ type Recorder struct {
 }
 
 const (
-	// tries is how many lost races for a batch's books are run again. Each round
+	// tries is how many lost races for a batch's ledger is run again. Each round
 	// somebody wins, and no more frames of a batch than 20 are recorded at once.
 	tries = 40
 	// endpointsFor is how long a tenant's endpoints are taken for what they were:
@@ -100,7 +100,7 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 		if err != nil {
 			return fmt.Errorf("record outcomes: %w", err)
 		}
-		r.post(ctx, e.notices)
+		r.post(ctx, e.deliveries)
 		r.finish(ctx, e)
 		if !e.more {
 			return nil
@@ -113,7 +113,7 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 // recordInLedger is Record for a batch with a ledger. Nothing is queued: what is
 // entered is in the stream of the ledger's table.
 func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
-	e, err := EnterLedger(ctx, r.Store, b, changes)
+	e, err := AppendLedger(ctx, r.Store, b, changes)
 	if err != nil {
 		return err
 	}
@@ -121,38 +121,38 @@ func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes
 	return nil
 }
 
-// entry is what one write enters into the books of a batch.
+// entry is what one write enters into the ledger of a batch.
 type entry struct {
-	batch     campaign.Batch
-	endpoints []campaign.Endpoint
-	before    campaign.Head
-	after     campaign.Head
-	notices   []campaign.Notice
-	more      bool // news are left that did not fit
+	batch      campaign.Batch
+	endpoints  []campaign.Endpoint
+	before     campaign.LedgerSummary
+	after      campaign.LedgerSummary
+	deliveries []campaign.Delivery
+	more       bool // news are left that did not fit
 }
 
-// enter reads the books, judges the changes and writes the news.
+// enter reads the ledger, judges the changes and writes the news.
 func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
 	books, err := r.Store.Books(ctx, e.batch, framesOf(changes))
 	if err != nil {
 		return err
 	}
 	e.before, e.after = books.Head, books.Head
-	news := books.News(changes)
+	news := books.Effective(changes)
 	if len(news) == 0 {
 		return nil
 	}
-	if most := r.MaxNews(len(e.endpoints)); len(news) > most {
+	if most := r.MaxAppend(len(e.endpoints)); len(news) > most {
 		news, e.more = news[:most], true
 	}
 	e.after = books.HeadAfter(news, 0)
-	e.notices, err = r.Store.Enter(ctx, e.batch, books, news, e.endpoints, r.Now().Add(r.SweepAfter))
+	e.deliveries, err = r.Store.Enter(ctx, e.batch, books, news, e.endpoints, r.Now().Add(r.SweepAfter))
 	return err
 }
 
 // endpointsOf returns the tenant's endpoints that are switched on.
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
-	return r.endpoints.Get(tenant, r.Now(), cache.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
+	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
 		all, err := r.Webhooks.Endpoints(ctx, tenant)
 		return slices.DeleteFunc(all, campaign.Endpoint.Off), err
 	})

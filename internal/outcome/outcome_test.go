@@ -17,9 +17,9 @@ import (
 
 var errBroken = errors.New("broken")
 
-// books keeps one batch's books, as a table does, and can lose races.
+// ledger keeps one batch's ledger, as a table does, and can lose races.
 type books struct {
-	books      campaign.Books
+	books      campaign.Ledger
 	ledger     ledger.Head
 	state      campaign.BatchState
 	lose       int // so many races, to somebody who enters rival
@@ -39,36 +39,36 @@ type books struct {
 }
 
 func newBooks() *books {
-	return &books{books: campaign.Books{Frames: map[int]campaign.FrameState{}}}
+	return &books{books: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
 }
 
-func (b *books) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Books, error) {
+func (b *books) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
 	b.frames = frames
-	read := campaign.Books{Head: b.books.Head, Frames: map[int]campaign.FrameState{}}
+	read := campaign.Ledger{Head: b.books.Head, Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
 		read.Frames[f] = b.books.Frames[f]
 	}
 	return read, b.readErr
 }
 
-func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
+func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	b.enterCalls++
 	switch {
 	case b.enterErr != nil:
 		return nil, b.enterErr
 	case b.lose > 0:
 		b.lose--
-		b.write(campaign.Books{Head: b.books.Head, Frames: b.books.Frames}.News([]campaign.Change{b.rival}))
+		b.write(campaign.Ledger{Head: b.books.Head, Frames: b.books.Frames}.Effective([]campaign.Change{b.rival}))
 		return nil, campaign.ErrLostRace
 	case read.Head.Ordinal != b.books.Head.Ordinal:
 		return nil, campaign.ErrLostRace
 	}
 	b.write(news)
-	var notices []campaign.Notice
+	var deliveries []campaign.Delivery
 	for _, e := range endpoints {
-		notices = append(notices, campaign.Notice{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
+		deliveries = append(deliveries, campaign.Delivery{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
 	}
-	return notices, nil
+	return deliveries, nil
 }
 
 func (b *books) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
@@ -133,7 +133,7 @@ func (b *books) Endpoints(context.Context, string) ([]campaign.Endpoint, error) 
 	return []campaign.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
 }
 
-func (b *books) AddNotices(context.Context, []campaign.Notice) error { return nil }
+func (b *books) AddDeliveries(context.Context, []campaign.Delivery) error { return nil }
 
 func (b *books) Put(context.Context, string, []byte, string) error { return nil }
 
@@ -146,7 +146,7 @@ func (b *books) SendAll(_ context.Context, _ string, bodies [][]byte) error {
 
 func (b *books) recorder() *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: b, Webhooks: b, Blobs: b, Notify: b, MaxNews: func(int) int { return 2 }, SweepAfter: time.Minute, Now: time.Now,
+		Store: b, Webhooks: b, Blobs: b, Notify: b, MaxAppend: func(int) int { return 2 }, SweepAfter: time.Minute, Now: time.Now,
 	}
 }
 

@@ -52,7 +52,7 @@ const answerFor = 25 * time.Hour
 // eachAnswer visits the kept answers of the tenant that are about the person, with
 // what is to be done to erase that.
 func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
-	var found troubles
+	var found errorCollector
 	named := map[string]bool{} // by any tenant's key
 	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for kept answers", rows, 0) }) {
 		if err != nil {

@@ -43,7 +43,7 @@ func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Contex
 	if err != nil {
 		return err
 	}
-	var found troubles
+	var found errorCollector
 	var done atomic.Int32
 	var group errgroup.Group
 	group.SetLimit(campaignsAtOnce)
@@ -106,7 +106,7 @@ func (c dispatched) ended() []int {
 	return ordinals
 }
 
-// in tells whether the person's number is in a packed set, and returns the set
+// in reports whether the person's number is in a packed set, and returns the set
 // without it.
 func (p *person) in(set campaign.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {

@@ -49,7 +49,7 @@ func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	return e.Store.ForgetFormerPayload(ctx, b)
 }
 
-// replace gives the batch a payload without the person's n messages. It tells whether
+// replace gives the batch a payload without the person's n messages. It reports whether
 // the batch may have changed since it was read.
 func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed bool, err error) {
 	messages, err := payload.ReadAll(ctx, e.Blobs, b)
@@ -72,7 +72,7 @@ func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed
 }
 
 // succeed gives a batch whose payload is gone the one that has replaced it: its row may
-// be restored. It tells whether there was one, or the batch has another by now.
+// be restored. It reports whether there was one, or the batch has another by now.
 func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, err error) {
 	next, err := payload.Successor(ctx, e.Blobs, b)
 	if err == nil {

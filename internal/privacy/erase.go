@@ -32,7 +32,7 @@ type Erased struct {
 	Again time.Time
 }
 
-// Nothing tells whether there was nothing to erase.
+// Nothing reports whether there was nothing to erase.
 func (e Erased) Nothing() bool {
 	e.OptedOut = false
 	return e == Erased{}
@@ -56,15 +56,15 @@ func (e *erasure) add(f func(*Erased)) {
 // Erase erases what the service holds of a number of a tenant, and what was said to
 // it, except that it opted out. Messages that were not sent yet will end as failed.
 // After an error some of it may have been erased; to erase again does the rest.
-func (d *Desk) Erase(ctx context.Context, tenant, phone string) (Erased, error) {
+func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, error) {
 	p, err := d.open(ctx, tenant, phone)
 	if err != nil {
 		return Erased{}, err
 	}
 	e := &erasure{person: p, live: map[string]bool{}, began: p.Now()}
-	var found troubles
+	var found errorCollector
 	for _, step := range []func(context.Context) error{
-		e.eraseCampaigns, e.eraseRemains, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseOptIn,
+		e.eraseCampaigns, e.deleteOrphanedPayloads, e.eraseAnswers, e.eraseUploads, e.eraseEvents, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}
@@ -74,12 +74,12 @@ func (d *Desk) Erase(ctx context.Context, tenant, phone string) (Erased, error) 
 	return e.done, nil
 }
 
-// Complete tells whether nothing is left to be erased later.
+// Complete reports whether nothing is left to be erased later.
 func (e Erased) Complete() bool { return e.Early == 0 && e.Young == 0 }
 
 func (e *erasure) eraseCampaigns(ctx context.Context) error {
 	return e.eachCampaign(ctx, func(ctx context.Context, c dispatched) error {
-		var found troubles
+		var found errorCollector
 		for _, b := range c.Batches {
 			found.add(e.eraseErrorFile(ctx, b.Batch))
 			found.add(e.eraseBatch(ctx, c, b.Batch))

@@ -101,10 +101,10 @@ func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
 		w.id.CampaignID, w.name = fmt.Sprintf("%s%02d", w.id.CampaignID[:10], i), fmt.Sprint("Natal ", i)
 		w.accept(1, ana, bruno)
 	}
-	desk := w.desk()
-	desk.Store = twoListed{w.store}
+	service := w.service()
+	service.Store = twoListed{w.store}
 	for step, want := range []int{all, 0} {
-		x, err := desk.Export(t.Context(), w.tenant.ID, written(ana))
+		x, err := service.Export(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)
 		told := map[string]bool{}
 		for _, m := range x.Messages {
@@ -113,7 +113,7 @@ func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
 		if len(told) != want || len(x.Messages) != want {
 			t.Errorf("step %d: told are %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
 		}
-		_, err = desk.Erase(t.Context(), w.tenant.ID, written(ana))
+		_, err = service.Erase(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)
 	}
 }
@@ -166,7 +166,7 @@ func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
 	w.put(damaged.Payload, []byte("no payload"))
 	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
 	w.put("uploads/"+w.tenant.ID+"/file", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
-	done, err := w.desk().Erase(t.Context(), w.tenant.ID, written(ana))
+	done, err := w.service().Erase(t.Context(), w.tenant.ID, written(ana))
 	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
 		t.Errorf("it said %v", err)
 	}

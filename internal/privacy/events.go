@@ -26,8 +26,8 @@ const (
 // heard is what the provider told of the person.
 type heard struct {
 	campaign.Blob
-	content   campaign.EventContent // of an event as it came
-	happening *campaign.Happening   // of one that is told to the tenant's endpoints
+	content      campaign.EventContent  // of an event as it came
+	webhookEvent *campaign.WebhookEvent // of one that is told to the tenant's endpoints
 }
 
 // keptEvents are the keys of the contents that are kept of events.
@@ -62,7 +62,7 @@ func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, 
 	if err != nil {
 		return err
 	}
-	var found troubles
+	var found errorCollector
 	var done atomic.Int32
 	var group errgroup.Group
 	group.SetLimit(eventsAtOnce)
@@ -89,7 +89,7 @@ func (p *person) happens(event string, kind campaign.Kind) string {
 	return event + "." + campaign.Digest(p.tenant.ID+"#"+event+"#"+string(kind))
 }
 
-// concerns tells whether the content of an event concerns the tenant: something of it
+// concerns reports whether the content of an event concerns the tenant: something of it
 // was told to the tenant, or it came to an agent of the tenant and was told to nobody.
 // Tenants may share an agent.
 func (p *person) concerns(key string, kept keptEvents) bool {
@@ -127,9 +127,9 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	h.Blob = o
 	var phone string
 	if _, told := eventOf(o.Key); told {
-		h.happening = &campaign.Happening{}
-		err = json.Unmarshal(body, h.happening)
-		phone = h.happening.Phone
+		h.webhookEvent = &campaign.WebhookEvent{}
+		err = json.Unmarshal(body, h.webhookEvent)
+		phone = h.webhookEvent.Phone
 	} else {
 		err = json.Unmarshal(body, &h.content)
 		phone = h.content.Phone
@@ -140,16 +140,16 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	return h, phone == p.number.String(), nil
 }
 
-// eraseEvent erases what is kept of an event, and tells whether it was too early to.
+// eraseEvent erases what is kept of an event, and reports whether it was too early to.
 func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
-	if h.happening == nil {
+	if h.webhookEvent == nil {
 		if p.Now().Sub(h.At) < appliedAfter {
 			return true, nil
 		}
 		// One that is empty means nothing to whoever applies it once more.
 		return false, p.Blobs.Put(ctx, h.Key, []byte("{}"), "application/json")
 	}
-	told := *h.happening
+	told := *h.webhookEvent
 	told.Phone, told.Text, told.Erased = "", "", true
 	body, err := json.Marshal(told)
 	if err != nil {

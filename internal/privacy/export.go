@@ -28,7 +28,7 @@ type Export struct {
 	Uploads    []Upload   `json:"uploads"`
 }
 
-// OptOut tells whether the person gets no messages of the tenant any more.
+// OptOut reports whether the person gets no messages of the tenant any more.
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
 	Since    *time.Time `json:"since,omitempty"` // known for some eight days
@@ -94,13 +94,13 @@ type Upload struct {
 	Lines []string `json:"lines"` // those that hold the number
 }
 
-// Nothing tells whether there was nothing but, perhaps, an opt-out.
+// Nothing reports whether there was nothing but, perhaps, an opt-out.
 func (x Export) Nothing() bool {
 	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads) == 0
 }
 
 // Export returns what the service holds of a number of a tenant.
-func (d *Desk) Export(ctx context.Context, tenant, phone string) (Export, error) {
+func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, error) {
 	p, err := d.open(ctx, tenant, phone)
 	if err != nil {
 		return Export{}, err
@@ -271,7 +271,7 @@ func (p *person) exportEvents(ctx context.Context, x *Export) error {
 	var mu sync.Mutex
 	return p.eachEvent(ctx, func(_ context.Context, h heard) error {
 		event := Event{At: h.At.UTC(), Text: h.content.Text, Postback: h.content.Postback}
-		if told := h.happening; told != nil {
+		if told := h.webhookEvent; told != nil {
 			event = Event{At: told.At, Kind: told.Kind, CampaignID: told.CampaignID, MessageID: told.MessageID, Text: told.Text}
 		}
 		mu.Lock()

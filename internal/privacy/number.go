@@ -7,7 +7,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// wrote tells whether a text writes the person's number, as dispatch would read it
+// wrote reports whether a text writes the person's number, as dispatch would read it
 // without what is no digit: with a trunk prefix or a carrier's digits, too, and as
 // one that was refused for want of its ninth digit. Only numbers in a form that is
 // not accepted rest as they were sent.
@@ -21,7 +21,7 @@ func (p *person) wrote(text string) bool {
 	return false
 }
 
-// meant tells whether digits, with or without a +, are the person's number.
+// meant reports whether digits, with or without a +, are the person's number.
 func (p *person) meant(digits string) bool {
 	number, rejection := phone.Parse([]byte(digits))
 	if rejection == nil {
@@ -32,7 +32,7 @@ func (p *person) meant(digits string) bool {
 	return number == p.number || strings.Contains(rejection.Reason, p.number.String())
 }
 
-// rejected tells whether a rejected number is the person's: as it was sent, or as the
+// rejected reports whether a rejected number is the person's: as it was sent, or as the
 // reason says that it may have been meant.
 func (p *person) rejected(phone, reason string) bool {
 	return p.wrote(phone) || strings.Contains(reason, p.number.String())

@@ -17,10 +17,10 @@ const backups = 35 * 24 * time.Hour
 // payloads begins the keys of the tenant's payloads.
 func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
 
-// eraseRemains deletes the tenant's payloads that belong to no batch: nobody reads
+// deleteOrphanedPayloads deletes the tenant's payloads that belong to no batch: nobody reads
 // them, and nobody can tell whose data they hold.
-func (e *erasure) eraseRemains(ctx context.Context) error {
-	var found troubles
+func (e *erasure) deleteOrphanedPayloads(ctx context.Context) error {
+	var found errorCollector
 	for o, err := range e.Blobs.List(ctx, e.payloads()) {
 		if err != nil {
 			return err
@@ -52,7 +52,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 	return err
 }
 
-// isLive tells whether a payload is that of a batch, whatever lists say.
+// isLive reports whether a payload is that of a batch, whatever lists say.
 func (e *erasure) isLive(ctx context.Context, key string) (bool, error) {
 	campaignID, _, _ := strings.Cut(strings.TrimPrefix(key, e.payloads()), "/")
 	c, err := e.Store.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})

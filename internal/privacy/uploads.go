@@ -11,7 +11,7 @@ import (
 // eachUpload visits the campaign files that wait in the dashboard and hold the
 // person's number, with the lines that do.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
-	var found troubles
+	var found errorCollector
 	for o, err := range p.Blobs.List(ctx, "uploads/"+p.tenant.ID+"/") {
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	if l, err := w.store.Dispatched(w.t.Context(), w.id); err == nil {
 		created = l.CreatedAt
 	}
-	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
+	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: w.name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: created,
 	}, rand.Text()))
 	return b
@@ -111,8 +111,8 @@ func (w *world) put(key string, body []byte) {
 	w.t.Cleanup(func() { _ = w.blobs.Delete(context.Background(), key) })
 }
 
-func (w *world) desk() *privacy.Desk {
-	return &privacy.Desk{
+func (w *world) service() *privacy.Service {
+	return &privacy.Service{
 		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now}, Random: rand.Reader,
 		Now: w.store.Now, Progress: func(string, int, int) {},
 	}
@@ -120,14 +120,14 @@ func (w *world) desk() *privacy.Desk {
 
 func (w *world) erase(number uint64) privacy.Erased {
 	w.t.Helper()
-	done, err := w.desk().Erase(w.t.Context(), w.tenant.ID, written(number))
+	done, err := w.service().Erase(w.t.Context(), w.tenant.ID, written(number))
 	w.must(err)
 	return done
 }
 
 func (w *world) export(number uint64) privacy.Export {
 	w.t.Helper()
-	x, err := w.desk().Export(w.t.Context(), w.tenant.ID, written(number))
+	x, err := w.service().Export(w.t.Context(), w.tenant.ID, written(number))
 	w.must(err)
 	return x
 }

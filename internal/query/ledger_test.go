@@ -17,14 +17,14 @@ import (
 )
 
 // inLayouts runs a test with batches that have a ledger, and with such that have none.
-func inLayouts(t *testing.T, test func(t *testing.T, newDesk func(*testing.T) *desk)) {
+func inLayouts(t *testing.T, test func(t *testing.T, newService func(*testing.T) *service)) {
 	t.Helper()
 	for _, split := range []bool{false, true} {
 		t.Run(fmt.Sprint("ledgers ", split), func(t *testing.T) {
 			t.Parallel()
-			test(t, func(t *testing.T) *desk {
+			test(t, func(t *testing.T) *service {
 				t.Helper()
-				d := newDesk(t)
+				d := newService(t)
 				d.store.Split = split
 				return d
 			})
@@ -33,7 +33,7 @@ func inLayouts(t *testing.T, test func(t *testing.T, newDesk func(*testing.T) *d
 }
 
 // events returns all events of a batch, in pages of so many.
-func (d *desk) events(b campaign.Batch, limit int) (events []any) {
+func (d *service) events(b campaign.Batch, limit int) (events []any) {
 	d.t.Helper()
 	after, more := 0.0, true
 	for more {
@@ -52,7 +52,7 @@ func (d *desk) events(b campaign.Batch, limit int) (events []any) {
 
 // fill records deliveries of the messages from first on, until the next one makes the
 // tail of the ledger move, and returns that next one's index.
-func (d *desk) fill(b campaign.Batch, first int) int {
+func (d *service) fill(b campaign.Batch, first int) int {
 	d.t.Helper()
 	for i := first; i < b.Accepted; i++ {
 		head, err := d.store.LedgerHead(d.t.Context(), b.Key)
@@ -71,7 +71,7 @@ func delivered(i int) []campaign.Change {
 }
 
 // logRows returns how many LOG rows a ledger has.
-func (d *desk) logRows(b campaign.Batch) int {
+func (d *service) logRows(b campaign.Batch) int {
 	d.t.Helper()
 	out, err := d.store.Client.Query(d.t.Context(), &dynamodb.QueryInput{
 		TableName: &d.store.Outcomes, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :log)"),
@@ -86,7 +86,7 @@ func (d *desk) logRows(b campaign.Batch) int {
 var errDied = errors.New("the process died")
 
 // recordAndDie enters a delivery by a process that dies after one write.
-func (d *desk) recordAndDie(b campaign.Batch, index int) {
+func (d *service) recordAndDie(b campaign.Batch, index int) {
 	d.t.Helper()
 	ctx, cancel := context.WithCancel(d.t.Context())
 	defer cancel()
@@ -116,7 +116,7 @@ func (d *desk) recordAndDie(b campaign.Batch, index int) {
 // has written the head: the events are the same, in whichever pages they are read.
 func TestEvents_DeathWhileTailMoves(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.store.Split = true
 	b := d.accept(1, "a", 500, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, b.Accepted-1) // more than a tail holds

@@ -196,7 +196,7 @@ func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err
 	return found, nil
 }
 
-// mayMatch tells whether a batch has a message of the status that is asked for.
+// mayMatch reports whether a batch has a message of the status that is asked for.
 func (q search) mayMatch(b campaign.Progress) bool {
 	switch q.status {
 	case "":

@@ -33,9 +33,9 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// desk is a read back service of a tenant of its own, on the stack's table and
+// service is a read back service of a tenant of its own, on the stack's table and
 // bucket, with one campaign.
-type desk struct {
+type service struct {
 	t      *testing.T
 	store  *dynamo.Store
 	whole  atomic.Int64 // campaigns that were read with all their batches
@@ -66,11 +66,11 @@ func (r reader) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return r.Store.Campaign(ctx, id)
 }
 
-func newDesk(t *testing.T) *desk {
+func newService(t *testing.T) *service {
 	t.Helper()
 	env := stackenv.Load(t)
 	cfg := env.AWS()
-	d := &desk{
+	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
 		store: &dynamo.Store{
@@ -89,7 +89,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) must(err error) {
+func (d *service) must(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
@@ -98,7 +98,7 @@ func (d *desk) must(err error) {
 
 // accept writes the campaign's batch of that ordinal with n messages, as dispatch
 // does. The uids of each batch are u0, u1 and so on.
-func (d *desk) accept(ordinal int, name string, n int, change func(b *campaign.Batch)) campaign.Batch {
+func (d *service) accept(ordinal int, name string, n int, change func(b *campaign.Batch)) campaign.Batch {
 	d.t.Helper()
 	numbers := make([]uint64, n)
 	for i := range numbers {
@@ -107,7 +107,7 @@ func (d *desk) accept(ordinal int, name string, n int, change func(b *campaign.B
 	return d.acceptNumbers(ordinal, name, numbers, change)
 }
 
-func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change func(b *campaign.Batch)) campaign.Batch {
+func (d *service) acceptNumbers(ordinal int, name string, numbers []uint64, change func(b *campaign.Batch)) campaign.Batch {
 	d.t.Helper()
 	n := len(numbers)
 	var w payload.Writer
@@ -126,7 +126,7 @@ func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change 
 		change(&b)
 	}
 	d.must(d.blobs.Put(d.t.Context(), b.Payload, body, "application/octet-stream"))
-	d.must(d.store.Accept(d.t.Context(), campaign.Acceptance{
+	d.must(d.store.Accept(d.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: "Entregas", Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon,
 	}, rand.Text()))
 	b.Ledger = d.store.Split
@@ -136,7 +136,7 @@ func (d *desk) acceptNumbers(ordinal int, name string, numbers []uint64, change 
 func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) }
 
 // record enters the outcome of the messages from first to last.
-func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int) {
+func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int) {
 	d.t.Helper()
 	var changes []campaign.Change
 	frames := map[int]bool{}
@@ -153,7 +153,7 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, f
 	}
 	books, err := d.store.Books(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
 	d.must(err)
-	_, err = d.store.Enter(d.t.Context(), b, books, books.News(changes), nil, noon)
+	_, err = d.store.Enter(d.t.Context(), b, books, books.Effective(changes), nil, noon)
 	d.must(err)
 }
 
@@ -161,7 +161,7 @@ type object = map[string]any
 
 // get asks for a path below the campaign, and checks the answer against the API's
 // document.
-func (d *desk) get(path string) (status int, answer object) {
+func (d *service) get(path string) (status int, answer object) {
 	d.t.Helper()
 	address := d.server.URL + "/api/v1/external/campaigns/" + d.id.CampaignID + path
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, address, http.NoBody)
@@ -176,7 +176,7 @@ func (d *desk) get(path string) (status int, answer object) {
 
 // pages follows the cursors of messages, and returns "batch uid status code" of
 // each message and the number of pages.
-func (d *desk) pages(query url.Values) (messages []string, pages int) {
+func (d *service) pages(query url.Values) (messages []string, pages int) {
 	d.t.Helper()
 	for {
 		status, answer := d.get("/messages?" + query.Encode())
@@ -202,9 +202,9 @@ func TestACampaignTellsHowFarItIs(t *testing.T) {
 	inLayouts(t, aCampaignTellsHowFarItIs)
 }
 
-func aCampaignTellsHowFarItIs(t *testing.T, newDesk func(*testing.T) *desk) {
+func aCampaignTellsHowFarItIs(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
-	d := newDesk(t)
+	d := newService(t)
 	first := d.accept(1, "manhã", 150, nil)
 	d.accept(2, "tarde", 3, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(3*time.Hour)
@@ -247,9 +247,9 @@ func TestMessagesAreFound(t *testing.T) {
 	inLayouts(t, messagesAreFound)
 }
 
-func messagesAreFound(t *testing.T, newDesk func(*testing.T) *desk) {
+func messagesAreFound(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
-	d := newDesk(t)
+	d := newService(t)
 	first := d.accept(1, "", 120, nil)
 	d.accept(2, "b/2", 130, nil)
 	d.record(first, campaign.OutcomeSent, "", 0, 119)
@@ -282,7 +282,7 @@ func messagesAreFound(t *testing.T, newDesk func(*testing.T) *desk) {
 
 func TestPagesOfMessagesHaveEachMessageOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "a", 120, nil)
 	d.accept(2, "b", 130, nil)
 	want := map[string]int{}
@@ -313,9 +313,9 @@ func TestTheLogOfABatchIsReplayed(t *testing.T) {
 	inLayouts(t, theLogOfABatchIsReplayed)
 }
 
-func theLogOfABatchIsReplayed(t *testing.T, newDesk func(*testing.T) *desk) {
+func theLogOfABatchIsReplayed(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(1, "", 5, nil)
 	d.accept(2, "manhã de sol", 1, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 4)
@@ -359,9 +359,9 @@ func TestWhatCannotBeReadBack(t *testing.T) {
 	inLayouts(t, whatCannotBeReadBack)
 }
 
-func whatCannotBeReadBack(t *testing.T, newDesk func(*testing.T) *desk) {
+func whatCannotBeReadBack(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
-	d := newDesk(t)
+	d := newService(t)
 	gone := d.accept(1, "gone", 1, nil)
 	d.must(d.blobs.Delete(t.Context(), gone.Payload))
 	d.record(gone, campaign.OutcomeSent, "", 0, 0)
@@ -399,7 +399,7 @@ func whatCannotBeReadBack(t *testing.T, newDesk func(*testing.T) *desk) {
 
 func TestMistypedParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "a", 1, nil)
 	for path, want := range map[string]string{
 		"/messages?Status=sent":                 "400 invalid_status",
@@ -431,7 +431,7 @@ func TestMistypedParametersAreRefused(t *testing.T) {
 
 func TestAnotherTenantSeesNothing(t *testing.T) {
 	t.Parallel()
-	d, other := newDesk(t), newDesk(t)
+	d, other := newService(t), newService(t)
 	d.accept(1, "a", 1, nil)
 	for _, path := range []string{"", "/messages", "/batches/a/events"} {
 		if status, answer := other.get(path); status != http.StatusNotFound || answer["code"] != "campaign_not_found" {
@@ -442,7 +442,7 @@ func TestAnotherTenantSeesNothing(t *testing.T) {
 
 func TestTokensThatAreRefused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "a", 1, nil)
 	for want, unfit := range map[string]error{
 		"401 invalid_token": accesstoken.InvalidToken(),
@@ -467,10 +467,10 @@ func TestPagesOverManyBatches(t *testing.T) {
 	inLayouts(t, pagesOverManyBatches)
 }
 
-func pagesOverManyBatches(t *testing.T, newDesk func(*testing.T) *desk) {
+func pagesOverManyBatches(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
 	const batches = 57
-	d := newDesk(t)
+	d := newService(t)
 	var all, sent []string
 	for ordinal := 1; ordinal <= batches; ordinal++ {
 		name := fmt.Sprintf("b%02d", ordinal)
@@ -521,9 +521,9 @@ func TestABatchPastItsTimeIsGone(t *testing.T) {
 	inLayouts(t, aBatchPastItsTimeIsGone)
 }
 
-func aBatchPastItsTimeIsGone(t *testing.T, newDesk func(*testing.T) *desk) {
+func aBatchPastItsTimeIsGone(t *testing.T, newService func(*testing.T) *service) {
 	t.Helper()
-	d := newDesk(t)
+	d := newService(t)
 	d.accept(1, "old", 3, nil)
 	d.accept(2, "new", 2, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Hour) })
 	d.store.Now = func() time.Time { return noon.Add(campaign.Retention) }

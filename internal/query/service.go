@@ -19,7 +19,7 @@ type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
 
-// Store reads campaigns and their books.
+// Store reads campaigns and their ledger.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)

@@ -60,7 +60,7 @@ type reply struct {
 
 // encode returns the body that sends the delivery. A ttl is always in it: where
 // the delivery has none, campaign.MessageTTL.
-func encode(d campaign.Delivery) ([]byte, error) {
+func encode(d campaign.OutgoingMessage) ([]byte, error) {
 	m := agentMessage{MessageTrafficType: traffic, TTL: seconds(d.TTL)}
 	if d.Content.Card == nil {
 		m.ContentMessage.Text = d.Content.Text

@@ -30,7 +30,7 @@ type Client struct {
 // the message, from this call or from an earlier one with the same ID. Any other
 // result is a *campaign.Failure (by errors.As): the text of the error holds
 // neither number nor content, and may be logged.
-func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
+func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
 	body, err := encode(d)
 	if err != nil {
 		return fmt.Errorf("%w: %w", unencodable(), err)

@@ -31,8 +31,8 @@ const (
 
 var agent = campaign.Agent{ID: "loja_agent", KeyParameter: "/agents/loja_agent"}
 
-func delivery() campaign.Delivery {
-	return campaign.Delivery{ID: messageID, Phone: phone, Content: campaign.Template{Text: text}, TTL: time.Hour}
+func delivery() campaign.OutgoingMessage {
+	return campaign.OutgoingMessage{ID: messageID, Phone: phone, Content: campaign.Template{Text: text}, TTL: time.Hour}
 }
 
 // keysFunc serves as rcs.Keys.
@@ -189,7 +189,7 @@ func TestSendWhoseAnswerIsLost(t *testing.T) {
 func TestSendToASlowProvider(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	if err := p.client.Send(t.Context(), agent, campaign.Delivery{
+	if err := p.client.Send(t.Context(), agent, campaign.OutgoingMessage{
 		ID: "6f0c9f0e-1b2c-4d3e-8f40-000000000002", Phone: "+5511987650000", Content: campaign.Template{Text: "x"},
 	}); err != nil {
 		t.Fatalf("first send: %v", err)
@@ -288,22 +288,22 @@ func TestBodies(t *testing.T) {
 	}
 	tests := []struct {
 		name     string
-		delivery campaign.Delivery
+		delivery campaign.OutgoingMessage
 		want     string
 	}{
 		{
 			"text",
-			campaign.Delivery{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond},
+			campaign.OutgoingMessage{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
 		},
 		{
 			"no ttl of its own",
-			campaign.Delivery{Content: campaign.Template{Text: "Olá"}},
+			campaign.OutgoingMessage{Content: campaign.Template{Text: "Olá"}},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"86400s"}`,
 		},
 		{
 			"card",
-			campaign.Delivery{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour},
+			campaign.OutgoingMessage{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour},
 			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
 				"title":"Oferta","description":"Só <hoje>",
 				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},

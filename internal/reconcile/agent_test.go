@@ -24,7 +24,7 @@ func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
 	failing := true
-	w.provider.refuse = func(campaign.Delivery) error {
+	w.provider.refuse = func(campaign.OutgoingMessage) error {
 		if failing {
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 		}

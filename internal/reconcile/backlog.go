@@ -17,8 +17,8 @@ const (
 	// share is how much of a backlog one sweep sees at least: it reads no batches but
 	// those that are due, and they come due one after the other.
 	share = backlog / 20
-	// heldReserve is what is kept of a call's time for the batches that are held.
-	heldReserve = 15 * time.Second
+	// heldMargin is what is kept of a call's time for the batches that are held.
+	heldMargin = 15 * time.Second
 )
 
 // heldBatch is a batch found behind a backlog, with its frames that are not sent.
@@ -52,7 +52,7 @@ func waitingTenants(held []heldBatch) map[string]bool {
 // settleHeld queues the frames of the held batches again, except those of the
 // tenants that wait. What the end of ctx leaves no time for stays due.
 func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, b := range r.held {
 		if starting.Err() != nil {
@@ -63,12 +63,12 @@ func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			did = failed
 		}
-		r.deeds[did]++
+		r.actions[did]++
 		r.turns.next()
 	}
 }
 
-func (s *Sweeper) settle(ctx context.Context, b heldBatch, waits bool) (deed, error) {
+func (s *Sweeper) settle(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
 		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
 	}

@@ -179,7 +179,7 @@ func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(3)
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		w.provider.taken[d.ID], w.provider.phones[d.Phone] = d.Content.Text, d.ID
 		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 	}

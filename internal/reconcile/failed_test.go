@@ -35,15 +35,17 @@ func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return campaign.Batch{}, errUnavailable
 }
 
-type brokenKeeper struct{}
+type brokenPurger struct{}
 
-func (brokenKeeper) Look(context.Context, campaign.ID) (bool, error) { return false, errUnavailable }
+func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
+	return false, errUnavailable
+}
 
 // sweeping is the sweep of a store as Lambda calls it.
 type sweeping struct{ store reconcile.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &reconcile.Sweeper{Store: s.store, Keeper: brokenKeeper{}, Shards: 1, Now: time.Now}
+	sweeper := &reconcile.Sweeper{Store: s.store, Purger: brokenPurger{}, Shards: 1, Now: time.Now}
 	return nil, sweeper.Sweep(ctx)
 }
 

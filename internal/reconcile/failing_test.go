@@ -21,7 +21,7 @@ func (w *world) pass(d, step time.Duration) {
 	}
 }
 
-func unavailable(campaign.Delivery) error {
+func unavailable(campaign.OutgoingMessage) error {
 	return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 }
 
@@ -81,7 +81,7 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 	w := newWorld(t)
 	due := w.clock().Add(120 * time.Hour)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due, b.NextCheck = true, due, due.Add(2*time.Minute) })
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		if w.clock().Before(due.Add(time.Hour)) {
 			return unavailable(d)
 		}
@@ -101,7 +101,7 @@ func TestFailingBatch_RacingRuns(t *testing.T) {
 		b.Failing = campaign.Failing{For: campaign.MaxFailing - 30*time.Minute, At: w.clock().Add(-10 * time.Minute)}
 	})
 	var taken string
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		if taken == "" || taken == d.ID {
 			taken = d.ID
 			return nil

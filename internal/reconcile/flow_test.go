@@ -97,7 +97,7 @@ func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T)
 	t.Helper()
 	w := newWorld(t)
 	up := w.clock().Add(2 * time.Hour)
-	w.provider.refuse = func(campaign.Delivery) error {
+	w.provider.refuse = func(campaign.OutgoingMessage) error {
 		if w.clock().Before(up) {
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 		}
@@ -115,7 +115,7 @@ func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T)
 func TestWhatTheProviderRefusesForGood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		switch d.Phone[len(d.Phone)-1] {
 		case '1':
 			return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
@@ -140,7 +140,7 @@ func TestNotAfterPassesDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		if d.TTL > 30*time.Minute {
 			t.Errorf("a message may live for %v, longer than the batch allows", d.TTL)
 		}
@@ -234,7 +234,7 @@ func TestPoisonBlocksNobody(t *testing.T) {
 	b := w.accept(103)
 	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
 	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
-	w.provider.refuse = func(d campaign.Delivery) error {
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
 		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch goes on as long as the poison
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 		}
@@ -314,7 +314,7 @@ func TestScheduledBatchWaitsForItsTime(t *testing.T) {
 	w := newWorld(t)
 	due := w.clock().Add(40 * time.Minute)
 	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due = true, due })
-	w.provider.refuse = func(campaign.Delivery) error {
+	w.provider.refuse = func(campaign.OutgoingMessage) error {
 		if w.clock().Before(due) {
 			t.Errorf("a message was sent %v before its time", due.Sub(w.clock()))
 		}

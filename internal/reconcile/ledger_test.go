@@ -58,7 +58,7 @@ func (w *world) feed() bool {
 	}
 	w.attempt(func(ctx context.Context) {
 		m := mortal{w}
-		feeder := &feed.Feeder{Batches: m, Endpoints: m, Queue: mortalQueue{m, w.notices}, Now: w.clock}
+		feeder := &feed.Feeder{Batches: m, Endpoints: m, Queue: mortalQueue{m, w.deliveries}, Now: w.clock}
 		if len(fresh) == 0 || feeder.Handle(ctx, fresh) != nil || w.death.dead() {
 			return
 		}

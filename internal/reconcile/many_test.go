@@ -56,7 +56,7 @@ func (w *world) goOn(d time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		w.settle(30 * time.Minute)
-		for _, q := range []*tasks{w.releases, w.frames, w.events, w.notices, w.revokes} {
+		for _, q := range []*tasks{w.releases, w.frames, w.events, w.deliveries, w.revokes} {
 			for _, body := range q.dead {
 				q.add([]byte(body), 0)
 			}

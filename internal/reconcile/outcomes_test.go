@@ -64,7 +64,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 func (w *world) checkNothingIsDue() {
 	w.t.Helper()
 	far := w.clock().Add(1000 * time.Hour)
-	for _, due := range []iter.Seq2[campaign.Due, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueNotices(w.t.Context(), 0, far)} {
+	for _, due := range []iter.Seq2[campaign.Due, error]{mortal{w}.Due(w.t.Context(), 0, far), mortal{w}.DueDeliveries(w.t.Context(), 0, far)} {
 		for due, err := range due {
 			w.must(err)
 			w.t.Errorf("%+v is due still", due)

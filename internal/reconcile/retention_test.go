@@ -90,14 +90,14 @@ func (w *world) leaveTraces(b campaign.Batch) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
-	_, err := w.store.SwapPace(ctx, w.agent, campaign.Pace{}, campaign.Pace{Every: time.Second, Next: now})
+	_, err := w.store.SwapRateLimit(ctx, w.agent, campaign.RateLimit{}, campaign.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
 	w.must(w.store.CountPosts(ctx, w.tenant, "all", now, 1, 1))
 	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
 	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)
-	dead := campaign.Notice{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, Ends: b.Ends()}
-	w.must(w.store.AddNotices(ctx, []campaign.Notice{dead}))
+	dead := campaign.Delivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, Ends: b.Ends()}
+	w.must(w.store.AddDeliveries(ctx, []campaign.Delivery{dead}))
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)
@@ -116,7 +116,7 @@ func (w *world) acceptKeyed(b campaign.Batch) {
 	w.t.Helper()
 	b.BatchID, b.Ordinal, b.State, b.NextCheck = campaign.BatchID("keyed"), 2, campaign.BatchCompleted, time.Time{}
 	_, _ = rand.Read(b.Key[:])
-	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
+	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
 		Batch: b, Ordinal: 2, Packed: []byte{0}, CreatedAt: b.AcceptedAt,
 		ClientID: "client", IdempotencyKey: "key", Answer: campaign.Answer{BodyHash: []byte{1}, Body: []byte("{}")}, AnswerUntil: w.clock().Add(campaign.AnswerLife),
 	}, rand.Text()))

@@ -21,10 +21,10 @@ import (
 // Store knows the batches that are not done, and how far they are.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
-	// DueNotices are those of the Webhooks table, which has shards of its own.
-	DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	// DueDeliveries are those of the Webhooks table, which has shards of its own.
+	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -33,7 +33,7 @@ type Store interface {
 // Moves moves batches on, where they still are as they were read.
 type Moves interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
-	MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
 	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
@@ -45,9 +45,9 @@ type Recorder interface {
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
-// Keeper forgets campaigns that have ended, and tells whether one is.
-type Keeper interface {
-	Look(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+// Purger forgets campaigns that have ended, and reports whether one is.
+type Purger interface {
+	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
 }
 
 // Queue takes tasks.
@@ -61,20 +61,20 @@ type Line interface {
 	Waiting(ctx context.Context) (int, error)
 }
 
-// Sweeper looks at every batch and every notice whose next check has come. Two may do so at
+// Sweeper looks at every batch and every delivery whose next check has come. Two may do so at
 // once: tasks that are queued twice are done once.
 type Sweeper struct {
 	Store    Store
 	Moves    Moves
 	Recorder Recorder
-	Keeper   Keeper
+	Purger   Purger
 	Releases Queue
 	Frames   Line
 	Notify   Queue
 	Revokes  Queue
 	Shards   int // of the index of what is due
-	// NoticeShards are those of the index of the Webhooks table.
-	NoticeShards int
+	// DeliveryShards are those of the index of the Webhooks table.
+	DeliveryShards int
 	// After is how long a batch is left alone once its tasks were queued again.
 	After time.Duration
 	Now   func() time.Time
@@ -85,8 +85,8 @@ const (
 	pauseCheck = time.Minute
 	// dueGrace is how long the schedule of a batch may be late.
 	dueGrace = 2 * time.Minute
-	// reserve is what is kept of a call's time for what was begun.
-	reserve = 5 * time.Second
+	// shutdownMargin is what is kept of a call's time for what was begun.
+	shutdownMargin = 5 * time.Second
 	// maxEnded is how many campaigns of a shard are looked at in one sweep.
 	maxEnded = 500
 	// atOnce is how many shards are worked on at once. Each of them waits for the
@@ -94,31 +94,31 @@ const (
 	atOnce = 32
 )
 
-// deed is what sweep did about a batch.
-type deed string
+// action is what sweep did about a batch.
+type action string
 
 const (
-	released  deed = "released"
-	resent    deed = "resent"
-	finished  deed = "finished"
-	paused    deed = "paused"
-	postponed deed = "postponed"
-	waiting   deed = "waiting"   // behind a backlog of the queue
-	undecided deed = "undecided" // until it is known whose backlog it is: never counted
-	forgotten deed = "forgotten"
-	closed    deed = "closed"    // messages that were not answered have expired
-	completed deed = "completed" // what somebody began is done
-	notified  deed = "notified"
-	stopping  deed = "stopping" // messages of a batch that was cancelled before its release
-	over      deed = "over"     // batches past their time, which DynamoDB is about to delete
-	ended     deed = "ended"    // campaigns that are forgotten
-	kept      deed = "kept"     // campaigns that are not, for they have newer batches
-	failed    deed = "failed"
+	released  action = "released"
+	resent    action = "resent"
+	finished  action = "finished"
+	paused    action = "paused"
+	postponed action = "postponed"
+	waiting   action = "waiting"   // behind a backlog of the queue
+	undecided action = "undecided" // until it is known whose backlog it is: never counted
+	forgotten action = "forgotten"
+	closed    action = "closed"    // messages that were not answered have expired
+	completed action = "completed" // what somebody began is done
+	notified  action = "notified"
+	stopping  action = "stopping" // messages of a batch that was cancelled before its release
+	over      action = "over"     // batches past their time, which DynamoDB is about to delete
+	ended     action = "ended"    // campaigns that are forgotten
+	kept      action = "kept"     // campaigns that are not, for they have newer batches
+	failed    action = "failed"
 )
 
-// lost are the deeds that somebody else would have done, had they not died or
+// lost are the actions that somebody else would have done, had they not died or
 // failed. The others are sweep's own, such as webhooks whose next time has come.
-var lost = [...]deed{released, resent, finished, completed, stopping}
+var lost = [...]action{released, resent, finished, completed, stopping}
 
 // Part is a part of the shards: those whose number has the remainder Part when divided
 // by Of. The zero Part is all shards.
@@ -136,13 +136,13 @@ func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Par
 // near its end. What it does not reach, and what fails, it finds again the next time. Items
 // that fail are counted; only an index that cannot be read is an error.
 func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
-	notices := s.sweepNotices(ctx, part)
+	deliveries := s.sweepDeliveries(ctx, part)
 	var rounds []*round
 	var holding atomic.Bool
 	turns := make(turns, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, deeds: map[deed]int{}, channels: map[channelKey]campaign.Channel{}})
+			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
 		}
 	}
 	each(rounds, func(r *round) { r.err = r.look(ctx) })
@@ -155,7 +155,7 @@ func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 		r.settleHeld(ctx, waits)
 		r.endCampaigns(ctx) // after all that somebody waits for
 	})
-	return report(ctx, append(rounds, notices()...))
+	return report(ctx, append(rounds, deliveries()...))
 }
 
 // round is the sweep of one shard.
@@ -164,7 +164,7 @@ type round struct {
 	shard     int
 	turns     turns
 	channels  map[channelKey]campaign.Channel
-	deeds     map[deed]int
+	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // whether any round holds a batch: all of them end early then
 	campaigns []campaign.ID // that may have ended
@@ -199,11 +199,11 @@ func (t turns) next() {
 
 // report counts and logs what was done.
 func report(ctx context.Context, rounds []*round) error {
-	total := map[deed]int{}
+	total := map[action]int{}
 	var errs []error
 	for _, r := range rounds {
 		errs = append(errs, r.err)
-		for d, n := range r.deeds {
+		for d, n := range r.actions {
 			total[d] += n
 		}
 	}
@@ -220,11 +220,11 @@ func report(ctx context.Context, rounds []*round) error {
 
 // look does what the due rows of the shard need, except for what it holds.
 func (r *round) look(ctx context.Context) error {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	early, cancelEarly := retry.Before(ctx, reserve+heldReserve)
+	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+heldMargin)
 	defer cancelEarly()
-	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
+	owed := deliveries{sweeper: r.sweeper, actions: r.actions}
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
@@ -234,7 +234,7 @@ func (r *round) look(ctx context.Context) error {
 			return nil
 		}
 		switch {
-		case due.Notice != nil:
+		case due.Delivery != nil:
 			owed.add(ctx, due)
 		case due.Campaign != nil:
 			if len(r.campaigns) < maxEnded {
@@ -255,26 +255,26 @@ func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
 		did = failed
 	}
 	if did != undecided {
-		r.deeds[did]++
+		r.actions[did]++
 	}
 }
 
 func (r *round) endCampaigns(ctx context.Context) {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, id := range r.campaigns {
 		if starting.Err() != nil {
 			return
 		}
-		forgotten, err := r.sweeper.Keeper.Look(ctx, id)
+		forgotten, err := r.sweeper.Purger.PurgeIfExpired(ctx, id)
 		switch {
 		case err != nil:
 			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
-			r.deeds[failed]++
+			r.actions[failed]++
 		case forgotten:
-			r.deeds[ended]++
+			r.actions[ended]++
 		default:
-			r.deeds[kept]++
+			r.actions[kept]++
 		}
 		r.turns.next()
 	}
@@ -282,7 +282,7 @@ func (r *round) endCampaigns(ctx context.Context) {
 
 // sweepBatch does what the batch needs in the state that it is in: the index
 // that named it may be late.
-func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (deed, error) {
+func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -316,7 +316,7 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (deed, er
 
 // stop asks again for the messages of a cancelled batch to be ended, until all of
 // them are. The task is the campaign's: it does all that cancelling leaves to do.
-func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (deed, error) {
+func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	books, err := s.Store.Books(ctx, b, nil)
 	if err != nil {
 		return failed, err
@@ -333,7 +333,7 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 
 // resend queues the frames that are not complete again, each as a whole: send skips
 // what has an outcome. Where the queue has a backlog it holds the batch.
-func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
+func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
 	frames := make([]int, b.Frames())
 	for f := range frames {
@@ -367,7 +367,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (deed, error) {
 }
 
 // unsentFrames returns those frames that are not complete.
-func unsentFrames(b campaign.Batch, books campaign.Books) (frames []int) {
+func unsentFrames(b campaign.Batch, books campaign.Ledger) (frames []int) {
 	for f := range b.Frames() {
 		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
 			frames = append(frames, f)
@@ -377,7 +377,7 @@ func unsentFrames(b campaign.Batch, books campaign.Books) (frames []int) {
 }
 
 // finish moves on a batch of which every message has an outcome.
-func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.Books) (deed, error) {
+func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.Ledger) (action, error) {
 	if books.Head.Settled() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}

@@ -54,7 +54,7 @@ func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &busyStore{looked: map[string]bool{}}
-		sweeper := &reconcile.Sweeper{Store: store, Keeper: brokenKeeper{}, Shards: dynamo.AllDueShards, Now: time.Now}
+		sweeper := &reconcile.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five of them are kept for what was begun
 		defer cancel()
 		if err := sweeper.Sweep(ctx); err != nil {

@@ -19,7 +19,7 @@ type sink struct {
 	contents map[string]string // of what belongs to no message, by its blob
 }
 
-// sameAs tells whether the content of a blob is as it was when it was posted last.
+// sameAs reports whether the content of a blob is as it was when it was posted last.
 func (s *sink) sameAs(blob, content string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if t.Entries != "" {
 		return m.postEntries(t)
 	}
-	n, err := call(m, "Notice", func() (campaign.Notice, error) { return m.w.store.Notice(ctx, t) })
+	n, err := call(m, "Notice", func() (campaign.Delivery, error) { return m.w.store.Delivery(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
@@ -75,10 +75,10 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteNotice(ctx, t) })
+	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
 }
 
-func (m mortal) postsOf(ctx context.Context, n campaign.Notice) ([]string, error) {
+func (m mortal) postsOf(ctx context.Context, n campaign.Delivery) ([]string, error) {
 	if n.Blob != "" {
 		content, err := m.Get(ctx, n.Blob)
 		if err != nil {
@@ -116,12 +116,12 @@ func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoi
 	return call(m, "Endpoints", func() ([]campaign.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
 }
 
-func (m mortal) AddNotices(ctx context.Context, notices []campaign.Notice) error {
-	return m.w.death.call("AddNotices", func() error { return m.w.store.AddNotices(ctx, notices) })
+func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
+	return m.w.death.call("AddNotices", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
 }
 
-func (m mortal) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
-	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveNotice(ctx, t, read, next) })
+func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
 }
 
 func (m mortal) TenantsOf(ctx context.Context, agentID string) ([]string, error) {

@@ -45,24 +45,24 @@ var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 // real use cases and the real table, with queues, payloads, provider and clock
 // in memory. It is one process at a time, which may die at any call.
 type world struct {
-	t        *testing.T
-	store    *dynamo.Store
-	releases *tasks
-	frames   *tasks
-	events   *tasks
-	notices  *tasks
-	revokes  *tasks
-	sink     *sink
-	blobs    map[string][]byte
-	provider *provider
-	death    *death
-	tenant   string
-	others   map[string]bool // tenants beside it
-	agent    string
-	template campaign.Template
-	ledgers  []campaign.BatchKey       // of the batches that have one
-	fed      map[campaign.BatchKey]int // entries of them
-	written  map[campaign.BatchKey]bool
+	t          *testing.T
+	store      *dynamo.Store
+	releases   *tasks
+	frames     *tasks
+	events     *tasks
+	deliveries *tasks
+	revokes    *tasks
+	sink       *sink
+	blobs      map[string][]byte
+	provider   *provider
+	death      *death
+	tenant     string
+	others     map[string]bool // tenants beside it
+	agent      string
+	template   campaign.Template
+	ledgers    []campaign.BatchKey       // of the batches that have one
+	fed        map[campaign.BatchKey]int // entries of them
+	written    map[campaign.BatchKey]bool
 
 	mu  sync.Mutex
 	now time.Time
@@ -76,7 +76,7 @@ func newWorld(t *testing.T) *world {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
 	}
-	w.releases, w.frames, w.events, w.notices = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
+	w.releases, w.frames, w.events, w.deliveries = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
 	w.provider = &provider{world: w, taken: map[string]string{}, phones: map[string]string{}}
@@ -136,7 +136,7 @@ func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Bat
 	for _, e := range edit {
 		e(&b)
 	}
-	a := campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
+	a := campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: max(b.Ordinal, 1), Packed: []byte{0}}
 	if a.Ordinal > 1 {
 		c, err := w.store.Dispatched(w.t.Context(), b.ID)
 		w.must(err)
@@ -164,7 +164,7 @@ func (w *world) releaser() sqs.Handler {
 func (w *world) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
-		Batches: m, Directory: m, Paces: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		Batches: m, Directory: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
@@ -174,7 +174,7 @@ func (w *world) sender(concurrency int) sqs.Handler {
 func (w *world) recorder() *outcome.Recorder {
 	m := mortal{w}
 	return &outcome.Recorder{
-		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.notices}, MaxNews: dynamo.MaxNews, SweepAfter: sweepAfter, Now: w.clock,
+		Store: m, Webhooks: m, Blobs: m, Notify: mortalQueue{m, w.deliveries}, MaxAppend: dynamo.MaxAppend, SweepAfter: sweepAfter, Now: w.clock,
 		Split: w.store.Split,
 	}
 }
@@ -191,9 +191,9 @@ func (w *world) applier() sqs.Handler {
 func (w *world) sweeper() *reconcile.Sweeper {
 	m := mortal{w}
 	return &reconcile.Sweeper{
-		Store: m, Moves: m, Recorder: w.recorder(), Keeper: &retention.Keeper{Store: w.store, Now: w.clock},
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.notices}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, NoticeShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
+		Store: m, Moves: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
+		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
 	}
 }
 
@@ -213,10 +213,10 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	return w.batch(b)
 }
 
-// step delivers some of the tasks that are visible, and tells whether any were.
+// step delivers some of the tasks that are visible, and reports whether any were.
 func (w *world) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
-		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.notices, w.notifier(), 1)
+		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.deliveries, w.notifier(), 1)
 }
 
 // deliver gives a function up to n tasks. Those that it does not answer for,
@@ -259,7 +259,7 @@ func (w *world) batch(b campaign.Batch) campaign.Batch {
 	return now
 }
 
-// outcomes checks that the batch's books balance, log, states and counts, and
+// outcomes checks that the batch's ledger balance, log, states and counts, and
 // returns how many messages have which outcome and code.
 func (w *world) outcomes(b campaign.Batch) map[string]int {
 	w.t.Helper()
@@ -292,8 +292,8 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
 	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
-	want := campaign.Head{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
-	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.Head{}, "Reasons", "Timeline")); diff != "" {
+	want := campaign.LedgerSummary{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
+	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Reasons", "Timeline")); diff != "" {
 		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
 	w.checkReasons(books.Head)
@@ -317,7 +317,7 @@ func (w *world) pages(b campaign.Batch) int {
 }
 
 // checkReasons checks that a head's reasons and its timeline add up to its counts.
-func (w *world) checkReasons(head campaign.Head) {
+func (w *world) checkReasons(head campaign.LedgerSummary) {
 	w.t.Helper()
 	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
 	for reason, n := range head.Reasons {
@@ -367,7 +367,7 @@ func uuid() string {
 type provider struct {
 	world   *world
 	answers bool // it tells that each message was delivered and read, three times, in a bad order
-	refuse  func(d campaign.Delivery) error
+	refuse  func(d campaign.OutgoingMessage) error
 	forget  bool // it does not tell what it took back
 
 	mu      sync.Mutex
@@ -386,7 +386,7 @@ func (p *provider) asked(agent campaign.Agent) {
 	p.agents[agent.ID]++
 }
 
-func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.Delivery) error {
+func (p *provider) Send(_ context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
@@ -611,12 +611,12 @@ func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
 }
 
-func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
-	return call(m, "Books", func() (campaign.Books, error) { return m.w.store.Books(ctx, b, frames) })
+func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Books(ctx, b, frames) })
 }
 
-func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
-	return call(m, "Enter", func() ([]campaign.Notice, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
+func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+	return call(m, "Enter", func() ([]campaign.Delivery, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
 }
 
 func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {
@@ -627,19 +627,19 @@ func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (ca
 	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
 }
 
-func (m mortal) Pace(ctx context.Context, agentID string) (campaign.Pace, error) {
-	return call(m, "Pace", func() (campaign.Pace, error) { return m.w.store.Pace(ctx, agentID) })
+func (m mortal) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
+	return call(m, "Pace", func() (campaign.RateLimit, error) { return m.w.store.RateLimit(ctx, agentID) })
 }
 
-func (m mortal) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
-	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapPace(ctx, agentID, old, pace) })
+func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace campaign.RateLimit) (bool, error) {
+	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, pace) })
 }
 
 // Due leaves out the batches of other tests, which share the table.
-func (m mortal) DueNotices(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
-			for due, err := range m.w.store.DueNotices(ctx, shard, now) {
+			for due, err := range m.w.store.DueDeliveries(ctx, shard, now) {
 				if !yield(due, err) {
 					return
 				}
@@ -678,7 +678,7 @@ func (m mortal) Due(ctx context.Context, _ int, now time.Time) iter.Seq2[campaig
 }
 
 func (w *world) owns(due campaign.Due) bool {
-	return w.ours(due.Batch.Tenant) || due.Notice != nil && w.ours(due.Notice.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
+	return w.ours(due.Batch.Tenant) || due.Delivery != nil && w.ours(due.Delivery.Tenant) || due.Campaign != nil && w.ours(due.Campaign.Tenant)
 }
 
 func (w *world) ours(tenant string) bool { return tenant == w.tenant || w.others[tenant] }
@@ -687,7 +687,7 @@ func (m mortal) GetRange(_ context.Context, key string, from, to int) ([]byte, e
 	return call(m, "GetRange", func() ([]byte, error) { return m.w.blobs[key][from:to], nil })
 }
 
-func (m mortal) Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error {
+func (m mortal) Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
 	return m.w.death.call("provider", func() error { return m.w.provider.Send(ctx, agent, d) })
 }
 

@@ -154,8 +154,8 @@ func TestRelease(t *testing.T) {
 func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	ref := campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"}
-	turn := campaign.Turn{Start: noon, Every: 3 * time.Millisecond}
-	for _, task := range []campaign.SendTask{{BatchRef: ref}, {BatchRef: ref, Frame: 3, Only: []int{0, 99}, Attempt: 2, Turn: turn}} {
+	turn := campaign.Reservation{Start: noon, Every: 3 * time.Millisecond}
+	for _, task := range []campaign.SendTask{{BatchRef: ref}, {BatchRef: ref, Frame: 3, Only: []int{0, 99}, Attempt: 2, Reservation: turn}} {
 		body, err := json.Marshal(task)
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ type Scheduler struct {
 	Schedules Schedules
 }
 
-// HandOff asks for the batch's release when it is due.
-func (r Scheduler) HandOff(ctx context.Context, b campaign.Batch) error {
+// Schedule asks for the batch's release when it is due.
+func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
 	if err != nil {
 		return fmt.Errorf("write a release task: %w", err)

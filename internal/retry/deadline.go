@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Before returns a context that ends that long before ctx does, or with it where
+// WithMargin returns a context that ends that long before ctx does, or with it where
 // ctx has no deadline.
-func Before(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+func WithMargin(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)

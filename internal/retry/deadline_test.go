@@ -15,7 +15,7 @@ func TestBefore(t *testing.T) {
 		call, end := context.WithTimeout(t.Context(), time.Minute)
 		defer end()
 		began := time.Now()
-		ctx, cancel := retry.Before(call, 20*time.Second)
+		ctx, cancel := retry.WithMargin(call, 20*time.Second)
 		defer cancel()
 		<-ctx.Done()
 		if took := time.Since(began); took != 40*time.Second || call.Err() != nil {
@@ -27,7 +27,7 @@ func TestBefore(t *testing.T) {
 func TestBeforeAnEndlessCall(t *testing.T) {
 	t.Parallel()
 	call, end := context.WithCancel(t.Context())
-	ctx, cancel := retry.Before(call, time.Hour)
+	ctx, cancel := retry.WithMargin(call, time.Hour)
 	defer cancel()
 	if ctx.Err() != nil {
 		t.Errorf("it has ended: %v", ctx.Err())

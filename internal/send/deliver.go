@@ -26,8 +26,8 @@ const (
 const (
 	// attemptFor is the longest time that one message may take, reserve what is
 	// kept of a call's time for what was begun and for recording it.
-	attemptFor = 8 * time.Second
-	reserve    = attemptFor + 4*time.Second
+	attemptFor     = 8 * time.Second
+	shutdownMargin = attemptFor + 4*time.Second
 	// cancelCheck is how often a run looks whether its batch was cancelled.
 	cancelCheck = 2 * time.Second
 	// enough throttled messages, if they are too many, end a run: to go on would
@@ -43,7 +43,7 @@ const (
 // deliver sends the run's messages in the order of their turns, until the
 // provider throttles too many or ctx is near its end.
 func (s *Sender) deliver(ctx context.Context, r *run) {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	r.checked = s.Now()
 	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)
@@ -73,7 +73,7 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	}
 }
 
-// cancelled tells whether the run's batch was cancelled meanwhile. What could not
+// cancelled reports whether the run's batch was cancelled meanwhile. What could not
 // be read is taken for not cancelled.
 func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	now := s.Now()
@@ -89,7 +89,7 @@ func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	return true
 }
 
-// await waits until the instant, and tells whether ctx lasted that long.
+// await waits until the instant, and reports whether ctx lasted that long.
 func (s *Sender) await(ctx context.Context, at time.Time) bool {
 	wait := at.Sub(s.Now())
 	if at.IsZero() || wait <= 0 {
@@ -105,7 +105,7 @@ func (s *Sender) await(ctx context.Context, at time.Time) bool {
 	}
 }
 
-// take takes a slot, and tells whether ctx lasted until one was free.
+// take takes a slot, and reports whether ctx lasted until one was free.
 func take(ctx context.Context, slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
@@ -128,7 +128,7 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
 	defer cancel()
-	err := s.Provider.Send(ctx, r.channel.Agent, campaign.Delivery{
+	err := s.Provider.Send(ctx, r.channel.Agent, campaign.OutgoingMessage{
 		ID:      r.batch.Key.MessageID(j.index),
 		Phone:   j.message.Phone,
 		Content: content,

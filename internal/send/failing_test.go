@@ -16,8 +16,8 @@ import (
 func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
 
 // failing is a provider that takes nothing, until a time where there is one.
-func failing(err func() error, until time.Time) func(campaign.Delivery, int) error {
-	return func(campaign.Delivery, int) error {
+func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, int) error {
+	return func(campaign.OutgoingMessage, int) error {
 		if until.IsZero() || time.Now().Before(until) {
 			return err()
 		}
@@ -95,7 +95,7 @@ func TestSender_AnySuccessBeginsAnew(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(3)
 				success := time.Now().Add(71 * time.Hour)
-				g.provider = func(d campaign.Delivery, _ int) error {
+				g.provider = func(d campaign.OutgoingMessage, _ int) error {
 					if d.Phone == "+5511900000001" && time.Now().After(success) {
 						return answer
 					}
@@ -158,10 +158,10 @@ func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
 		g := newRig(103)
 		g.channel.Agent.Rate = 50
 		others := func() {
-			g.pace = campaign.Pace{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
+			g.rateLimit = campaign.RateLimit{Every: 20 * time.Millisecond, Next: time.Now().Add(20_000_000 / 50 * time.Second)}
 		}
 		attempts := 0
-		g.provider = func(campaign.Delivery, int) error {
+		g.provider = func(campaign.OutgoingMessage, int) error {
 			if attempts++; attempts > 300 {
 				return nil
 			}
@@ -184,7 +184,7 @@ func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
 		g := newRig(200)
 		g.batch.Failing = campaign.Failing{For: campaign.MaxFailing, At: time.Now().Add(-10 * time.Minute)}
 		g.latency = time.Second
-		g.provider = func(d campaign.Delivery, _ int) error {
+		g.provider = func(d campaign.OutgoingMessage, _ int) error {
 			if d.Phone < "+5511900000100" {
 				return nil
 			}

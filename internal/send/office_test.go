@@ -23,27 +23,27 @@ const (
 	perCall   = 5
 )
 
-// office is one agent's sending as a whole: campaigns of batches, their books, the
-// agent's pace, a queue as SQS is one, and functions that take from it.
+// office is one agent's sending as a whole: campaigns of batches, their ledger, the
+// agent's rate limit, a queue as SQS is one, and functions that take from it.
 type office struct {
-	mu       sync.Mutex
-	random   *rand.Rand
-	payloads map[int]frames // by messages
-	rate     int
-	pace     campaign.Pace
-	batches  map[campaign.BatchRef]*simBatch
-	byKey    map[campaign.BatchKey]*simBatch
-	queue    []waitingTask
-	busy     int
-	sends    []delivery
-	open     int                          // messages without an outcome
-	lose     func(campaign.SendTask) bool // which tasks that were put back are lost
-	writes   int                          // of the pace
-	lost     int                          // races for it
-	requeues int
-	checks   int // MoveCheck calls
-	tickets  map[string]map[int64]bool
-	billed   time.Duration // of all calls
+	mu        sync.Mutex
+	random    *rand.Rand
+	payloads  map[int]frames // by messages
+	rate      int
+	rateLimit campaign.RateLimit
+	batches   map[campaign.BatchRef]*simBatch
+	byKey     map[campaign.BatchKey]*simBatch
+	queue     []waitingTask
+	busy      int
+	sends     []delivery
+	open      int                          // messages without an outcome
+	lose      func(campaign.SendTask) bool // which tasks that were put back are lost
+	writes    int                          // of the rate limit
+	lost      int                          // races for it
+	requeues  int
+	checks    int // MoveCheck calls
+	tickets   map[string]map[int64]bool
+	billed    time.Duration // of all calls
 }
 
 type simBatch struct {
@@ -142,7 +142,7 @@ func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch
 func (o *office) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Batches: o, Directory: o, Paces: o, Blobs: o, Provider: officeProvider{o}, Recorder: o, OptOuts: o, Queue: o,
+		Batches: o, Directory: o, RateLimits: o, Blobs: o, Provider: officeProvider{o}, Recorder: o, OptOuts: o, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup
@@ -204,10 +204,10 @@ func (o *office) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch
 	return o.batches[ref].Batch, nil
 }
 
-func (o *office) Books(_ context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+func (o *office) Books(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	books := campaign.Books{Frames: map[int]campaign.FrameState{}}
+	books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
 		state := campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 		maps.Copy(state.Outcomes, o.byKey[b.Key].outcomes[f])
@@ -235,30 +235,30 @@ func (o *office) Of(context.Context, string) (func(phone string) bool, error) {
 func (o *office) Channel(context.Context, string, string) (campaign.Channel, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return campaign.Channel{Agent: campaign.Agent{ID: "a", Rate: o.rate}, Pace: o.pace}, nil
+	return campaign.Channel{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil
 }
 
 func (o *office) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
 	return campaign.Template{ID: id, Version: version, Text: "Olá"}, nil
 }
 
-func (o *office) Pace(context.Context, string) (campaign.Pace, error) {
+func (o *office) RateLimit(context.Context, string) (campaign.RateLimit, error) {
 	time.Sleep(3 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.pace, nil
+	return o.rateLimit, nil
 }
 
-func (o *office) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bool, error) {
+func (o *office) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
 	time.Sleep(5 * time.Millisecond)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.pace != old {
+	if o.rateLimit != old {
 		o.lost++
 		return false, nil
 	}
 	o.writes++
-	o.pace = pace
+	o.rateLimit = rateLimit
 	return true, nil
 }
 
@@ -315,7 +315,7 @@ func (o *office) note(task campaign.SendTask) {
 
 type officeProvider struct{ o *office }
 
-func (p officeProvider) Send(_ context.Context, _ campaign.Agent, d campaign.Delivery) error {
+func (p officeProvider) Send(_ context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
 	o := p.o
 	id := o.campaignOf(d.ID)
 	o.mu.Lock()

@@ -39,10 +39,10 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 		r.settleAll(campaign.OutcomeExpired, codeTooLate, now)
 		return nil
 	}
-	return s.takeTurns(ctx, r)
+	return s.takeReservations(ctx, r)
 }
 
-// fits tells whether the task asks for messages that its batch has.
+// fits reports whether the task asks for messages that its batch has.
 func fits(t campaign.SendTask, b campaign.Batch) bool {
 	if t.Frame < 0 || t.Frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
 		return false
@@ -52,7 +52,7 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 
 // takeOpen gives each part the messages that it asks for, that have no outcome,
 // and that no part before it asks for.
-func (r *run) takeOpen(books campaign.Books) {
+func (r *run) takeOpen(books campaign.Ledger) {
 	taken := map[int]bool{}
 	for _, p := range r.parts {
 		if p.err != nil {

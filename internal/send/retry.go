@@ -90,9 +90,9 @@ func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Durat
 // for this run, and the time until it should come back.
 func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
 	t := p.taskOf(p.later)
-	t.Turn = p.task.Turn
-	t.Turn.Start = p.later[0].at
-	return t, min(max(t.Turn.Start.Sub(now)-early, 0), maxDelay)
+	t.Reservation = p.task.Reservation
+	t.Reservation.Start = p.later[0].at
+	return t, min(max(t.Reservation.Start.Sub(now)-early, 0), maxDelay)
 }
 
 func (p *part) taskOf(jobs []*job) campaign.SendTask {
@@ -127,14 +127,14 @@ func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) 
 // faster after frames without any. It is no failure of sending if it cannot.
 func (s *Sender) adapt(ctx context.Context, r *run) {
 	change := s.adaptation(r)
-	if change(r.pace) == r.pace {
+	if change(r.rateLimit) == r.rateLimit {
 		return
 	}
 	changed := false
-	_, err := s.changePace(ctx, r.channel.Agent.ID, func(old campaign.Pace) campaign.Pace {
-		pace := change(old)
-		changed = pace != old
-		return pace
+	_, err := s.changeRateLimit(ctx, r.channel.Agent.ID, func(old campaign.RateLimit) campaign.RateLimit {
+		rateLimit := change(old)
+		changed = rateLimit != old
+		return rateLimit
 	})
 	if err != nil {
 		slog.WarnContext(ctx, "the pace could not be adapted", "agent_id", r.channel.Agent.ID, "error", err)
@@ -145,35 +145,35 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 	}
 }
 
-// adaptation is what the run's answers make of a pace. An agent that had none
+// adaptation is what the run's answers make of a rate limit. An agent that had none
 // was as fast as this run, which would have sent more at once if there had been
 // more: the time that a few messages took says little about their rate.
-func (s *Sender) adaptation(r *run) func(campaign.Pace) campaign.Pace {
+func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit {
 	now, answers := s.Now(), int(r.answered.Load())
 	if r.tooFast() {
 		every := r.every
 		if every == 0 {
 			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
-		return func(p campaign.Pace) campaign.Pace { return r.release(p.Slow(now, every), now) }
+		return func(p campaign.RateLimit) campaign.RateLimit { return r.release(p.Decrease(now, every), now) }
 	}
 	if r.throttled.Load() > 0 {
-		return func(p campaign.Pace) campaign.Pace { return p }
+		return func(p campaign.RateLimit) campaign.RateLimit { return p }
 	}
 	frames := (answers + campaign.FrameSize - 1) / campaign.FrameSize
-	return func(p campaign.Pace) campaign.Pace { return p.Ease(frames, r.channel.Agent.Rate) }
+	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
 }
 
 // release frees the turns that the run does not use since it was stopped. Otherwise
 // no message would go until they are over.
-func (r *run) release(pace campaign.Pace, now time.Time) campaign.Pace {
+func (r *run) release(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
 	if !r.stopped {
-		return pace
+		return rateLimit
 	}
 	for _, p := range r.parts {
 		if len(p.later) == 0 {
-			pace = pace.Release(now, p.task.Turn, len(p.now))
+			rateLimit = rateLimit.Release(now, p.task.Reservation, len(p.now))
 		}
 	}
-	return pace
+	return rateLimit
 }

@@ -24,31 +24,31 @@ var errBroken = errors.New("broken")
 // rig is all that a sender needs, in memory, for one batch. Within a bubble of
 // testing/synctest its clock runs as fast as it can.
 type rig struct {
-	mu       sync.Mutex
-	batch    campaign.Batch
-	channel  campaign.Channel
-	pace     campaign.Pace
-	outcomes map[int]campaign.Change
-	payload  []byte
-	queued   []queued
-	sends    []sent
-	inFlight int
-	most     int // messages in flight at once
-	channels int // reads of the channel
-	optedOut map[string]bool
-	text     string // of the template
-	counted  int    // writes of how long the batch fails
+	mu        sync.Mutex
+	batch     campaign.Batch
+	channel   campaign.Channel
+	rateLimit campaign.RateLimit
+	outcomes  map[int]campaign.Change
+	payload   []byte
+	queued    []queued
+	sends     []sent
+	inFlight  int
+	most      int // messages in flight at once
+	channels  int // reads of the channel
+	optedOut  map[string]bool
+	text      string // of the template
+	counted   int    // writes of how long the batch fails
 
 	// What the test wants to happen, nil for nothing special.
-	provider  func(d campaign.Delivery, calls int) error
-	swapped   func(p campaign.Pace) // hears of each new pace
-	recordErr error
-	queueErr  error
-	blobErr   error
-	optOutErr error
-	latency   time.Duration
-	paceTakes time.Duration // to read the pace, and to write it
-	swapLost  bool          // every race for the pace is
+	provider       func(d campaign.OutgoingMessage, calls int) error
+	swapped        func(p campaign.RateLimit) // hears of each new pace
+	recordErr      error
+	queueErr       error
+	blobErr        error
+	optOutErr      error
+	latency        time.Duration
+	rateLimitTakes time.Duration // to read the rate limit, and to write it
+	swapLost       bool          // every race for the rate limit is
 
 	// functions get what is queued, where there are any.
 	functions *send.Sender
@@ -88,7 +88,7 @@ func newRig(messages int) *rig {
 
 func (g *rig) sender() *send.Sender {
 	return &send.Sender{
-		Batches: g, Directory: g, Paces: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
+		Batches: g, Directory: g, RateLimits: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }
@@ -104,10 +104,10 @@ func (g *rig) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) 
 	return g.batch, nil
 }
 
-func (g *rig) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Books, error) {
+func (g *rig) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	books := campaign.Books{Frames: map[int]campaign.FrameState{}}
+	books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
 		books.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 	}
@@ -151,7 +151,7 @@ func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error)
 	defer g.mu.Unlock()
 	g.channels++
 	channel := g.channel
-	channel.Pace = g.pace
+	channel.RateLimit = g.rateLimit
 	return channel, nil
 }
 
@@ -159,23 +159,23 @@ func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campai
 	return campaign.Template{ID: id, Version: version, Text: g.text}, nil
 }
 
-func (g *rig) Pace(context.Context, string) (campaign.Pace, error) {
-	time.Sleep(g.paceTakes)
+func (g *rig) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.pace, nil
+	return g.rateLimit, nil
 }
 
-func (g *rig) SwapPace(_ context.Context, _ string, old, pace campaign.Pace) (bool, error) {
-	time.Sleep(g.paceTakes)
+func (g *rig) SwapRateLimit(_ context.Context, _ string, old, rateLimit campaign.RateLimit) (bool, error) {
+	time.Sleep(g.rateLimitTakes)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.pace != old || g.swapLost {
+	if g.rateLimit != old || g.swapLost {
 		return false, nil
 	}
-	g.pace = pace
+	g.rateLimit = rateLimit
 	if g.swapped != nil {
-		g.swapped(pace)
+		g.swapped(rateLimit)
 	}
 	return true, nil
 }
@@ -252,7 +252,7 @@ func (g *rig) accepted() []sent {
 
 type rigProvider struct{ g *rig }
 
-func (p rigProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.Delivery) error {
+func (p rigProvider) Send(ctx context.Context, _ campaign.Agent, d campaign.OutgoingMessage) error {
 	g := p.g
 	g.mu.Lock()
 	g.inFlight++

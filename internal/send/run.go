@@ -17,8 +17,8 @@ type run struct {
 	batch       campaign.Batch
 	channel     campaign.Channel
 	template    campaign.Template
-	pace        campaign.Pace // of the agent, as last seen
-	every       time.Duration // between two messages of the run, 0 for no limit
+	rateLimit   campaign.RateLimit // of the agent, as last seen
+	every       time.Duration      // between two messages of the run, 0 for no limit
 	parts       []*part
 	slots       chan struct{} // one is taken by each message being sent
 	started     time.Time
@@ -120,7 +120,7 @@ func (r *run) changes() []campaign.Change {
 	return changes
 }
 
-// tooFast tells whether the provider throttled so many of the run's messages that
+// tooFast reports whether the provider throttled so many of the run's messages that
 // they went too fast. One alone says so only if there was no other: else the runs
 // of a few messages would slow an agent down whose every hundredth is throttled.
 func (r *run) tooFast() bool {

@@ -15,10 +15,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Batches keeps batches and their books.
+// Batches keeps batches and their ledger.
 type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error)
+	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
@@ -31,10 +31,10 @@ type Directory interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// Paces keeps the paces of agents.
-type Paces interface {
-	Pace(ctx context.Context, agentID string) (campaign.Pace, error)
-	SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error)
+// RateLimits keeps the paces of agents.
+type RateLimits interface {
+	RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error)
+	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error)
 }
 
 // Blobs reads payloads: the bytes from offset from up to, not including, to.
@@ -46,7 +46,7 @@ type Blobs interface {
 // is no campaign.Failure counts as a transient one; none of them names a number
 // or a text.
 type Provider interface {
-	Send(ctx context.Context, agent campaign.Agent, d campaign.Delivery) error
+	Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error
 }
 
 // Recorder records outcomes, each once however often it is told.
@@ -68,14 +68,14 @@ type Queue interface {
 // Sender sends frames. A task may be given to it any number of times, and
 // whatever step it dies at, the same task or sweep does the rest.
 type Sender struct {
-	Batches   Batches
-	Directory Directory
-	Paces     Paces
-	Blobs     Blobs
-	Provider  Provider
-	Recorder  Recorder
-	OptOuts   OptOuts
-	Queue     Queue
+	Batches    Batches
+	Directory  Directory
+	RateLimits RateLimits
+	Blobs      Blobs
+	Provider   Provider
+	Recorder   Recorder
+	OptOuts    OptOuts
+	Queue      Queue
 	// Concurrency is how many messages one call of Handle sends at once.
 	Concurrency int
 	// SweepAfter is how long a batch may go on before sweep looks at it.
@@ -197,18 +197,18 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("send: %w", err)
 	}
-	return &run{batch: b, channel: channel, pace: channel.Pace, template: template, started: s.Now()}, nil
+	return &run{batch: b, channel: channel, rateLimit: channel.RateLimit, template: template, started: s.Now()}, nil
 }
 
 func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
-	return s.channels.Get(key, s.Now(), cache.Terms{For: channelFor, Most: maxWarm}, func() (campaign.Channel, error) {
+	return s.channels.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (campaign.Channel, error) {
 		return s.Directory.Channel(ctx, key.tenant, key.agentID)
 	})
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
-	return s.templates.Get(key, s.Now(), cache.Terms{For: cache.Forever, Most: maxWarm}, func() (campaign.Template, error) {
+	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
 		return s.Directory.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }

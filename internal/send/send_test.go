@@ -88,13 +88,13 @@ func TestRateIsKept(t *testing.T) {
 
 // A hundred functions that take their turns in the same instant all get one
 // within seconds: none of their tasks fails, which would hide it for minutes.
-func TestManyFunctionsShareOnePace(t *testing.T) {
+func TestManyFunctionsShareOneRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const functions = 100
 		g := newRig(functions * campaign.FrameSize)
 		g.channel.Agent.Rate = 5000
-		g.paceTakes = 10 * time.Millisecond
+		g.rateLimitTakes = 10 * time.Millisecond
 		began := time.Now()
 		tasks := make([]campaign.SendTask, functions)
 		for i := range tasks {
@@ -114,7 +114,7 @@ func TestManyFunctionsShareOnePace(t *testing.T) {
 	})
 }
 
-func TestFramesWithoutATurnComeBackSoon(t *testing.T) {
+func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -158,8 +158,8 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 		g := newRig(300)
 		g.channel.Agent.Rate = 1
 		other := campaign.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
-		_, g.pace = campaign.Pace{Every: time.Second}.Claim(time.Now(), other, 1)
-		g.pace.Next = time.Now().Add(time.Hour)
+		_, g.rateLimit = campaign.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+		g.rateLimit.Next = time.Now().Add(time.Hour)
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
@@ -170,14 +170,14 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
 		}
 		// It keeps its ticket: what comes back too early changes nothing.
-		waiting, pace, check := g.queued, g.pace, g.batch.NextCheck
+		waiting, rateLimit, check := g.queued, g.rateLimit, g.batch.NextCheck
 		g.queued = nil
 		time.Sleep(15 * time.Minute)
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{waiting[1].task, waiting[0].task}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
-		if g.pace != pace || !g.batch.NextCheck.Equal(check) {
-			t.Errorf("the pace is %+v, the check at %v", g.pace, g.batch.NextCheck)
+		if g.rateLimit != rateLimit || !g.batch.NextCheck.Equal(check) {
+			t.Errorf("the pace is %+v, the check at %v", g.rateLimit, g.batch.NextCheck)
 		}
 		if len(g.queued) != 2 || cmp.Diff(g.queued[0].task, waiting[1].task)+cmp.Diff(g.queued[1].task, waiting[0].task) != "" {
 			t.Errorf("queued %+v, want the same tasks", g.queued)
@@ -191,7 +191,7 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 
 // What a run holds turns for that are too far away is put back before the run's
 // other messages are sent: they may take as long.
-func TestMessagesWithAFarTurnAreBackInTime(t *testing.T) {
+func TestMessagesWithAFarReservationAreBackInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -211,7 +211,7 @@ func TestMessagesWithAFarTurnAreBackInTime(t *testing.T) {
 
 // Nothing of a frame is sent, and all of it comes again, where a part of it cannot be
 // put back.
-func TestAFrameWithAFarTurnThatCannotBePutBackFails(t *testing.T) {
+func TestAFrameWithAFarReservationThatCannotBePutBackFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -223,15 +223,15 @@ func TestAFrameWithAFarTurnThatCannotBePutBackFails(t *testing.T) {
 	})
 }
 
-func TestLateTaskGetsANewTurn(t *testing.T) {
+func TestLateTaskGetsANewReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
 		g.channel.Agent.Rate = 1
-		g.pace = campaign.Pace{Every: time.Second, Next: time.Now().Add(time.Minute)}
+		g.rateLimit = campaign.RateLimit{Every: time.Second, Next: time.Now().Add(time.Minute)}
 		late, punctual := g.frame(0), g.frame(0)
-		late.Only, late.Turn = []int{0}, campaign.Turn{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
-		punctual.Only, punctual.Turn = []int{1, 2}, campaign.Turn{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
+		late.Only, late.Reservation = []int{0}, campaign.Reservation{Start: time.Now().Add(-11 * time.Second), Every: time.Second}
+		punctual.Only, punctual.Reservation = []int{1, 2}, campaign.Reservation{Start: time.Now().Add(-9 * time.Second), Every: time.Second}
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{late, punctual}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
@@ -250,7 +250,7 @@ func TestThrottledAgentAdapts(t *testing.T) {
 		g.latency = 50 * time.Millisecond
 		window := time.Time{}
 		inWindow := 0
-		g.provider = func(campaign.Delivery, int) error {
+		g.provider = func(campaign.OutgoingMessage, int) error {
 			if now := time.Now(); now.Sub(window) >= time.Second {
 				window, inWindow = now, 0
 			}
@@ -289,7 +289,7 @@ func TestThrottlingEndsARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
 		g.latency = time.Millisecond
-		g.provider = func(_ campaign.Delivery, calls int) error {
+		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 			if calls < 5 {
 				return nil
 			}
@@ -306,8 +306,8 @@ func TestThrottlingEndsARun(t *testing.T) {
 		if len(g.queued) != 1 || len(g.queued[0].task.Only) != 95 || g.queued[0].task.Attempt != 1 || g.queued[0].delay != 42*time.Second {
 			t.Errorf("queued %+v", g.queued)
 		}
-		if g.pace.Every != 2*time.Millisecond || !g.pace.SlowedAt.Equal(time.Now()) {
-			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.pace)
+		if g.rateLimit.Every != 2*time.Millisecond || !g.rateLimit.SlowedAt.Equal(time.Now()) {
+			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.rateLimit)
 		}
 	})
 }
@@ -319,7 +319,7 @@ func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(1)
 		g.latency = 640 * time.Millisecond
-		g.provider = func(_ campaign.Delivery, calls int) error {
+		g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 			if calls == 0 {
 				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"}
 			}
@@ -328,23 +328,23 @@ func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
-		if want := 20 * time.Millisecond; g.pace.Every != want {
-			t.Errorf("one message every %v, want %v: half of 64 in 640ms", g.pace.Every, want)
+		if want := 20 * time.Millisecond; g.rateLimit.Every != want {
+			t.Errorf("one message every %v, want %v: half of 64 in 640ms", g.rateLimit.Every, want)
 		}
 	})
 }
 
-func TestCleanFramesEaseThePace(t *testing.T) {
+func TestCleanFramesEaseTheRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
 		g.channel.Agent.Rate = 1000
-		g.pace = campaign.Pace{Every: 10 * time.Millisecond, Next: time.Now()}
+		g.rateLimit = campaign.RateLimit{Every: 10 * time.Millisecond, Next: time.Now()}
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
-		if want := 9708 * time.Microsecond; g.pace.Every != want {
-			t.Errorf("one message every %v, want %v", g.pace.Every, want)
+		if want := 9708 * time.Microsecond; g.rateLimit.Every != want {
+			t.Errorf("one message every %v, want %v", g.rateLimit.Every, want)
 		}
 	})
 }
@@ -404,7 +404,7 @@ func TestFailuresOfTheProvider(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(1)
-				g.provider = func(campaign.Delivery, int) error { return tt.err }
+				g.provider = func(campaign.OutgoingMessage, int) error { return tt.err }
 				task := g.frame(0)
 				task.Attempt = tt.attempt
 				if errs := g.sender().Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
@@ -449,7 +449,7 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(103)
-				g.provider = func(d campaign.Delivery, _ int) error {
+				g.provider = func(d campaign.OutgoingMessage, _ int) error {
 					if d.Phone == "+5511900000100" {
 						return errBroken
 					}
@@ -526,7 +526,7 @@ func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
 		s := g.sender()
 		s.Concurrency = 1
 		g.channel.Agent.Rate = 1
-		g.pace = campaign.Pace{Every: 2 * time.Second, Next: time.Now()}
+		g.rateLimit = campaign.RateLimit{Every: 2 * time.Second, Next: time.Now()}
 		if errs := s.Handle(t.Context(), []campaign.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
@@ -581,7 +581,7 @@ func TestCancelledBatchIsStopped(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newRig(100)
 			g.latency = time.Second
-			g.provider = func(_ campaign.Delivery, calls int) error {
+			g.provider = func(_ campaign.OutgoingMessage, calls int) error {
 				if calls == 10 {
 					g.batch.CancelledAt = time.Now()
 				}

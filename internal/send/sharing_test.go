@@ -137,7 +137,7 @@ func TestManyCampaignsAtOnce(t *testing.T) {
 
 // Tasks that are lost, as those of a function that dies, leave their turns to the
 // others.
-func TestLostFramesLeaveTheirTurns(t *testing.T) {
+func TestLostFramesLeaveTheirReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -230,11 +230,11 @@ func (o *office) dispatchByOldVersion(campaignID string, messages int, every tim
 		b := o.accept(campaignID, min(messages, perBatch))
 		for f := range b.Frames() {
 			o.mu.Lock()
-			turn, left := o.pace.Lease(time.Now(), campaign.FrameSize, o.rate)
+			reservation, left := o.rateLimit.Lease(time.Now(), campaign.FrameSize, o.rate)
 			left.Lanes = ""
-			o.pace = left
+			o.rateLimit = left
 			o.mu.Unlock()
-			o.put(campaign.SendTask{BatchRef: b.BatchRef, Frame: f, Turn: turn}, min(time.Until(turn.Start)-3*time.Second, 15*time.Minute))
+			o.put(campaign.SendTask{BatchRef: b.BatchRef, Frame: f, Reservation: reservation}, min(time.Until(reservation.Start)-3*time.Second, 15*time.Minute))
 			time.Sleep(every)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 func throttled() error { return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"} }
 
 // atMost is a provider that takes so many messages in a second.
-func atMost(rate int) func(campaign.Delivery, int) error {
+func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 	window, inWindow := time.Time{}, 0
-	return func(campaign.Delivery, int) error {
+	return func(campaign.OutgoingMessage, int) error {
 		if now := time.Now(); now.Sub(window) >= time.Second {
 			window, inWindow = now, 0
 		}
@@ -29,8 +29,8 @@ func atMost(rate int) func(campaign.Delivery, int) error {
 }
 
 // throttling is a provider that throttles the calls for which that holds.
-func throttling(call func(n int) bool) func(campaign.Delivery, int) error {
-	return func(_ campaign.Delivery, n int) error {
+func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error {
+	return func(_ campaign.OutgoingMessage, n int) error {
 		if call(n) {
 			return throttled()
 		}
@@ -45,7 +45,7 @@ func TestThrottledMessagesSilenceNobody(t *testing.T) {
 	hundredth := func(n int) bool { return n%100 == 99 }
 	tests := map[string]struct {
 		rate     int
-		provider func(campaign.Delivery, int) error
+		provider func(campaign.OutgoingMessage, int) error
 		took     time.Duration // all 2000 messages
 		silence  time.Duration // between two messages
 	}{
@@ -97,11 +97,11 @@ func TestASteadyHundredthSlowsNobody(t *testing.T) {
 					if errs := s.Handle(t.Context(), []campaign.SendTask{task}); errors.Join(errs...) != nil {
 						t.Fatal(errs)
 					}
-					if g.pace.Every > 20*time.Millisecond {
+					if g.rateLimit.Every > 20*time.Millisecond {
 						slow++
 					}
 					clear(g.outcomes)
-					time.Sleep(time.Until(g.pace.Next))
+					time.Sleep(time.Until(g.rateLimit.Next))
 				}
 				if slow > 0 {
 					t.Errorf("after %d of 300 runs the rate was less than half", slow)
@@ -133,7 +133,7 @@ func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
 				g.channel.Agent.Rate, g.provider = tt.rate, atMost(tt.limit)
 				began := time.Now()
 				found := time.Duration(0)
-				g.swapped = func(p campaign.Pace) {
+				g.swapped = func(p campaign.RateLimit) {
 					if found == 0 && p.Every >= time.Second/time.Duration(tt.limit) {
 						found = time.Since(began)
 					}
@@ -168,17 +168,17 @@ func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
 
 // A rate is halved once in three seconds. A run that is stopped before that is
 // over leaves its turns to the others.
-func TestAStoppedRunFreesItsTurns(t *testing.T) {
+func TestAStoppedRunFreesItsReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
-		g.channel.Agent.Rate, g.provider = 20, func(campaign.Delivery, int) error { return throttled() }
-		g.pace = campaign.Pace{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
+		g.channel.Agent.Rate, g.provider = 20, func(campaign.OutgoingMessage, int) error { return throttled() }
+		g.rateLimit = campaign.RateLimit{Every: 50 * time.Millisecond, SlowedAt: time.Now()}
 		if errs := g.sender().Handle(t.Context(), g.frames()[:1]); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
-		if stopped := len(g.sends) < campaign.FrameSize; !stopped || g.pace.Every != 50*time.Millisecond || g.pace.Next.After(time.Now()) {
-			t.Errorf("after %d messages in %v the next may go in %v", len(g.sends), g.pace.Every, time.Until(g.pace.Next))
+		if stopped := len(g.sends) < campaign.FrameSize; !stopped || g.rateLimit.Every != 50*time.Millisecond || g.rateLimit.Next.After(time.Now()) {
+			t.Errorf("after %d messages in %v the next may go in %v", len(g.sends), g.rateLimit.Every, time.Until(g.rateLimit.Next))
 		}
 	})
 }
@@ -189,7 +189,7 @@ func TestALoweredRateCountsAtOnce(t *testing.T) {
 		g := newRig(2000)
 		g.channel.Agent.Rate = 100
 		began := time.Now()
-		g.provider = func(campaign.Delivery, int) error {
+		g.provider = func(campaign.OutgoingMessage, int) error {
 			if time.Since(began) > 3*time.Second {
 				g.channel.Agent.Rate = 50
 			}
@@ -211,7 +211,7 @@ func TestMessagesOfALostPayloadEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(105)
 		g.blobErr = fmt.Errorf("get object: %w", campaign.ErrNotFound) // of the second frame
-		g.channel.Agent.Rate, g.pace = 1, campaign.Pace{Every: 2 * time.Second}
+		g.channel.Agent.Rate, g.rateLimit = 1, campaign.RateLimit{Every: 2 * time.Second}
 		if errs := g.sender().Handle(t.Context(), []campaign.SendTask{g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}

@@ -21,21 +21,21 @@ const (
 	// lateness is how late a task may be and still use the turn that it holds,
 	// from now on: for that long, the turns of others may come at the same time.
 	lateness = 10 * time.Second
-	// paceTries is how many races for an agent's pace are run: some two seconds.
-	paceTries = 10
+	// rateLimitTries is how many races for an agent's rate limit are run: some two seconds.
+	rateLimitTries = 10
 )
 
-// takeTurns leases the parts' share of their agent's rate. Those that get none
+// takeReservations leases the parts' share of their agent's rate. Those that get none
 // yet go back to the queue at once, and so does later what is too far away.
-func (s *Sender) takeTurns(ctx context.Context, r *run) error {
-	if !r.channel.Pace.Paced(r.channel.Agent.Rate) {
+func (s *Sender) takeReservations(ctx context.Context, r *run) error {
+	if !r.channel.RateLimit.Paced(r.channel.Agent.Rate) {
 		return nil
 	}
 	now := s.Now()
 	var claiming []*part
 	for _, p := range r.parts {
-		if stale(p.task.Turn, now, r.channel.Pace) {
-			p.task.Turn = campaign.Turn{}
+		if stale(p.task.Reservation, now, r.channel.RateLimit) {
+			p.task.Reservation = campaign.Reservation{}
 			if len(p.now) > 0 {
 				claiming = append(claiming, p)
 			}
@@ -48,7 +48,7 @@ func (s *Sender) takeTurns(ctx context.Context, r *run) error {
 		switch {
 		case p.grant.Wait > 0:
 			p.now, p.later = nil, p.now
-			p.until = now.Add(p.grant.Wait + time.Duration(len(p.later))*r.pace.Every)
+			p.until = now.Add(p.grant.Wait + time.Duration(len(p.later))*r.rateLimit.Every)
 			p.put(ctx, s.Queue, p.taskOf(p.later), returnAfter(p.grant))
 		case len(p.now) > 0:
 			s.begin(ctx, r, p, now)
@@ -60,11 +60,11 @@ func (s *Sender) takeTurns(ctx context.Context, r *run) error {
 // begin gives the messages of a part their turns. Those that are too far away go
 // back to the queue now, for to send the others takes as long.
 func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
-	if p.task.Turn.Start.Before(now) {
-		p.task.Turn.Start = now
+	if p.task.Reservation.Start.Before(now) {
+		p.task.Reservation.Start = now
 	}
-	if r.every == 0 || p.task.Turn.Every < r.every {
-		r.every = p.task.Turn.Every
+	if r.every == 0 || p.task.Reservation.Every < r.every {
+		r.every = p.task.Reservation.Every
 	}
 	p.split(now.Add(window))
 	if len(p.later) == 0 {
@@ -79,8 +79,8 @@ func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 
 // stale reports whether a turn may not be used any more: it is long over, or its
 // agent has slowed down since.
-func stale(t campaign.Turn, now time.Time, pace campaign.Pace) bool {
-	return t.Start.Before(now.Add(-lateness)) || t.Void(pace)
+func stale(t campaign.Reservation, now time.Time, rateLimit campaign.RateLimit) bool {
+	return t.Start.Before(now.Add(-lateness)) || t.Revoked(rateLimit)
 }
 
 // split gives the part's messages their turns, and puts aside those after end.
@@ -88,7 +88,7 @@ func (p *part) split(end time.Time) {
 	jobs := p.now
 	p.now = nil
 	for i, j := range jobs {
-		if j.at = p.task.Turn.At(i); j.at.After(end) {
+		if j.at = p.task.Reservation.At(i); j.at.After(end) {
 			p.later = append(p.later, j)
 		} else {
 			p.now = append(p.now, j)
@@ -96,7 +96,7 @@ func (p *part) split(end time.Time) {
 	}
 }
 
-// errContended says that a run lost too many races for its agent's pace.
+// errContended says that a run lost too many races for its agent's rate limit.
 var errContended = errors.New("update rate limit: too many conflicts")
 
 // claim gives each of the parts a turn, or a ticket and the time to wait.
@@ -107,22 +107,22 @@ func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 	slices.SortStableFunc(parts, byTicket)
 	agent := r.channel.Agent
 	grants := make([]campaign.Grant, len(parts))
-	pace, err := s.changePace(ctx, agent.ID, func(pace campaign.Pace) campaign.Pace {
+	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit campaign.RateLimit) campaign.RateLimit {
 		for i, p := range parts {
-			if !pace.Paced(agent.Rate) {
-				grants[i] = campaign.Grant{Turn: campaign.Turn{Start: s.Now()}}
+			if !rateLimit.Paced(agent.Rate) {
+				grants[i] = campaign.Grant{Reservation: campaign.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], pace = pace.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: p.task.Ticket, Messages: len(p.now)}, agent.Rate)
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: p.task.Ticket, Messages: len(p.now)}, agent.Rate)
 		}
-		return pace
+		return rateLimit
 	})
 	if err != nil {
 		return fmt.Errorf("lease a turn of agent %s: %w", agent.ID, err)
 	}
-	r.pace = pace
+	r.rateLimit = rateLimit
 	for i, p := range parts {
-		p.grant, p.task.Turn, p.task.Ticket = grants[i], grants[i].Turn, grants[i].Ticket
+		p.grant, p.task.Reservation, p.task.Ticket = grants[i], grants[i].Reservation, grants[i].Ticket
 	}
 	return nil
 }
@@ -147,29 +147,29 @@ func returnAfter(g campaign.Grant) time.Duration {
 	return min(max(g.Wait-max(margin, returnEarly), time.Second), longest)
 }
 
-// changePace makes the agent's pace what change makes of it, and returns that.
+// changeRateLimit makes the agent's rate limit what change makes of it, and returns that.
 // Many functions change the same one: who loses the race waits for a moment that
 // gets longer, and gives up with errContended.
-func (s *Sender) changePace(ctx context.Context, agentID string, change func(campaign.Pace) campaign.Pace) (campaign.Pace, error) {
-	for try := range paceTries {
+func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(campaign.RateLimit) campaign.RateLimit) (campaign.RateLimit, error) {
+	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return campaign.Pace{}, err
+			return campaign.RateLimit{}, err
 		}
-		old, err := s.Paces.Pace(ctx, agentID)
+		old, err := s.RateLimits.RateLimit(ctx, agentID)
 		if err != nil {
-			return campaign.Pace{}, err
+			return campaign.RateLimit{}, err
 		}
-		pace := change(old)
-		if pace == old {
-			return pace, nil
+		rateLimit := change(old)
+		if rateLimit == old {
+			return rateLimit, nil
 		}
-		swapped, err := s.Paces.SwapPace(ctx, agentID, old, pace)
+		swapped, err := s.RateLimits.SwapRateLimit(ctx, agentID, old, rateLimit)
 		if err != nil {
-			return campaign.Pace{}, err
+			return campaign.RateLimit{}, err
 		}
 		if swapped {
-			return pace, nil
+			return rateLimit, nil
 		}
 	}
-	return campaign.Pace{}, errContended
+	return campaign.RateLimit{}, errContended
 }

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// closingFor is how long a closing circuit is kept: notices that were parked
+	// closingFor is how long a closing circuit is kept: deliveries that were parked
 	// just before are found by then.
 	closingFor = time.Minute
-	// perDrain is how many parked notices are looked up at once.
+	// perDrain is how many parked deliveries are looked up at once.
 	perDrain = 100
 	// idleProbes is after how many probes that found nothing to post a circuit
 	// ends.
@@ -55,7 +55,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 		if !ok {
 			continue // another call was faster
 		}
-		n.gates.of(key).opened()
+		n.limiters.of(key).opened()
 		if c.Open() {
 			return nil
 		}
@@ -112,10 +112,10 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 // forget deletes what waits for an endpoint that does not exist any more, and then its
 // circuit.
 func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for starting.Err() == nil {
-		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
 			return err
 		}
 		for _, t := range tasks {
-			if err := n.Store.DeleteNotice(ctx, t); err != nil {
+			if err := n.Store.DeleteDelivery(ctx, t); err != nil {
 				return err
 			}
 		}
@@ -132,30 +132,30 @@ func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
 	return nil // sweep finds the circuit again
 }
 
-// probe posts one letter of a notice that waits.
+// probe posts one message of a delivery that waits.
 func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) error {
-	read, letters, err := n.sample(ctx, c, e)
+	read, messages, err := n.sample(ctx, c, e)
 	if err != nil {
 		return err
 	}
-	if len(letters) == 0 {
+	if len(messages) == 0 {
 		if c.Probes < idleProbes {
 			return n.probeLater(ctx, c)
 		}
 		return n.closeCircuit(ctx, c)
 	}
-	i := (c.Probes + n.pick(len(letters))) % len(letters)
-	v := n.poster().Post(ctx, e, letters[i].Letter)
+	i := (c.Probes + n.pick(len(messages))) % len(messages)
+	v := n.poster().Post(ctx, e, messages[i].Message)
 	n.countPost(ctx, e, v)
-	if v.Taken {
-		return n.recovered(ctx, c, read, slices.Delete(letters, i, i+1))
+	if v.Delivered {
+		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
-	n.recordFailure(ctx, read, e, letters[i], v)
+	n.recordFailure(ctx, read, e, messages[i], v)
 	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
-	// Another notice is the next probe: this one may be what the endpoint refuses.
+	// Another delivery is the next probe: this one may be what the endpoint refuses.
 	turned := read
 	turned.Next = n.Now()
-	if _, err := n.Store.SaveNotice(ctx, read, turned); err != nil {
+	if _, err := n.Store.SaveDelivery(ctx, read, turned); err != nil {
 		return err
 	}
 	switch reason := offReason(c, v, n.Now()); {
@@ -165,8 +165,8 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		}
 		_, err := n.Endpoints.EndCircuit(ctx, c)
 		return err
-	case v.Hold > c.Next.Sub(n.Now()):
-		c.Next = n.Now().Add(v.Hold)
+	case v.RetryAfter > c.Next.Sub(n.Now()):
+		c.Next = n.Now().Add(v.RetryAfter)
 		if _, err := n.Endpoints.SaveCircuit(ctx, c); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 
 // offReason tells why an endpoint is switched off after a probe, "" where it is
 // not.
-func offReason(c campaign.Circuit, v Verdict, now time.Time) string {
+func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	switch {
 	case v.Gone():
 		return "gone"
@@ -186,42 +186,42 @@ func offReason(c campaign.Circuit, v Verdict, now time.Time) string {
 	return ""
 }
 
-// sample returns a notice that waits and its letters, none where no notice waits.
+// sample returns a delivery that waits and its messages, none where no delivery waits.
 // What is owed no longer is removed on the way.
-func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Notice, []letter, error) {
-	tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Delivery, []pendingMessage, error) {
+	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
 	if err != nil {
-		return campaign.Notice{}, nil, err
+		return campaign.Delivery{}, nil, err
 	}
 	for _, t := range tasks {
-		read, err := n.notice(ctx, t)
+		read, err := n.delivery(ctx, t)
 		if lost(err) || err == nil && !read.Parked {
 			continue
 		}
 		if err != nil {
 			return read, nil, err
 		}
-		letters, ok, err := n.readable(ctx, read, e)
-		if err != nil || len(letters) > 0 {
-			return read, letters, err
+		messages, ok, err := n.readable(ctx, read, e)
+		if err != nil || len(messages) > 0 {
+			return read, messages, err
 		}
 		if !ok {
 			continue
 		}
-		if err := n.Store.DeleteNotice(ctx, t); err != nil {
+		if err := n.Store.DeleteDelivery(ctx, t); err != nil {
 			return read, nil, err
 		}
 	}
-	return campaign.Notice{}, nil, nil
+	return campaign.Delivery{}, nil, nil
 }
 
-// recovered writes down that a letter of the notice was taken, and lets posts to
+// recovered writes down that a message of the delivery was taken, and lets posts to
 // the endpoint go freely again.
-func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Notice, rest []letter) error {
-	n.gates.of(endpointKey{c.Tenant, c.EndpointID}).heal(n.Now())
+func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Delivery, rest []pendingMessage) error {
+	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
 	slog.InfoContext(ctx, "an endpoint is well again", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
-		if err := n.Store.DeleteNotice(ctx, read.Task()); err != nil {
+		if err := n.Store.DeleteDelivery(ctx, read.Task()); err != nil {
 			return err
 		}
 		return n.closeCircuit(ctx, c)
@@ -231,7 +231,7 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 	for i, l := range rest {
 		left.Left[i] = l.position
 	}
-	if _, err := n.Store.SaveNotice(ctx, read, left); err != nil {
+	if _, err := n.Store.SaveDelivery(ctx, read, left); err != nil {
 		return err
 	}
 	return n.closeCircuit(ctx, c)
@@ -249,14 +249,14 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	return n.drain(ctx, c)
 }
 
-// drain puts the notices of a closing circuit back in sweep's sight and queues
+// drain puts the deliveries of a closing circuit back in sweep's sight and queues
 // their tasks. The circuit ends when none is found a while after it closed.
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
-	starting, cancel := retry.Before(ctx, reserve)
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	total, damaged := 0, map[campaign.NotifyTask]bool{}
 	for starting.Err() == nil {
-		tasks, err := n.Endpoints.ParkedNotices(ctx, c.Tenant, c.EndpointID, perDrain)
+		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	return err
 }
 
-// queueOnce queues the task of a damaged notice, to end in the dead letters.
+// queueOnce queues the task of a damaged delivery, to end in the dead letters.
 func (n *Notifier) queueOnce(ctx context.Context, t campaign.NotifyTask, queued map[campaign.NotifyTask]bool) error {
 	if queued[t] {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// A parked notice whose row is damaged holds up none of those behind it, and its task is
+// A parked delivery whose row is damaged holds up none of those behind it, and its task is
 // queued, to end in the dead letters.
-func TestDrain_DamagedNotice(t *testing.T) {
+func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
 		t.Helper()
@@ -55,11 +55,11 @@ func TestDrain_DamagedNotice(t *testing.T) {
 	})
 }
 
-// parkDamaged writes a notice that waits before all others and whose row cannot be read,
+// parkDamaged writes a delivery that waits before all others and whose row cannot be read,
 // and returns its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
-	n := campaign.Notice{
+	n := campaign.Delivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), Ends: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
 	}
@@ -69,7 +69,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 		n = n.Identified()
 		table, pk, sk = w.store.Webhooks, "W#"+n.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
 	}
-	w.must(w.store.AddNotices(w.t.Context(), []campaign.Notice{n}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{n}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        &table,
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},

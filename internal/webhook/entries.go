@@ -9,23 +9,23 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// item is an entry of the log of a batch, of which a letter is written.
+// item is an entry of the log of a batch, of which a message is written.
 type item struct {
 	key campaign.BatchKey
 	ledger.Entry
 }
 
-// items returns the entries that a notice is about: its own, or those of its page.
-func (n *Notifier) items(ctx context.Context, notice campaign.Notice) (items []item, err error) {
-	if notice.ID != "" {
-		return unpack(notice.Entries)
+// items returns the entries that a delivery is about: its own, or those of its page.
+func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items []item, err error) {
+	if delivery.ID != "" {
+		return unpack(delivery.Entries)
 	}
-	page, err := n.Store.LogPage(ctx, notice.Key, notice.Ordinal)
+	page, err := n.Store.LogPage(ctx, delivery.Key, delivery.Ordinal)
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range ledger.Numbered(page.First, page.Changes) {
-		items = append(items, item{notice.Key, entry})
+		items = append(items, item{delivery.Key, entry})
 	}
 	return items, nil
 }
@@ -43,10 +43,10 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// pick returns those of a notice's entries that have the positions, nil of one that has
+// pick returns those of a delivery's entries that have the positions, nil of one that has
 // none. The positions ascend.
-func pick(notice campaign.Notice, positions []int) []byte {
-	items, err := unpack(notice.Entries)
+func pick(delivery campaign.Delivery, positions []int) []byte {
+	items, err := unpack(delivery.Entries)
 	if err != nil {
 		return nil
 	}
@@ -65,28 +65,28 @@ func pick(notice campaign.Notice, positions []int) []byte {
 	return ledger.PackFresh(fresh)
 }
 
-// newNotice returns the notice of a task that holds entries. It has no row.
-func (n *Notifier) newNotice(t campaign.NotifyTask) (campaign.Notice, error) {
+// newDelivery returns the delivery of a task that holds entries. It has no row.
+func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
-		return campaign.Notice{}, fmt.Errorf("read the entries of a task: %w", err)
+		return campaign.Delivery{}, fmt.Errorf("read the entries of a task: %w", err)
 	}
 	if _, err := unpack(entries); err != nil {
-		return campaign.Notice{}, err
+		return campaign.Delivery{}, err
 	}
-	notice := campaign.Notice{
+	delivery := campaign.Delivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, New: true, Ends: n.Now().Add(campaign.Retention),
 	}
-	return notice.Identified(), nil
+	return delivery.Identified(), nil
 }
 
-// save replaces the notice that was read by the next one, and reports whether it was
+// save replaces the delivery that was read by the next one, and reports whether it was
 // still as it was read. The row of one that is new holds only what is left.
-func (n *Notifier) save(ctx context.Context, read, next campaign.Notice) (bool, error) {
+func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
 	if read.New && len(next.Left) > 0 {
 		next.Entries, next.Left = pick(next, next.Left), upTo(len(next.Left))
 	}
-	return n.Store.SaveNotice(ctx, read, next)
+	return n.Store.SaveDelivery(ctx, read, next)
 }
 
 // upTo returns the positions from 0 up to, not including, n.
@@ -98,18 +98,18 @@ func upTo(n int) []int {
 	return positions
 }
 
-// remove deletes the row of a notice of which nothing is owed any more.
-func (n *Notifier) remove(ctx context.Context, notice campaign.Notice) error {
-	if notice.New {
+// remove deletes the row of a delivery of which nothing is owed any more.
+func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error {
+	if delivery.New {
 		return nil
 	}
-	return n.Store.DeleteNotice(ctx, notice.Task())
+	return n.Store.DeleteDelivery(ctx, delivery.Task())
 }
 
-// buryApart writes a dead notice of some of a notice's entries.
-func (n *Notifier) buryApart(ctx context.Context, notice campaign.Notice, positions []int) error {
-	part := campaign.Notice{
-		Tenant: notice.Tenant, EndpointID: notice.EndpointID, Entries: pick(notice, positions), New: true, Ends: notice.Ends,
+// markPartDead writes a dead delivery of some of a delivery's entries.
+func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.Delivery, positions []int) error {
+	part := campaign.Delivery{
+		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: pick(delivery, positions), New: true, Ends: delivery.Ends,
 	}.Identified()
-	return n.bury(ctx, part, part)
+	return n.markDead(ctx, part, part)
 }

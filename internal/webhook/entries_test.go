@@ -150,7 +150,7 @@ func TestDeadEndpoint_OneWriteATask(t *testing.T) {
 	}
 }
 
-// A task that arrives twice while its endpoint is down leaves one notice.
+// A task that arrives twice while its endpoint is down leaves one delivery.
 func TestTask_ArrivesTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
@@ -163,10 +163,10 @@ func TestTask_ArrivesTwice(t *testing.T) {
 		}
 	}
 	rows := len(w.due(start.Add(1000 * time.Hour)))
-	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	w.must(err)
 	for _, d := range w.due(start.Add(1000 * time.Hour)) {
-		if d.Notice.OfCircuit() {
+		if d.Delivery.OfCircuit() {
 			rows--
 		}
 	}
@@ -180,7 +180,7 @@ func TestTask_ArrivesTwice(t *testing.T) {
 	}
 }
 
-// A circuit that closes, or an endpoint that is switched on, just before a notice is
+// A circuit that closes, or an endpoint that is switched on, just before a delivery is
 // parked strands nothing.
 func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -226,7 +226,7 @@ func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
 				if ids, _ := w.receiver.taken(); len(ids) != 20 {
 					t.Errorf("%d webhooks arrived, want 20", len(ids))
 				}
-				if parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(parked) > 0 {
+				if parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(parked) > 0 {
 					t.Errorf("%d notices wait, %v", len(parked), err)
 				}
 			})
@@ -243,7 +243,7 @@ func (w *world) removeEndpoint(e campaign.Endpoint) error {
 	return err
 }
 
-// Tasks of an endpoint that does not exist any more are dropped, and its notices deleted.
+// Tasks of an endpoint that does not exist any more are dropped, and its deliveries deleted.
 func TestTask_EndpointIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10, true)
@@ -270,7 +270,7 @@ func TestCircuit_EndpointIsDeleted(t *testing.T) {
 	w.run(time.Minute, w.notifier())
 	w.must(w.removeEndpoint(w.endpoint))
 	w.run(time.Hour, w.notifier())
-	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
 		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
 	}
@@ -326,7 +326,7 @@ func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
 	if ids, posts := w.receiver.taken(); len(ids) != 4 || posts != 4 {
 		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the batch that is well", len(ids), posts)
 	}
-	entries, err := ledger.UnpackFresh(w.notice(w.dead(1)[0]).Entries)
+	entries, err := ledger.UnpackFresh(w.delivery(w.dead(1)[0]).Entries)
 	w.must(err)
 	dead := 0
 	for _, f := range entries {
@@ -425,8 +425,8 @@ func TestErasedAfterItWasFed(t *testing.T) {
 	}
 }
 
-// Neither a task nor what is written of a notice holds a number, a uid or a text.
-func TestNoNumberInTasksAndNotices(t *testing.T) {
+// Neither a task nor what is written of a delivery holds a number, a uid or a text.
+func TestNoNumberInTasksAndDeliveries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, true)
 	w.receiver.set(failing(503))
@@ -435,13 +435,13 @@ func TestNoNumberInTasksAndNotices(t *testing.T) {
 	for _, err := range w.notifier().Handle(t.Context(), tasks) {
 		w.must(err)
 	}
-	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if err != nil || len(parked) != 1 {
 		t.Fatalf("%d notices wait, %v; want 1", len(parked), err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 	w.must(err)
-	kept := fmt.Sprintf("%+v %s %+v %+v", tasks, w.notice(parked[0]).Entries, parked, failures)
+	kept := fmt.Sprintf("%+v %s %+v %+v", tasks, w.delivery(parked[0]).Entries, parked, failures)
 	for _, secret := range []string{"5511900000", "uid-"} {
 		if strings.Contains(kept, secret) {
 			t.Errorf("%q stands in %s", secret, kept)

@@ -14,17 +14,17 @@ import (
 
 const deadEndpoint = "dead"
 
-// owing has a notice for every task, and keeps nothing.
+// owing has a delivery for every task, and keeps nothing.
 type owing struct{ webhook.Store }
 
-func (owing) Notice(_ context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
-	return campaign.Notice{ID: t.NoticeID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", Ends: start.Add(time.Hour)}, nil
+func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
+	return campaign.Delivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", Ends: start.Add(time.Hour)}, nil
 }
 
-func (owing) SaveNotice(context.Context, campaign.Notice, campaign.Notice) (bool, error) {
+func (owing) SaveDelivery(context.Context, campaign.Delivery, campaign.Delivery) (bool, error) {
 	return true, nil
 }
-func (owing) DeleteNotice(context.Context, campaign.NotifyTask) error { return nil }
+func (owing) DeleteDelivery(context.Context, campaign.NotifyTask) error { return nil }
 
 // circuits are those of endpoints that are as many as there are ids.
 type circuits struct {
@@ -80,7 +80,7 @@ func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 		HTTP: &http.Client{Transport: oneDown{}}, Now: func() time.Time { return start }, Jitter: func() float64 { return 0 },
 	}
 	task := func(endpoint string) campaign.NotifyTask {
-		return campaign.NotifyTask{NoticeID: "notice", Tenant: "tenant", EndpointID: endpoint}
+		return campaign.NotifyTask{DeliveryID: "notice", Tenant: "tenant", EndpointID: endpoint}
 	}
 	for range failures {
 		tasks := []campaign.NotifyTask{task(deadEndpoint)}

@@ -1,7 +1,7 @@
 // Package webhook posts to the endpoints of tenants what became of their
 // messages: each change at least once, signed, and however long an endpoint is
-// down. What is posted first stands in a task, and of what was not taken a notice is
-// written before the task ends. A notice is removed once all of it was taken. Whatever
+// down. What is posted first stands in a task, and of what was not taken a delivery is
+// written before the task ends. A delivery is removed once all of it was taken. Whatever
 // step a Notifier dies at, the same task or sweep does the rest.
 package webhook
 
@@ -21,11 +21,11 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Store keeps notices, and what they are about.
+// Store keeps deliveries, and what they are about.
 type Store interface {
-	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)
-	SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error)
-	DeleteNotice(ctx context.Context, t campaign.NotifyTask) error
+	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
+	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
+	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -38,7 +38,7 @@ type Endpoints interface {
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
 	EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
-	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
 }
 
@@ -48,7 +48,7 @@ type Posts interface {
 }
 
 // Blobs reads payloads, from offset from up to, not including, to, and the
-// contents of happenings.
+// contents of webhook events.
 type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
@@ -76,15 +76,15 @@ type Notifier struct {
 	circuits  cache.Cache[endpointKey, campaign.Circuit]
 	batches   cache.Cache[campaign.BatchKey, campaign.Batch]
 	directory directory
-	gates     gates
+	limiters  limiters
 }
 
 type endpointKey struct{ tenant, id string }
 
 const (
-	// reserve is what is kept of a call's time for the posts that were begun and
+	// shutdownMargin is what is kept of a call's time for the posts that were begun and
 	// for writing down what came of them.
-	reserve = Timeout + 5*time.Second
+	shutdownMargin = Timeout + 5*time.Second
 	// keptFor is how long endpoints and circuits are taken for what they were.
 	keptFor = 3 * time.Second
 	// maxWarm is the number of endpoints that are kept: those of some thousand tenants, in
@@ -137,7 +137,7 @@ const aloneAfter = time.Minute
 
 // Handle does what the tasks ask for, side by side, and returns an error by its
 // position for each that has to come again. That an endpoint takes nothing is no
-// error: its notices wait.
+// error: its deliveries wait.
 func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []error {
 	errs := make([]error, len(tasks))
 	var all sync.WaitGroup
@@ -152,23 +152,23 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	return errs
 }
 
-// late is how often a task with entries may arrive before a notice is written of it.
-const late = 3
+// receivesBeforeDelivery is how often a task with entries may arrive before a delivery is written of it.
+const receivesBeforeDelivery = 3
 
 // handleOrKeep does what a task asks for. Entries that cannot be posted time and again,
-// because something of ours is down, are written as a notice: a queue repeats its
+// because something of ours is down, are written as a delivery: a queue repeats its
 // messages some times only, and sweep always.
 func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
-	if err == nil || t.Entries == "" || t.Receives < late {
+	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
 		return err
 	}
-	notice, unreadable := n.newNotice(t)
+	delivery, unreadable := n.newDelivery(t)
 	if unreadable != nil {
 		return err
 	}
 	slog.WarnContext(ctx, "webhooks could not be posted, sweep will ask for them again", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
-	_, err = n.schedule(ctx, notice, notice, soonest)
+	_, err = n.schedule(ctx, delivery, delivery, soonest)
 	return err
 }
 
@@ -176,16 +176,16 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	if t.OfCircuit() {
 		return n.lookAfter(ctx, t)
 	}
-	notice, err := n.notice(ctx, t)
+	delivery, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // it was taken, or its time is over
 	}
-	if err != nil || notice.Dead {
+	if err != nil || delivery.Dead {
 		return err
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return n.remove(ctx, notice)
+		return n.remove(ctx, delivery)
 	}
 	if err != nil {
 		return err
@@ -195,26 +195,26 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	if e.Off() || circuit.Open() {
-		return n.park(ctx, notice, notice)
+		return n.park(ctx, delivery, delivery)
 	}
-	n.gates.of(endpointKey{t.Tenant, t.EndpointID}).closed()
-	letters, ok, err := n.readable(ctx, notice, e)
+	n.limiters.of(endpointKey{t.Tenant, t.EndpointID}).closed()
+	messages, ok, err := n.readable(ctx, delivery, e)
 	if err != nil || !ok {
 		return err
 	}
-	return n.settle(ctx, notice, e, n.postAll(ctx, notice, e, letters))
+	return n.settle(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
 }
 
-// notice reads the notice of a task, or makes that of the task's entries. One that has ended is deleted, which DynamoDB does days
+// delivery reads the delivery of a task, or makes that of the task's entries. One that has ended is deleted, which DynamoDB does days
 // later: until then sweep would find it again and again, and it would stand before
 // those that wait.
-func (n *Notifier) notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
+func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	if t.Entries != "" {
-		return n.newNotice(t)
+		return n.newDelivery(t)
 	}
-	read, err := n.Store.Notice(ctx, t)
+	read, err := n.Store.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrEnded) {
-		if err := n.Store.DeleteNotice(ctx, t); err != nil {
+		if err := n.Store.DeleteDelivery(ctx, t); err != nil {
 			return read, err
 		}
 	}
@@ -222,19 +222,19 @@ func (n *Notifier) notice(ctx context.Context, t campaign.NotifyTask) (campaign.
 }
 
 func (n *Notifier) endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
-	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Endpoint, error) {
+	return n.endpoints.Get(endpointKey{tenant, id}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (campaign.Endpoint, error) {
 		return n.Endpoints.Endpoint(ctx, tenant, id)
 	})
 }
 
 func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign.Circuit, error) {
-	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Terms{For: keptFor, Most: maxWarm}, func() (campaign.Circuit, error) {
+	return n.circuits.Get(endpointKey{t.Tenant, t.EndpointID}, n.Now(), cache.Options{TTL: keptFor, MaxEntries: maxWarm}, func() (campaign.Circuit, error) {
 		return n.Endpoints.Circuit(ctx, t.Tenant, t.EndpointID)
 	})
 }
 
-// park leaves the notice, as it is next, to whoever finds the endpoint well again.
-func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
+// park leaves the delivery, as it is next, to whoever finds the endpoint well again.
+func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error {
 	next.Parked, next.Next = true, n.Now()
 	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
 		if _, err := n.save(ctx, read, next); err != nil {
@@ -242,10 +242,10 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 		}
 	}
 	// The circuit may have closed, and the endpoint been switched on, before the
-	// notice was there to be found.
+	// delivery was there to be found.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return n.Store.DeleteNotice(ctx, read.Task())
+		return n.Store.DeleteDelivery(ctx, read.Task())
 	}
 	if err != nil {
 		return err
@@ -264,10 +264,10 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Notice) error {
 	return err
 }
 
-// unpark puts a notice back in sweep's sight: as if its last attempt had failed
-// now, or for at once. It tells whether the notice was parked, or has ended.
+// unpark puts a delivery back in sweep's sight: as if its last attempt had failed
+// now, or for at once. It reports whether the delivery was parked, or has ended.
 func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
-	read, err := n.notice(ctx, t)
+	read, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrEnded) {
 		return true, nil
 	}
@@ -286,12 +286,12 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce boo
 	return n.schedule(ctx, read, back, delay)
 }
 
-// repair is after how long sweep looks at a notice whose task was queued.
+// repair is after how long sweep looks at a delivery whose task was queued.
 const repair = 2 * time.Minute
 
-// schedule sets when the notice, as it is next, is posted, and tells whether it
+// schedule sets when the delivery, as it is next, is posted, and reports whether it
 // was still as it was read.
-func (n *Notifier) schedule(ctx context.Context, read, next campaign.Notice, delay time.Duration) (bool, error) {
+func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
 	soon := delay < soonest
 	next.Next = n.Now().Add(delay)
 	if soon {
@@ -311,15 +311,15 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
 
-// settle writes down what is left of a notice after its letters were posted. A
+// settle writes down what is left of a delivery after its messages were posted. A
 // round in which some were refused is an attempt, whatever comes of it.
-func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.Endpoint, r *round) error {
+func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
 	if len(r.left) == 0 {
 		return n.remove(ctx, read)
 	}
 	next := read
 	next.Parked = false
-	if r.taken > 0 || !speaks(read) {
+	if r.taken > 0 || !countsTowardCircuit(read) {
 		next.Left = r.left
 	}
 	if r.gone {
@@ -331,7 +331,7 @@ func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.
 	if r.refused() {
 		next.Attempt++
 	}
-	if r.open || n.hopeless(read, r) {
+	if r.open || n.maybeOpenCircuit(read, r) {
 		if err := n.openCircuit(ctx, e, r.hold); err != nil {
 			return err
 		}
@@ -342,18 +342,18 @@ func (n *Notifier) settle(ctx context.Context, read campaign.Notice, e campaign.
 	return n.retry(ctx, read, next, r)
 }
 
-// third is after how many failed attempts a notice of which nothing was ever
+// attemptsToOpen is after how many failed attempts a delivery of which nothing was ever
 // taken opens the circuit of an endpoint with too little traffic to be seen
 // failing otherwise.
-const third = 3
+const attemptsToOpen = 3
 
-func (n *Notifier) hopeless(read campaign.Notice, r *round) bool {
-	return r.refused() && r.taken == 0 && speaks(read) && read.Attempt+1 >= third &&
-		n.gates.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnwell(n.Now())
+func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
+	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
+		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnhealthy(n.Now())
 }
 
 // retry sets when what is left is posted again, or ends it.
-func (n *Notifier) retry(ctx context.Context, read, next campaign.Notice, r *round) error {
+func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
 		delay, ok = retryDelay(read.Attempt, n.Jitter())
@@ -364,38 +364,38 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Notice, r *rou
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.left))
 	slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
-	return n.bury(ctx, read, next)
+	return n.markDead(ctx, read, next)
 }
 
-// bury ends a notice: nothing more is posted of it, unless somebody resends it.
-func (n *Notifier) bury(ctx context.Context, read, next campaign.Notice) error {
+// markDead ends a delivery: nothing more is posted of it, unless somebody resends it.
+func (n *Notifier) markDead(ctx context.Context, read, next campaign.Delivery) error {
 	next.Dead, next.Parked, next.Next = true, false, n.Now()
 	_, err := n.save(ctx, read, next)
 	return err
 }
 
-// lost tells whether an error says that what a notice is about is damaged or gone
+// lost reports whether an error says that what a delivery is about is damaged or gone
 // for good.
 func lost(err error) bool {
 	return errors.Is(err, campaign.ErrNotFound) || errors.Is(err, campaign.ErrDamaged)
 }
 
-// readable returns the letters of a notice. One that cannot be read for good is
+// readable returns the messages of a delivery. One that cannot be read for good is
 // buried, and has none; ok is false then. Of one that can be read in part the rest is
 // buried apart.
-func (n *Notifier) readable(ctx context.Context, read campaign.Notice, e campaign.Endpoint) (letters []letter, ok bool, err error) {
-	letters, unreadable, err := n.letters(ctx, read, e)
+func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
+	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
 		slog.ErrorContext(ctx, "webhooks were given up: their batches are damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
-		return letters, true, n.buryApart(ctx, read, unreadable)
+		return messages, true, n.markPartDead(ctx, read, unreadable)
 	}
 	if !lost(err) {
-		return letters, true, err
+		return messages, true, err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)
 	slog.ErrorContext(ctx, "webhooks were given up: what they are about is damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
-	return nil, false, n.bury(ctx, read, read)
+	return nil, false, n.markDead(ctx, read, read)
 }
 
 // switchOff ends all posts to an endpoint, and says so.

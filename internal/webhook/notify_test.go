@@ -109,17 +109,17 @@ func testAReplyIsPosted(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	w.record(sent(1)...)
-	happening, err := json.Marshal(campaign.Happening{
+	webhookEvent, err := json.Marshal(campaign.WebhookEvent{
 		Kind: campaign.KindReplied, EventID: "e", At: start, Phone: "+5511900000000", Text: "Oi", MessageID: w.batch.Key.MessageID(0),
 	})
 	w.must(err)
 	blob := "events/" + w.tenant + "/e"
-	w.must(w.blobs.Put(t.Context(), blob, happening, "application/json"))
-	notice := campaign.Notice{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
+	w.must(w.blobs.Put(t.Context(), blob, webhookEvent, "application/json"))
+	delivery := campaign.Delivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
 	if l {
-		notice = notice.Identified()
+		delivery = delivery.Identified()
 	}
-	w.must(w.store.AddNotices(t.Context(), []campaign.Notice{notice}))
+	w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{delivery}))
 	w.run(time.Second, w.notifier())
 	var reply string
 	for _, p := range w.receiver.posts {
@@ -277,7 +277,7 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 			if _, posts := w.receiver.taken(); posts > test.most {
 				t.Errorf("%d posts, want %d at most", posts, test.most)
 			}
-			parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 10)
+			parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 			if err != nil || len(parked) != 1 {
 				t.Errorf("%d notices wait, %v; want 1", len(parked), err)
 			}
@@ -285,12 +285,12 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 	}
 }
 
-func TestRetriesOfALetterThatIsRefused(t *testing.T) {
+func TestRetriesOfAMessageThatIsRefused(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetriesOfALetterThatIsRefused)
+	inLayouts(t, testRetriesOfAMessageThatIsRefused)
 }
 
-func testRetriesOfALetterThatIsRefused(t *testing.T, l layout) {
+func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 5, l)
 	refused := w.batch.Key.MessageID(3)
@@ -307,11 +307,11 @@ func testRetriesOfALetterThatIsRefused(t *testing.T, l layout) {
 	if diff := cmp.Diff(schedule(), at); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
-	dead, err := w.store.DeadNotices(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
+	dead, err := w.store.DeadDeliveries(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != 1 {
 		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
 	}
-	if left := w.left(w.notice(dead[0])); !slices.Equal(left, []int{3}) {
+	if left := w.left(w.delivery(dead[0])); !slices.Equal(left, []int{3}) {
 		t.Errorf("left %v, want the refused one", left)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
@@ -425,12 +425,12 @@ func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestALetterThatIsRefusedDiesWhereAProcessDies(t *testing.T) {
+func TestAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testALetterThatIsRefusedDiesWhereAProcessDies)
+	inLayouts(t, testAMessageThatIsRefusedDiesWhereAProcessDies)
 }
 
-func testALetterThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
+func testAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
 	t.Helper()
 	for _, step := range []string{"save notice", "saved notice", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
@@ -447,7 +447,7 @@ func testALetterThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
 			if ids, _ := w.receiver.taken(); len(ids) != 4 || deaths() < 1 {
 				t.Errorf("%d webhooks arrived, want 4; died %d times", len(ids), deaths())
 			}
-			if left := w.left(w.notice(w.dead(1)[0])); !slices.Equal(left, []int{3}) {
+			if left := w.left(w.delivery(w.dead(1)[0])); !slices.Equal(left, []int{3}) {
 				t.Errorf("left %v, want the refused one", left)
 			}
 		})

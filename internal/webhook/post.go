@@ -27,36 +27,36 @@ type Poster struct {
 	Now  func() time.Time
 }
 
-// Verdict is what came of a post.
-type Verdict struct {
-	Taken  bool
-	Status int    // of the answer, 0 where there was none
-	Code   string // why it was not taken, a stable word
-	// Hold is for how long the endpoint asks to be left alone.
-	Hold time.Duration
+// Result is what came of a post.
+type Result struct {
+	Delivered bool
+	Status    int    // of the answer, 0 where there was none
+	Code      string // why it was not taken, a stable word
+	// RetryAfter is for how long the endpoint asks to be left alone.
+	RetryAfter time.Duration
 }
 
-// Gone tells whether the endpoint wants nothing ever again.
-func (v Verdict) Gone() bool { return v.Status == http.StatusGone }
+// Gone reports whether the endpoint wants nothing ever again.
+func (v Result) Gone() bool { return v.Status == http.StatusGone }
 
-// Grave tells whether one such failure speaks for all that would follow: nobody
+// Fatal reports whether one such failure speaks for all that would follow: nobody
 // answers, or the endpoint asks for a pause.
-func (v Verdict) Grave() bool { return !v.Taken && (v.Status == 0 || v.Hold > 0) }
+func (v Result) Fatal() bool { return !v.Delivered && (v.Status == 0 || v.RetryAfter > 0) }
 
 // drained is how much of an answer is read so that its connection can be used
 // again.
 const drained = 16 << 10
 
-// Post posts a letter once. Its verdict names neither address nor contents.
-func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Letter) Verdict {
+// Post posts a message once. Its result names neither address nor contents.
+func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result {
 	now := p.Now()
 	signature, err := sign(e, l.ID, now, l.Body)
 	if err != nil {
-		return Verdict{Code: "bad_secret"}
+		return Result{Code: "bad_secret"}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(l.Body))
 	if err != nil {
-		return Verdict{Code: "bad_address"}
+		return Result{Code: "bad_address"}
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"campaign-dispatch"},
@@ -65,16 +65,16 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Letter) Verdict
 	}
 	response, err := p.HTTP.Do(request)
 	if err != nil {
-		return Verdict{Code: failureCode(err)}
+		return Result{Code: failureCode(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, response.Body, drained) // the status has said it all
 	if response.StatusCode/100 == 2 {
-		return Verdict{Taken: true, Status: response.StatusCode}
+		return Result{Delivered: true, Status: response.StatusCode}
 	}
-	return Verdict{
+	return Result{
 		Status: response.StatusCode, Code: "status_" + strconv.Itoa(response.StatusCode),
-		Hold: retryAfter(response.Header.Get("Retry-After"), now),
+		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now),
 	}
 }
 
@@ -107,7 +107,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 // and returns what came of it.
 func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error) {
 	began := p.Now()
-	l, err := New(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
+	l, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
 	if err != nil {
 		return campaign.PostResult{}, fmt.Errorf("write a test webhook: %w", err)
 	}

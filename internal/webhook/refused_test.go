@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// schedule is when a letter that is always refused is posted.
+// schedule is when a message that is always refused is posted.
 func schedule() []time.Duration {
 	at := []time.Duration{0}
 	for _, gap := range []time.Duration{
@@ -31,7 +31,7 @@ func schedule() []time.Duration {
 	return at
 }
 
-// refusing refuses the letters of some messages, and notes when they came.
+// refusing refuses the messages of some messages, and notes when they came.
 func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
 	ids, at := map[string]bool{}, map[string][]time.Duration{}
 	for _, i := range indices {
@@ -64,21 +64,21 @@ func (w *world) isWell() {
 
 func (w *world) dead(want int) []campaign.NotifyTask {
 	w.t.Helper()
-	dead, err := w.store.DeadNotices(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
+	dead, err := w.store.DeadDeliveries(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
 		w.t.Fatalf("%d notices are dead, %v; want %d", len(dead), err, want)
 	}
 	return dead
 }
 
-// A well endpoint that refuses a few letters gets the others at once, and those by
+// A well endpoint that refuses a few messages gets the others at once, and those by
 // the schedule until they are dead.
-func TestAFewLettersAreRefused(t *testing.T) {
+func TestAFewMessagesAreRefused(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAFewLettersAreRefused)
+	inLayouts(t, testAFewMessagesAreRefused)
 }
 
-func testAFewLettersAreRefused(t *testing.T, l layout) {
+func testAFewMessagesAreRefused(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 3, 6, 9}
@@ -97,19 +97,19 @@ func testAFewLettersAreRefused(t *testing.T, l layout) {
 			t.Errorf("posts of message %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if left := w.left(w.notice(w.dead(1)[0])); !slices.Equal(left, indices) {
+	if left := w.left(w.delivery(w.dead(1)[0])); !slices.Equal(left, indices) {
 		t.Errorf("left %v, want the refused ones", left)
 	}
 }
 
-// That the first letters of all are refused opens the circuit. The first probe of
-// another letter closes it.
-func TestTheFirstLettersAreRefused(t *testing.T) {
+// That the first messages of all are refused opens the circuit. The first probe of
+// another message closes it.
+func TestTheFirstMessagesAreRefused(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testTheFirstLettersAreRefused)
+	inLayouts(t, testTheFirstMessagesAreRefused)
 }
 
-func testTheFirstLettersAreRefused(t *testing.T, l layout) {
+func testTheFirstMessagesAreRefused(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
@@ -131,14 +131,14 @@ func testTheFirstLettersAreRefused(t *testing.T, l layout) {
 	}
 }
 
-// A letter that is answered with a pause every time parks nothing else for long,
+// A message that is answered with a pause every time parks nothing else for long,
 // and dies.
-func TestOneLetterAlwaysAsksForAPause(t *testing.T) {
+func TestOneMessageAlwaysAsksForAPause(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testOneLetterAlwaysAsksForAPause)
+	inLayouts(t, testOneMessageAlwaysAsksForAPause)
 }
 
-func testOneLetterAlwaysAsksForAPause(t *testing.T, l layout) {
+func testOneMessageAlwaysAsksForAPause(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 100, l)
 	pause := func(h http.ResponseWriter) int {
@@ -148,19 +148,19 @@ func testOneLetterAlwaysAsksForAPause(t *testing.T, l layout) {
 	at := w.refusing(pause, 7)
 	process := w.notifier()
 	w.record(campaign.Change{Index: 7, Outcome: campaign.OutcomeSent, At: start})
-	late := 0
+	receivesBeforeDelivery := 0
 	for i := range 15 {
 		if i != 7 {
 			w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: start})
 		}
 		w.run(time.Second, process)
 		if ids, _ := w.receiver.taken(); len(ids) < i {
-			late++
+			receivesBeforeDelivery++
 		}
 		w.pass(time.Minute, process)
 	}
-	if late > 2 {
-		t.Errorf("%d of 15 webhooks did not arrive at once", late)
+	if receivesBeforeDelivery > 2 {
+		t.Errorf("%d of 15 webhooks did not arrive at once", receivesBeforeDelivery)
 	}
 	if ids, _ := w.receiver.taken(); len(ids) != 14 {
 		t.Errorf("%d webhooks arrived, want 14", len(ids))
@@ -199,42 +199,42 @@ func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
 	}
 }
 
-// A notice of which nothing can be read any more is dead at once, and stops
+// A delivery of which nothing can be read any more is dead at once, and stops
 // nothing else.
 func TestWhatCannotBeReadIsDead(t *testing.T) {
 	t.Parallel()
-	damages := map[string]func(w *world) campaign.Notice{
-		"no content": func(*world) campaign.Notice {
-			return campaign.Notice{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
+	damages := map[string]func(w *world) campaign.Delivery{
+		"no content": func(*world) campaign.Delivery {
+			return campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
 		},
-		"damaged content": func(w *world) campaign.Notice {
+		"damaged content": func(w *world) campaign.Delivery {
 			blob := "events/" + w.tenant + "/damaged"
 			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
-			return campaign.Notice{Kind: campaign.KindReplied, Blob: blob}
+			return campaign.Delivery{Kind: campaign.KindReplied, Blob: blob}
 		},
-		"no page": func(w *world) campaign.Notice { return campaign.Notice{Key: w.batch.Key, Ordinal: 99} },
-		"no batch": func(*world) campaign.Notice {
+		"no page": func(w *world) campaign.Delivery { return campaign.Delivery{Key: w.batch.Key, Ordinal: 99} },
+		"no batch": func(*world) campaign.Delivery {
 			var key campaign.BatchKey
 			_, _ = rand.Read(key[:])
-			return campaign.Notice{Key: key, Ordinal: 1}
+			return campaign.Delivery{Key: key, Ordinal: 1}
 		},
-		"damaged payload": func(w *world) campaign.Notice {
+		"damaged payload": func(w *world) campaign.Delivery {
 			well := w.batch
 			w.batch = w.newBatch(1)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
 			w.record(sent(1)...)
 			w.queue = nil
-			n := campaign.Notice{Key: w.batch.Key, Ordinal: 1}
+			n := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
 			return n
 		},
-		"short payload": func(w *world) campaign.Notice {
+		"short payload": func(w *world) campaign.Delivery {
 			well := w.batch
 			w.batch = w.newBatch(101)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
 			w.record(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start})
 			w.queue = nil
-			n := campaign.Notice{Key: w.batch.Key, Ordinal: 1}
+			n := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
 			return n
 		},
@@ -273,9 +273,9 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 	}
 }
 
-// Notices that have ended, and that DynamoDB has not deleted yet, are deleted where
+// Deliveries that have ended, and that DynamoDB has not deleted yet, are deleted where
 // they stand before those that wait.
-func TestNoticesThatHaveEndedHoldNobodyUp(t *testing.T) {
+func TestDeliveriesThatHaveEndedHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice as many as are read at once
 	w := newWorld(t, 20, false)
@@ -286,7 +286,7 @@ func TestNoticesThatHaveEndedHoldNobodyUp(t *testing.T) {
 	var key campaign.BatchKey
 	_, _ = rand.Read(key[:])
 	for i := range ended {
-		w.must(w.store.AddNotices(t.Context(), []campaign.Notice{{
+		w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{{
 			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
 			Next: start.Add(-time.Hour), Parked: true, Ends: start.Add(-time.Second),
 		}}))
@@ -297,16 +297,16 @@ func TestNoticesThatHaveEndedHoldNobodyUp(t *testing.T) {
 		t.Errorf("%d webhooks arrived, want 20", len(ids))
 	}
 	w.isWell()
-	if left, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, ended); err != nil || len(left) > 0 {
+	if left, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, ended); err != nil || len(left) > 0 {
 		t.Errorf("%d notices are left, %v", len(left), err)
 	}
 }
 
-// owe writes a notice, whatever was written of it before.
-func (w *world) owe(n campaign.Notice) {
+// owe writes a delivery, whatever was written of it before.
+func (w *world) owe(n campaign.Delivery) {
 	w.t.Helper()
-	w.must(w.store.DeleteNotice(w.t.Context(), n.Task()))
-	w.must(w.store.AddNotices(w.t.Context(), []campaign.Notice{n}))
+	w.must(w.store.DeleteDelivery(w.t.Context(), n.Task()))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{n}))
 	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == n.Task() })
 }
 
@@ -341,7 +341,7 @@ func (brokenBlobs) Get(context.Context, string) ([]byte, error) { return nil, er
 func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) { return nil, errDied }
 
 // The posts of an endpoint that hangs take about as long as one, however many
-// notices there are.
+// deliveries there are.
 func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testAHangingEndpointHoldsNobodyLong)
@@ -378,7 +378,7 @@ func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
 	if posts.Load() > 2 {
 		t.Errorf("%d tasks made %d posts, want that of one", len(tasks), posts.Load())
 	}
-	parked, err := w.store.ParkedNotices(t.Context(), w.tenant, w.endpoint.ID, 100)
+	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 100)
 	if err != nil || len(parked) != 10 {
 		t.Errorf("%d notices wait, %v; want 10", len(parked), err)
 	}
@@ -398,14 +398,14 @@ func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
 func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 20, l)
-	const reserve = 20 * time.Second // of the call's time
-	ctx, cancel := context.WithTimeout(t.Context(), reserve+4*time.Second)
+	const shutdownMargin = 20 * time.Second // of the call's time
+	ctx, cancel := context.WithTimeout(t.Context(), shutdownMargin+4*time.Second)
 	defer cancel()
 	// The answer comes when the time to begin posts has long been over.
-	late, end := retry.Before(ctx, reserve-time.Second)
+	receivesBeforeDelivery, end := retry.WithMargin(ctx, shutdownMargin-time.Second)
 	defer end()
 	w.receiver.set(func(http.ResponseWriter, string) int {
-		<-late.Done()
+		<-receivesBeforeDelivery.Done()
 		return http.StatusBadRequest
 	})
 	w.record(sent(20)...)
@@ -413,9 +413,9 @@ func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
 	for _, err := range w.notifier().Handle(ctx, tasks) {
 		w.must(err)
 	}
-	notice := w.notice(tasks[0])
-	if _, posts := w.receiver.taken(); notice.Attempt != 1 || posts != 1 {
-		t.Errorf("notice %+v, %d posts; want an attempt that was cut", notice, posts)
+	delivery := w.delivery(tasks[0])
+	if _, posts := w.receiver.taken(); delivery.Attempt != 1 || posts != 1 {
+		t.Errorf("notice %+v, %d posts; want an attempt that was cut", delivery, posts)
 	}
 	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
 		t.Errorf("queued %+v, want it in 5 seconds", w.queue)

@@ -51,7 +51,7 @@ func (a Alarm) Value(seen Measured) (float64, bool) {
 	return evaluate(a.expression, values), true
 }
 
-// Fires tells whether the alarm is set off, with its value.
+// Fires reports whether the alarm is set off, with its value.
 func (a Alarm) Fires(seen Measured) (value float64, fires bool) {
 	value, ok := a.Value(seen)
 	return value, ok && value >= a.Threshold

@@ -46,8 +46,8 @@ type instant struct {
 	forget   bool // every call is the first of its campaign
 }
 
-func (a *instant) Snapshot(_ context.Context, q campaign.Question) (campaign.Snapshot, error) {
-	s := campaign.Snapshot{
+func (a *instant) Snapshot(_ context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
+	s := campaign.AcceptState{
 		Credential: &campaign.Credential{ClientID: q.ClientID, Tenant: q.Tenant, Scope: campaign.ScopeDispatch},
 		Template:   &a.template,
 	}
@@ -58,7 +58,7 @@ func (a *instant) Snapshot(_ context.Context, q campaign.Question) (campaign.Sna
 	return s, nil
 }
 
-func (a *instant) Accept(_ context.Context, acceptance campaign.Acceptance, _ string) error {
+func (a *instant) Accept(_ context.Context, acceptance campaign.AcceptCommand, _ string) error {
 	if !a.forget {
 		a.name = acceptance.Campaign
 		a.sets = append(a.sets, campaign.PackedSet{Ordinal: acceptance.Ordinal, Packed: acceptance.Packed})
@@ -74,7 +74,7 @@ func (*instant) AddCall(context.Context, string, campaign.CallBucket, campaign.C
 func (*instant) Put(context.Context, string, []byte, string) error { return nil }
 func (*instant) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 func (*instant) Delete(context.Context, string) error              { return nil }
-func (*instant) HandOff(context.Context, campaign.Batch) error     { return nil }
+func (*instant) Schedule(context.Context, campaign.Batch) error    { return nil }
 func (k benchKey) Keys(context.Context) ([]accesstoken.Key, error) {
 	return []accesstoken.Key{k.key}, nil
 }
@@ -110,8 +110,8 @@ func (k benchKey) tokenOf(tenant string) (string, error) {
 func handler(aws *instant, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now},
-		Store:  aws, Blobs: aws, Handoff: aws,
-		Earlier: &dispatch.Earlier{Limit: 128 << 20}, Now: time.Now, Random: rand.Reader,
+		Store:  aws, Blobs: aws, Releases: aws,
+		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now, Random: rand.Reader,
 		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()

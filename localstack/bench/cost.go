@@ -66,17 +66,17 @@ const distance = 5 * time.Millisecond
 // plant is the service in one process, on the stack's tables and bucket, with
 // metered clients and queues of its own that no function reads.
 type plant struct {
-	meter    *metering.Meter
-	logs     *logMeter
-	dispatch lambda.Handler
-	release  release.Releaser
-	send     *send.Sender
-	releases *tee
-	frames   *tee
-	notices  *tee // what endpoints are owed
-	after    *aftermath
-	token    string
-	template string
+	meter      *metering.Meter
+	logs       *logMeter
+	dispatch   lambda.Handler
+	release    release.Releaser
+	send       *send.Sender
+	releases   *tee
+	frames     *tee
+	deliveries *tee // what endpoints are owed
+	after      *aftermath
+	token      string
+	template   string
 }
 
 // tee puts messages on a queue and keeps them for the next stage.
@@ -138,7 +138,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if p.frames, err = newTee(ctx, cfg, "bench-frames"); err != nil {
 		return nil, err
 	}
-	if p.notices, err = newTee(ctx, cfg, "bench-notices"); err != nil {
+	if p.deliveries, err = newTee(ctx, cfg, "bench-notices"); err != nil {
 		return nil, err
 	}
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), env.Get, time.Now)
@@ -156,9 +156,9 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	p.dispatch = dispatchOn(store, blobs, handoffs, key)
 	p.release = release.Releaser{Store: store, Frames: p.frames, Releases: p.releases, SweepAfter: time.Hour, Now: time.Now}
 	p.send = &send.Sender{
-		Batches: store, Directory: store, Paces: store, Blobs: blobs, Queue: p.frames,
+		Batches: store, Directory: store, RateLimits: store, Blobs: blobs, Queue: p.frames,
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, Notify: p.notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			Store: store, Webhooks: store, Blobs: blobs, Notify: p.deliveries, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 			Split: store.Split,
 		},
 		OptOuts: &optout.Book{Store: store, Now: time.Now},
@@ -178,7 +178,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.after, err = newAftermath(ctx, store, blobs, events, p.notices, tenant)
+	p.after, err = newAftermath(ctx, store, blobs, events, p.deliveries, tenant)
 	return p, err
 }
 
@@ -191,10 +191,10 @@ func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *d
 		return "", err
 	}
 	id := "bench-" + strings.ToLower(rand.Text())
-	desk := &admin.Desk{
+	service := &admin.Service{
 		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
 	}
-	_, err = desk.SaveTenant(ctx, admin.TenantForm{
+	_, err = service.SaveTenant(ctx, admin.TenantForm{
 		ID: id, Name: "Bench",
 		Agent: admin.AgentForm{ID: id, KeyDocument: bytes.ReplaceAll(document, []byte(env["DEMO_AGENT_ID"]), []byte(id))},
 	})
@@ -213,7 +213,7 @@ func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
 func dispatchOn(store *dynamo.Store, blobs *s3.Store, handoffs release.Scheduler, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
-		Handoff: handoffs, Earlier: &dispatch.Earlier{Limit: 128 << 20},
+		Releases: handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20},
 		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()

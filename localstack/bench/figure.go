@@ -22,7 +22,7 @@ type figure struct {
 	Method    string  `json:"method"`
 }
 
-// ok tells whether the figure keeps its limit; NaN keeps none.
+// ok reports whether the figure keeps its limit; NaN keeps none.
 func (f figure) ok() bool { return f.Limit == 0 || f.Ratio <= f.Limit }
 
 func (f figure) verdict() string {

@@ -35,9 +35,9 @@ import (
 
 // What cannot be seen on this machine is assumed, and what the template says.
 const (
-	eventsPerCall  = 250 // that outcomes gets at once
-	noticesPerCall = 10  // that notify gets at once
-	callsAtOnce    = 16  // of the events function, to save time
+	eventsPerCall     = 250 // that outcomes gets at once
+	deliveriesPerCall = 10  // that notify gets at once
+	callsAtOnce       = 16  // of the events function, to save time
 
 	eventsGB   = 0.25
 	outcomesGB = 0.5
@@ -45,27 +45,27 @@ const (
 	feedGB     = 0.5
 )
 
-// aftermath is what follows the provider's acceptance: its events, the books and
+// aftermath is what follows the provider's acceptance: its events, the ledger and
 // the webhooks.
 type aftermath struct {
-	store    *dynamo.Store
-	agent    campaign.Agent
-	hook     http.Handler
-	applier  *outcome.Applier
-	notifier *webhook.Notifier
-	feeder   *feed.Feeder
-	fed      int // entries of the batch that is followed
-	events   *tee
-	notices  *tee
-	posts    atomic.Int64
+	store      *dynamo.Store
+	agent      campaign.Agent
+	hook       http.Handler
+	applier    *outcome.Applier
+	notifier   *webhook.Notifier
+	feeder     *feed.Feeder
+	fed        int // entries of the batch that is followed
+	events     *tee
+	deliveries *tee
+	posts      atomic.Int64
 }
 
-func newAftermath(ctx context.Context, store *dynamo.Store, blobs *s3.Store, events, notices *tee, tenant string) (*aftermath, error) {
+func newAftermath(ctx context.Context, store *dynamo.Store, blobs *s3.Store, events, deliveries *tee, tenant string) (*aftermath, error) {
 	t, err := store.Tenant(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	a := &aftermath{store: store, events: events, notices: notices}
+	a := &aftermath{store: store, events: events, deliveries: deliveries}
 	if a.agent, err = store.Agent(ctx, t.AgentID); err != nil {
 		return nil, err
 	}
@@ -80,16 +80,16 @@ func newAftermath(ctx context.Context, store *dynamo.Store, blobs *s3.Store, eve
 	a.applier = &outcome.Applier{
 		Batches: store, Tenants: store, Contents: blobs, OptOuts: &optout.Book{Store: store, Now: time.Now},
 		Recorder: &outcome.Recorder{
-			Store: store, Webhooks: store, Blobs: blobs, Notify: notices, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: time.Now,
+			Store: store, Webhooks: store, Blobs: blobs, Notify: deliveries, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: time.Now,
 			Split: store.Split,
 		},
 	}
 	guard := netguard.Guard{Local: true}
 	a.notifier = &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Blobs: blobs, Queue: notices,
+		Store: store, Endpoints: store, Posts: &webhook.PostSums{Store: store}, Blobs: blobs, Queue: deliveries,
 		HTTP: guard.Client(metering.PostsAtOnce, webhook.Timeout), Now: time.Now, Jitter: func() float64 { return 0 },
 	}
-	a.feeder = &feed.Feeder{Batches: store, Endpoints: store, Queue: notices, Now: time.Now}
+	a.feeder = &feed.Feeder{Batches: store, Endpoints: store, Queue: deliveries, Now: time.Now}
 	return a, store.SaveEndpoint(ctx, twoKinds(tenant, sink))
 }
 
@@ -244,11 +244,11 @@ func (a *aftermath) feed(ctx context.Context, m *metering.Meter, b campaign.Batc
 
 // notify gives the notify function what is on its queue.
 func (a *aftermath) notify(ctx context.Context, m *metering.Meter, u *metering.Units) (writes float64, err error) {
-	tasks, err := take[campaign.NotifyMessage](a.notices)
+	tasks, err := take[campaign.NotifyMessage](a.deliveries)
 	if err != nil {
 		return 0, err
 	}
-	for group := range slices.Chunk(tasks, noticesPerCall) {
+	for group := range slices.Chunk(tasks, deliveriesPerCall) {
 		started, before := cpuTime(), a.posts.Load()
 		if err := errors.Join(a.notifier.HandleMessages(ctx, group)...); err != nil {
 			return 0, err

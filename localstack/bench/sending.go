@@ -57,7 +57,7 @@ func sendFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figu
 	}
 	rows := newSendRows(document, mobiles(random, campaign.MaxMessages))
 	sender := &send.Sender{
-		Batches: rows, Directory: rows, Paces: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
+		Batches: rows, Directory: rows, RateLimits: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
@@ -152,8 +152,8 @@ func (r *sendRows) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
-func (r *sendRows) Books(context.Context, campaign.Batch, []int) (campaign.Books, error) {
-	return campaign.Books{}, nil
+func (r *sendRows) Books(context.Context, campaign.Batch, []int) (campaign.Ledger, error) {
+	return campaign.Ledger{}, nil
 }
 
 func (r *sendRows) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
@@ -176,9 +176,11 @@ func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Templ
 	return campaign.Template{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}, nil
 }
 
-func (r *sendRows) Pace(context.Context, string) (campaign.Pace, error) { return campaign.Pace{}, nil }
+func (r *sendRows) RateLimit(context.Context, string) (campaign.RateLimit, error) {
+	return campaign.RateLimit{}, nil
+}
 
-func (r *sendRows) SwapPace(context.Context, string, campaign.Pace, campaign.Pace) (bool, error) {
+func (r *sendRows) SwapRateLimit(context.Context, string, campaign.RateLimit, campaign.RateLimit) (bool, error) {
 	return true, nil
 }
 

@@ -151,7 +151,7 @@ func tableAddress(address string) (string, error) {
 	return fmt.Sprintf(":%04X", n), err
 }
 
-// holds tells whether the process has the socket.
+// holds reports whether the process has the socket.
 func holds(pid int, inode string) bool {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, link := range links {

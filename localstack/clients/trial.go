@@ -18,9 +18,9 @@ import (
 
 // Trial is a stack that programs are tried on.
 type Trial struct {
-	Env   stackenv.Env
-	Desk  *admin.Desk
-	Below string // folder that programs are installed below
+	Env     stackenv.Env
+	Service *admin.Service
+	Below   string // folder that programs are installed below
 }
 
 // Result is what came of a program.
@@ -37,7 +37,7 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	credential, err := t.Desk.CreateCredential(ctx, t.Env["TENANT"], "client "+c.Name, "")
+	credential, err := t.Service.CreateCredential(ctx, t.Env["TENANT"], "client "+c.Name, "")
 	if err != nil {
 		return Result{}, err
 	}
@@ -53,9 +53,9 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 		} else {
 			err = t.checkGrants(ctx, &result, c, r, credential.ClientID)
 		}
-		return result, errors.Join(err, t.Desk.RevokeCredential(ctx, credential.ClientID))
+		return result, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
 	}
-	return Result{}, errors.Join(err, t.Desk.RevokeCredential(ctx, credential.ClientID))
+	return Result{}, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
 }
 
 // phones returns numbers that hardly anybody had a message to before.

@@ -17,13 +17,13 @@ import (
 
 // outcomes are what became of a campaign's messages so far.
 type outcomes struct {
-	sent, failed, expired int // by the service's books
+	sent, failed, expired int // by the service's ledger
 	taken                 int // by the provider's
 }
 
 func (o outcomes) settled() int { return o.sent + o.failed + o.expired }
 
-// watcher looks at both books: the service's and the provider's.
+// watcher looks at both ledger: the service's and the provider's.
 type watcher struct {
 	store   *dynamo.Store
 	batches []campaign.BatchRef
@@ -78,7 +78,7 @@ func (w *watcher) taken(ctx context.Context) (int, error) {
 	return len(messages), nil
 }
 
-// failures counts the messages that failed, by the reason the books give.
+// failures counts the messages that failed, by the reason the ledger give.
 func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 	reasons := map[string]int{}
 	for _, ref := range w.batches {

@@ -105,7 +105,7 @@ func (d Demo) tellRejections(a answer) {
 	}
 }
 
-// follow shows the messages on their way until the service's books say what
+// follow shows the messages on their way until the service's ledger says what
 // became of each, and the provider's agree.
 func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (outcomes, error) {
 	const tick = 150 * time.Millisecond

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// ledger is what the service's books say of a campaign, and what was told of it.
+// ledger is what the service's ledger says of a campaign, and what was told of it.
 type ledger struct {
 	counts   map[campaign.Outcome]int
 	changes  int // each of which is owed a webhook

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-// The token of an agent writes nothing into the books of another agent's tenant.
+// The token of an agent writes nothing into the ledger of another agent's tenant.
 func TestEvents_SignedForAnotherAgent(t *testing.T) {
 	t.Parallel()
 	c, attacker := newClient(t).ownTenant().hear(), newClient(t).ownTenant().hear()

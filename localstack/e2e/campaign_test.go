@@ -54,7 +54,7 @@ func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
 func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	_, err := c.desk().SaveAgent(t.Context(), admin.AgentForm{ID: c.env["TENANT"], Rate: 50})
+	_, err := c.service().SaveAgent(t.Context(), admin.AgentForm{ID: c.env["TENANT"], Rate: 50})
 	must(t, err)
 	var big []fields
 	call := c.call(nil)

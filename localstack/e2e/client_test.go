@@ -196,7 +196,7 @@ func (c *client) atProvider(messages []fields) map[string][]delivered {
 	return mine
 }
 
-// sentOnce tells whether the provider has every message, and fails the test
+// sentOnce reports whether the provider has every message, and fails the test
 // where it has one twice.
 func (c *client) sentOnce(messages []fields) bool {
 	c.t.Helper()

@@ -131,8 +131,8 @@ func (v *visitor) pool() *cognito.Pool {
 }
 
 // operator is what make user is.
-func (v *visitor) operator() *admin.Desk {
-	return &admin.Desk{
+func (v *visitor) operator() *admin.Service {
+	return &admin.Service{
 		Store:  dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now),
 		People: v.pool(), Random: rand.Reader, Now: time.Now, LocalPasswords: true,
 	}

@@ -136,7 +136,7 @@ func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
 }
 
 // checkTriedOnce fails the test where a message was given to the provider more
-// than once, which it would not notice by itself.
+// than once, which it would not delivery by itself.
 func (c *client) checkTriedOnce(messages []fields) {
 	c.t.Helper()
 	for _, deliveries := range c.atProvider(messages) {
@@ -159,19 +159,19 @@ type lostHandoff struct{}
 
 var errLost = errors.New("the hand-off is lost")
 
-func (lostHandoff) HandOff(context.Context, campaign.Batch) error { return errLost }
+func (lostHandoff) Schedule(context.Context, campaign.Batch) error { return errLost }
 
 // acceptAlone accepts a call on the stack's tables and bucket, and tells nobody:
 // as a process does that dies after its commit. Its next check is due at once.
 func (c *client) acceptAlone(call fields) campaign.Batch {
 	c.t.Helper()
 	service := &dispatch.Service{
-		Tokens:  &accesstoken.Verifier{Keys: &kms.Signer{Client: awskms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
-		Store:   c.store(),
-		Blobs:   c.blobs(),
-		Handoff: lostHandoff{},
-		Earlier: &dispatch.Earlier{Limit: 1 << 20},
-		Now:     time.Now, Random: rand.Reader, BaseURL: c.env["BASE_URL"],
+		Tokens:      &accesstoken.Verifier{Keys: &kms.Signer{Client: awskms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
+		Store:       c.store(),
+		Blobs:       c.blobs(),
+		Releases:    lostHandoff{},
+		SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
+		Now:         time.Now, Random: rand.Reader, BaseURL: c.env["BASE_URL"],
 	}
 	body, err := json.Marshal(call)
 	must(c.t, err)
@@ -208,7 +208,7 @@ func (c *client) runTask(function string, task any) {
 	}
 }
 
-// empty tells whether no message of the queue waits to be taken.
+// empty reports whether no message of the queue waits to be taken.
 func (c *client) empty(queue string) bool {
 	c.t.Helper()
 	const name = types.QueueAttributeNameApproximateNumberOfMessages
@@ -232,7 +232,7 @@ func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
 	call := c.call(messages(1))
 	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
 	_, _ = rand.Read(old.Key[:])
-	must(t, c.store().Accept(t.Context(), campaign.Acceptance{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	must(t, c.store().Accept(t.Context(), campaign.AcceptCommand{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
 	c.eventually(5*time.Minute, "forgotten", func() bool {
 		c.sweep()
 		_, err := c.store().Lifetime(t.Context(), old.ID)

@@ -27,7 +27,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	store := dynamo.FromEnv(client, c.env.Get, time.Now)
 	store.Split = true
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
-	_, err := outcome.EnterLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
+	_, err := outcome.AppendLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
 	must(t, err)
 
 	damaged := map[string]types.AttributeValue{
@@ -51,7 +51,7 @@ func acceptedFarAhead(t *testing.T, store *dynamo.Store, tenant string) campaign
 		TemplateID: uuid.New(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
 		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
 	}
-	must(t, store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
+	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
 	return b
 }
 

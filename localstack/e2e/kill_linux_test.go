@@ -69,7 +69,7 @@ func (c *client) killFunctions(functions ...string) int {
 	return killed
 }
 
-// isFunction tells whether a process with that environment is one of the stack's
+// isFunction reports whether a process with that environment is one of the stack's
 // functions.
 func (c *client) isFunction(environ []byte, functions ...string) bool {
 	has := func(variable string) bool {

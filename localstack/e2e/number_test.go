@@ -206,9 +206,9 @@ func (b bucket) Delete(ctx context.Context, key string) error {
 
 // people is a desk, two hours from now: what came until now was applied. It dies with
 // m.
-func (x *traces) people(m *mortal) *privacy.Desk {
+func (x *traces) people(m *mortal) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
-	return &privacy.Desk{
+	return &privacy.Service{
 		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
 		Random: rand.Reader, Now: soon, Progress: func(string, int, int) {},
 	}

@@ -84,7 +84,7 @@ func TestAStolenRefreshTokenEndsItsFamily(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	stolen, kept := c.grant().RefreshToken, rand.Text()+rand.Text()
-	rows, err := c.store().AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: hashOf(stolen)})
+	rows, err := c.store().AuthRows(t.Context(), campaign.AuthQuery{TokenHash: hashOf(stolen)})
 	must(t, err)
 	next := *rows.Token
 	next.Hash = hashOf(kept)
@@ -163,7 +163,7 @@ func TestARevokedCredentialEndsAtOnce(t *testing.T) {
 	if status := c.dryRun(granted.AccessToken); status != http.StatusOK {
 		t.Fatalf("before: dispatch answered %d", status)
 	}
-	must(t, c.desk().RevokeCredential(t.Context(), c.env["CLIENT_ID"]))
+	must(t, c.service().RevokeCredential(t.Context(), c.env["CLIENT_ID"]))
 	if status := c.dryRun(granted.AccessToken); status != http.StatusUnauthorized {
 		t.Errorf("dispatch answered %d", status)
 	}
@@ -178,7 +178,7 @@ func TestARevokedCredentialEndsAtOnce(t *testing.T) {
 func TestARotatedSecretLeavesTimeToChange(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
-	rotated, err := c.desk().RotateCredential(t.Context(), c.env["CLIENT_ID"], time.Hour)
+	rotated, err := c.service().RotateCredential(t.Context(), c.env["CLIENT_ID"], time.Hour)
 	must(t, err)
 	if got := c.grant(); got.status != http.StatusOK {
 		t.Errorf("with the previous secret: answered %d %s", got.status, got.body)
@@ -188,7 +188,7 @@ func TestARotatedSecretLeavesTimeToChange(t *testing.T) {
 		t.Errorf("with the new secret: answered %d %s", got.status, got.body)
 	}
 	granted := c.grant()
-	_, err = c.desk().RotateCredential(t.Context(), c.env["CLIENT_ID"], 0)
+	_, err = c.service().RotateCredential(t.Context(), c.env["CLIENT_ID"], 0)
 	must(t, err)
 	if got := c.grant(); got.status != http.StatusUnauthorized {
 		t.Errorf("with a secret that was not kept: answered %d %s", got.status, got.body)
@@ -257,7 +257,7 @@ func TestTheMetadataNamesWhatThereIs(t *testing.T) {
 // ownCredential returns a client with a credential of its own.
 func (c *client) ownCredential() *client {
 	c.t.Helper()
-	credential, err := c.desk().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
+	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
 	must(c.t, err)
 	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }

@@ -31,7 +31,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	subject := admin.Subject{Tenant: c.env["TENANT"]}
-	must(t, c.desk().Pause(t.Context(), subject))
+	must(t, c.service().Pause(t.Context(), subject))
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
@@ -49,7 +49,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 		t.Fatalf("%d messages were sent in spite of the pause", n)
 	}
 
-	must(t, c.desk().Resume(t.Context(), subject))
+	must(t, c.service().Resume(t.Context(), subject))
 
 	c.eventually(5*time.Minute, "sent after the pause", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
 }
@@ -58,7 +58,7 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	subject := admin.Subject{Tenant: c.env["TENANT"]}
-	must(t, c.desk().Pause(t.Context(), subject))
+	must(t, c.service().Pause(t.Context(), subject))
 	all := messages(150)
 	call := c.call(all)
 	notAfter := time.Now().Add(3 * time.Second)
@@ -70,7 +70,7 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 	c.eventually(5*time.Minute, "finished", func() bool {
 		return time.Now().After(notAfter) && c.finished(ref)
 	})
-	must(t, c.desk().Resume(t.Context(), subject))
+	must(t, c.service().Resume(t.Context(), subject))
 	c.sweepNow(ref)
 	if diff := cmp.Diff(map[campaign.Outcome]int{campaign.OutcomeExpired: 150}, c.counts(ref)); diff != "" {
 		t.Errorf("the batch's books (-want +got):\n%s", diff)
@@ -140,13 +140,13 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 // no other test.
 func (c *client) ownTenant() *client {
 	c.t.Helper()
-	ctx, desk := c.t.Context(), c.desk()
+	ctx, service := c.t.Context(), c.service()
 	id := "e2e-" + strings.ToLower(rand.Text())
-	_, err := desk.SaveTenant(ctx, admin.TenantForm{ID: id, Agent: admin.AgentForm{ID: id, KeyDocument: c.keyDocument(id)}})
+	_, err := service.SaveTenant(ctx, admin.TenantForm{ID: id, Agent: admin.AgentForm{ID: id, KeyDocument: c.keyDocument(id)}})
 	must(c.t, err)
-	template, err := desk.SaveTemplate(ctx, admin.TemplateForm{Tenant: id, Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."})
+	template, err := service.SaveTemplate(ctx, admin.TemplateForm{Tenant: id, Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."})
 	must(c.t, err)
-	credential, err := desk.CreateCredential(ctx, id, "e2e", "")
+	credential, err := service.CreateCredential(ctx, id, "e2e", "")
 	must(c.t, err)
 	return c.with("TENANT", id, "TEMPLATE_ID", template.ID, "CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }
@@ -170,8 +170,8 @@ func (c *client) keyDocument(agentID string) []byte {
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))
 }
 
-func (c *client) desk() *admin.Desk {
-	return &admin.Desk{
+func (c *client) service() *admin.Service {
+	return &admin.Service{
 		Store: c.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
 		Random: rand.Reader, Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
@@ -215,7 +215,7 @@ func (c *client) accepted(messages []fields) int {
 	return n
 }
 
-// finished tells whether every message of the batch was given to the provider or
+// finished reports whether every message of the batch was given to the provider or
 // has failed, after sweep had a look at it.
 func (c *client) finished(ref campaign.BatchRef) bool {
 	c.t.Helper()
@@ -264,7 +264,7 @@ func (c *client) put(queue string, task any) {
 	must(c.t, err)
 }
 
-// holds tells whether a message of the queue that nobody else holds has the word.
+// holds reports whether a message of the queue that nobody else holds has the word.
 func (c *client) holds(queue, word string) bool {
 	c.t.Helper()
 	out, err := c.sqs().ReceiveMessage(c.t.Context(), &sqs.ReceiveMessageInput{

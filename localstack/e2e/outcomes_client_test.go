@@ -158,7 +158,7 @@ func (c *client) fetch(path string, into any) {
 
 func campaignPath(call fields) string { return campaignsPath + call["campaignId"].(string) }
 
-// read returns the campaign of a call, whose books must balance at any time.
+// read returns the campaign of a call, whose ledger must balance at any time.
 func (c *client) read(call fields) report {
 	c.t.Helper()
 	var r report
@@ -243,7 +243,7 @@ func (c *client) batchLog(call fields, batch string) []change {
 	return all
 }
 
-// had tells whether the receiver took a webhook of every change of the log.
+// had reports whether the receiver took a webhook of every change of the log.
 func (r receiver) had(log []change) bool {
 	r.c.t.Helper()
 	letters := r.taken()

@@ -33,7 +33,7 @@ func soakMessages(t *testing.T) int {
 
 // The provider's events come late, three times and in any order, the functions
 // are killed all the while, and still every message ends as it should, every
-// change is told, and the books balance.
+// change is told, and the ledger balance.
 func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
 	const failing, silent, killEvery = 20, 20, 80
 	total := soakMessages(t)

@@ -154,7 +154,7 @@ func TestRefusedAddresses(t *testing.T) {
 		"https://0x7f.1/", "https://10.0.0.1/", "https://100.64.0.1/", "https://localhost/", "https://[::1]/", "https://[fe80::1]/",
 		"http://example.com/", c.env["WEBHOOK_SINK_URL"],
 	} {
-		if _, err := c.desk().CreateEndpoint(t.Context(), c.env["TENANT"], address, nil); err == nil {
+		if _, err := c.service().CreateEndpoint(t.Context(), c.env["TENANT"], address, nil); err == nil {
 			t.Errorf("%s was registered", address)
 		}
 	}

@@ -48,7 +48,7 @@ type Armed struct {
 // Happened is closed when the fault has met its call.
 func (a *Armed) Happened() <-chan struct{} { return a.happened }
 
-// takes tells whether the fault is one of this request: of the first one of its
+// takes reports whether the fault is one of this request: of the first one of its
 // name, and where it stays, of the repetitions of that.
 func (a *Armed) takes(c Call, invocation string) bool {
 	if !a.met {

@@ -62,13 +62,13 @@ func TestUnitsFallWhereTheirRowsAre(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
 	table := aws.String("campaigns")
-	notice := Item{"pk": text("B#1"), "sk": text("NOTICE#000001#t#e"), "due": text("0"), "nextCheck": text("1")}
+	delivery := Item{"pk": text("B#1"), "sk": text("NOTICE#000001#t#e"), "due": text("0"), "nextCheck": text("1")}
 	got := map[Place]Units{}
 	rules := OfService(func(*string, Item) int { return 1 })
 	rules.Spend = func(at Place, u Units) { u.Add(got[at]); got[at] = u }
 	for _, in := range []any{
-		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: table, Item: notice}}}},
-		&dynamodb.DeleteItemInput{TableName: table, Key: Item{"pk": notice["pk"], "sk": notice["sk"]}},
+		&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: table, Item: delivery}}}},
+		&dynamodb.DeleteItemInput{TableName: table, Key: Item{"pk": delivery["pk"], "sk": delivery["sk"]}},
 		&dynamodb.UpdateItemInput{TableName: table, Key: Item{"pk": text("STATS#t#e"), "sk": text("2026-11-22T10")}},
 	} {
 		rules.Count("", in, nil)

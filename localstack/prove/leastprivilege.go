@@ -178,7 +178,7 @@ func (r role) put(ctx context.Context, p policy) error {
 	return err
 }
 
-// refusedWithout tells whether the function is refused something, while the tests of
+// refusedWithout reports whether the function is refused something, while the tests of
 // what it does run, without a statement of its role.
 func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, binaries []string) (refused bool, err error) {
 	if err := r.put(ctx, r.policy.without(sid)); err != nil {
@@ -223,7 +223,7 @@ func absolute(path string) string {
 	return whole
 }
 
-// denied tells whether a function has logged since a time that AWS refused it
+// denied reports whether a function has logged since a time that AWS refused it
 // something.
 func denied(ctx context.Context, env stackenv.Env, function string, since time.Time) (bool, error) {
 	group := "/campaign-dispatch/" + env["STACK_NAME"] + "/" + function

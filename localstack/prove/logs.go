@@ -17,7 +17,7 @@ func linesOf(ctx context.Context, client *cloudwatchlogs.Client, group string, s
 	}
 }
 
-// linesBetween yields the lines of some milliseconds, and tells whether there may be
+// linesBetween yields the lines of some milliseconds, and reports whether there may be
 // more. The emulator's answer ends at the 10,000th line, with no word of the others:
 // one as long is asked for again in halves.
 func linesBetween(ctx context.Context, client *cloudwatchlogs.Client, group string, from, to int64, yield func(string, error) bool) bool {

@@ -22,10 +22,10 @@ const (
 	readyFD      = 3
 )
 
-// running tells whether the background process of the stack lives.
+// running reports whether the background process of the stack lives.
 func (s Stack) running() bool { return holder(s.state(daemonLock)) != 0 }
 
-// whole tells whether the stack runs and was once deployed and seeded. What an
+// whole reports whether the stack runs and was once deployed and seeded. What an
 // interrupted command left is not.
 func (s Stack) whole() bool {
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {

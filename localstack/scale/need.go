@@ -138,7 +138,7 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 	return append(needs,
 		m.need("partitionWrites", "rows of a batch (HEAD, LOG), writes", m.batchWrites(l)),
 		m.need("partitionWrites", "post counter of a tenant and hour (STATS), writes", Endpoints*l.webhooks()*l.Hottest/webhook.PerWrite),
-		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, each of its %d keys of an endpoint that is down, writes", dynamo.NoticeShards), m.downWrites(l)),
+		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, each of its %d keys of an endpoint that is down, writes", dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }
@@ -150,7 +150,7 @@ func (m Model) downWrites(l Load) float64 {
 	for name, n := range l.Steps() {
 		tasks += n * m.Metered[name].Queues["notify"]
 	}
-	return tasks / Endpoints * l.Hottest / dynamo.NoticeShards
+	return tasks / Endpoints * l.Hottest / dynamo.DeliveryShards
 }
 
 // batchWrites are those of a batch that is sent within a second, while each outcomes

@@ -92,7 +92,7 @@ func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	if err != nil {
 		return fmt.Errorf("make the key document of agent %s: %w", agent, err)
 	}
-	_, err = s.desk().SaveTenant(ctx, admin.TenantForm{
+	_, err = s.service().SaveTenant(ctx, admin.TenantForm{
 		ID: id, Name: name, Agent: admin.AgentForm{ID: agent, KeyDocument: document},
 	})
 	return err
@@ -102,13 +102,13 @@ func agentOf(tenant string) string { return tenant + "-agent" }
 
 func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	for prefix, owner := range map[string]string{"": tenant, "REVOKED_": tenant, "OTHER_": otherTenant} {
-		c, err := s.desk().CreateCredential(ctx, owner, "seeded", "")
+		c, err := s.service().CreateCredential(ctx, owner, "seeded", "")
 		if err != nil {
 			return err
 		}
 		named[prefix+"CLIENT_ID"], named[prefix+"CLIENT_SECRET"] = c.ClientID, c.Secret
 	}
-	return s.desk().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
+	return s.service().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
 }
 
 // oldTokens makes tokens of the demo tenant's credential that have expired.
@@ -193,9 +193,9 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})
 }
 
-// desk does what an operator would do.
-func (s Seeder) desk() *admin.Desk {
-	return &admin.Desk{
+// service does what an operator would do.
+func (s Seeder) service() *admin.Service {
+	return &admin.Service{
 		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Random: rand.Reader, Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}

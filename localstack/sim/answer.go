@@ -64,7 +64,7 @@ func unknownPath(http.ResponseWriter, *http.Request) error {
 }
 
 // writeJSON answers with v; an answer that does not reach the client is the
-// client's to notice.
+// client's to delivery.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)

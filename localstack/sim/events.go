@@ -58,7 +58,7 @@ func (s *Sim) read(agentID string, m *record, f fate) {
 	})
 }
 
-// takeBack revokes a message that was not delivered, and tells whether there is
+// takeBack revokes a message that was not delivered, and reports whether there is
 // such a message at all.
 func (s *Sim) takeBack(key messageKey) bool {
 	m, known := s.messages.revoke(key)

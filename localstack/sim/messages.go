@@ -77,7 +77,7 @@ func (ms *messages) nextInstant(now time.Time) time.Time {
 	return now.UTC()
 }
 
-// deliver settles that the device has the message, and tells whether it has.
+// deliver settles that the device has the message, and reports whether it has.
 func (ms *messages) deliver(m *record) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -86,7 +86,7 @@ func (ms *messages) deliver(m *record) bool {
 }
 
 // revoke takes a message back unless it was delivered, and returns it if it was
-// taken back now. known tells whether it was ever accepted.
+// taken back now. known reports whether it was ever accepted.
 func (ms *messages) revoke(key messageKey) (m *record, known bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()

@@ -59,7 +59,7 @@ func (hs *hooks) set(agentID string, h *hook) {
 	hs.hooks = next
 }
 
-// post sends an event once, and tells whether the answer was 200.
+// post sends an event once, and reports whether the answer was 200.
 func (h *hook) post(e signedEvent) bool {
 	h.slots <- struct{}{}
 	defer func() { <-h.slots }()

@@ -24,7 +24,7 @@ func parseSecret(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// verified tells whether a webhook carries a good signature (Standard Webhooks:
+// verified reports whether a webhook carries a good signature (Standard Webhooks:
 // any of those in webhook-signature) and a timestamp of about now.
 func verified(key []byte, header http.Header, body []byte, now time.Time) bool {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")

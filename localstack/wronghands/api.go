@@ -59,7 +59,7 @@ func rank(o operation) string {
 	return ""
 }
 
-// open tells whether a request without any security is allowed.
+// open reports whether a request without any security is allowed.
 func open(all openapi3.SecurityRequirements) bool {
 	return len(all) == 0 || slices.ContainsFunc(all, func(r openapi3.SecurityRequirement) bool { return len(r) == 0 })
 }

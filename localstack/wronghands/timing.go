@@ -21,7 +21,7 @@ import (
 type clients map[string]campaign.Credential
 
 // AuthRows returns the credential, and no window: nobody has asked before.
-func (c clients) AuthRows(_ context.Context, q campaign.AuthQuestion) (campaign.AuthRows, error) {
+func (c clients) AuthRows(_ context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
 	rows := campaign.AuthRows{Windows: map[string]campaign.Window{}}
 	if credential, ok := c[q.ClientID]; ok {
 		rows.Credential = &credential
@@ -151,7 +151,7 @@ func odds(a, b []time.Duration) float64 {
 	return wins / float64(len(a)*len(b))
 }
 
-// SameRefusal tells whether the stack's token endpoint answers the same to a known
+// SameRefusal reports whether the stack's token endpoint answers the same to a known
 // client with a wrong secret, a revoked one, and an unknown one.
 func (w *World) SameRefusal(ctx context.Context) (same bool, err error) {
 	if err := w.forgetFailures(ctx); err != nil {

@@ -95,12 +95,12 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 			return nil, fmt.Errorf("make a tenant: %w", err)
 		}
 	}
-	revoked, err := w.desk().CreateCredential(ctx, w.victim.tenant, "revoked", "")
+	revoked, err := w.service().CreateCredential(ctx, w.victim.tenant, "revoked", "")
 	if err != nil {
 		return nil, err
 	}
 	w.revoked = revoked.ClientID
-	if err := w.desk().RevokeCredential(ctx, w.revoked); err != nil {
+	if err := w.service().RevokeCredential(ctx, w.revoked); err != nil {
 		return nil, err
 	}
 	if w.access, err = w.issue(ctx, time.Now(), env["BASE_URL"], w.victim.claims()); err != nil {
@@ -112,8 +112,8 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 	return w, nil
 }
 
-func (w *World) desk() *admin.Desk {
-	return &admin.Desk{
+func (w *World) service() *admin.Service {
+	return &admin.Service{
 		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
 		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
@@ -130,24 +130,24 @@ func (w *World) keyDocument(ctx context.Context, agent string) ([]byte, error) {
 
 // settle makes a tenant with a template, an agent, a credential and a webhook endpoint.
 func (w *World) settle(ctx context.Context, p *party) error {
-	desk, mark := w.desk(), strings.ToLower(rand.Text())
+	service, mark := w.service(), strings.ToLower(rand.Text())
 	p.tenant, p.things = "hands-"+mark, nothing()
 	key, err := w.keyDocument(ctx, p.tenant)
 	if err != nil {
 		return err
 	}
-	if _, err := desk.SaveTenant(ctx, admin.TenantForm{ID: p.tenant, Agent: admin.AgentForm{ID: p.tenant, KeyDocument: key}}); err != nil {
+	if _, err := service.SaveTenant(ctx, admin.TenantForm{ID: p.tenant, Agent: admin.AgentForm{ID: p.tenant, KeyDocument: key}}); err != nil {
 		return err
 	}
-	template, err := desk.SaveTemplate(ctx, admin.TemplateForm{Tenant: p.tenant, Name: "t" + mark, Text: "x" + mark + " {{nome}} {{pedido}}"})
+	template, err := service.SaveTemplate(ctx, admin.TemplateForm{Tenant: p.tenant, Name: "t" + mark, Text: "x" + mark + " {{nome}} {{pedido}}"})
 	if err != nil {
 		return err
 	}
-	credential, err := desk.CreateCredential(ctx, p.tenant, "c"+mark, "")
+	credential, err := service.CreateCredential(ctx, p.tenant, "c"+mark, "")
 	if err != nil {
 		return err
 	}
-	endpoint, err := desk.CreateEndpoint(ctx, p.tenant, w.env["WEBHOOK_SINK_URL"]+"/w"+mark, nil)
+	endpoint, err := service.CreateEndpoint(ctx, p.tenant, w.env["WEBHOOK_SINK_URL"]+"/w"+mark, nil)
 	if err != nil {
 		return err
 	}

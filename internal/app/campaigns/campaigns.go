@@ -28,7 +28,7 @@ func Handler(c app.Config) lambda.Handler {
 	mux := http.NewServeMux()
 	(&query.Service{Tokens: verifier, Store: store, Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Handoff: releases.New(c),
+		Tokens: verifier, Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releases.New(c),
 		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}

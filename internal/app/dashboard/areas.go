@@ -32,7 +32,7 @@ func campaignPages(c app.Config, store *dynamo.Store) area {
 		Store:    store,
 		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
 		Controls: &control.Service{
-			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Handoff: releases.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
+			Store: store, Queue: sqs.New(c.AWS, c.RevokeQueueURL), Releases: releases.New(c), Now: time.Now, Lead: c.MinLead, Grace: c.Grace(),
 		},
 		Now: time.Now,
 	}}
@@ -40,12 +40,12 @@ func campaignPages(c app.Config, store *dynamo.Store) area {
 
 // settings are the pages of API credentials and webhooks.
 func settings(c app.Config, store *dynamo.Store) []area {
-	desk := &admin.Desk{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
-	once := web.Once{Forms: store, Random: rand.Reader}
+	service := &admin.Service{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	once := web.SubmitToken{Forms: store, Random: rand.Reader}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
-		{credentials.Area(), &credentials.Pages{Store: store, Desk: desk, Once: once, Now: time.Now}},
-		{webhooks.Area(), &webhooks.Pages{Store: store, Desk: desk, Poster: poster, Once: once, Now: time.Now}},
+		{credentials.Area(), &credentials.Pages{Store: store, Admin: service, Once: once, Now: time.Now}},
+		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
 	}
 }
 
@@ -53,13 +53,13 @@ func settings(c app.Config, store *dynamo.Store) []area {
 func sending(c app.Config, store *dynamo.Store) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
-		Store: store, Blobs: blobs, Handoff: releases.New(c), Earlier: &dispatch.Earlier{Limit: earlierNumbers},
+		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
 		Now: time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	return []area{
 		{templates.Area(), &templates.Pages{
-			Store: store, Keeper: &admin.Desk{Store: store, Random: rand.Reader, Now: time.Now}, Dispatch: dispatcher,
-			Once: web.Once{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: time.Now,
+			Store: store, Keeper: &admin.Service{Store: store, Random: rand.Reader, Now: time.Now}, Dispatch: dispatcher,
+			Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: time.Now,
 		}},
 		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Random: rand.Reader, Now: time.Now, Lead: c.MinLead}},
 	}

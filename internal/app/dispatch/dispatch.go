@@ -28,13 +28,13 @@ const (
 // Handler returns the handler of the dispatch endpoint.
 func Handler(c app.Config) lambda.Handler {
 	service := &dispatch.Service{
-		Tokens:  tokens.Verifier(c),
-		Store:   c.Store(),
-		Blobs:   s3.New(c.AWS, c.Bucket, c.Local),
-		Handoff: releases.New(c),
-		Earlier: &dispatch.Earlier{Limit: earlierNumbers},
-		Limiter: &dispatch.Limiter{Limit: c.TenantDispatch, Timeout: limiterTimeout},
-		Now:     time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Tokens:      tokens.Verifier(c),
+		Store:       c.Store(),
+		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
+		Releases:    releases.New(c),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
+		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Timeout: limiterTimeout},
+		Now:         time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))

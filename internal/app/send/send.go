@@ -24,7 +24,7 @@ const concurrency = 64
 func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	sender := &send.Sender{
-		Batches: store, Directory: store, Paces: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Batches: store, Directory: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Provider: &rcs.Client{
 			URL: c.RCSURL, Keys: ssm.Reader{Config: c.AWS, Now: time.Now}, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
 		},

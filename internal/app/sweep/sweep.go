@@ -21,12 +21,12 @@ func Handler(c app.Config) lambda.Handler {
 	sweeper := &reconcile.Sweeper{
 		Store: store, Moves: store,
 		Recorder: recorder.New(c, store),
-		Keeper:   &retention.Keeper{Store: store, Now: time.Now},
+		Purger:   &retention.Purger{Store: store, Now: time.Now},
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
 		Frames:   sqs.New(c.AWS, c.SendQueueURL),
 		Notify:   sqs.New(c.AWS, c.NotifyQueueURL),
 		Revokes:  sqs.New(c.AWS, c.RevokeQueueURL),
-		Shards:   dynamo.AllDueShards, NoticeShards: dynamo.NoticeShards,
+		Shards:   dynamo.AllDueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sweeper.SweepPart)

@@ -21,7 +21,7 @@ import (
 // made side by side. All rows but the packed sets are read consistently; the
 // sets are immutable, so the caller sees by their ordinals whether some are
 // missing, and asks again with Consistent.
-func (s *Store) Snapshot(ctx context.Context, q campaign.Question) (campaign.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.questionKeys(q)
 	var rows map[string]Item
 	var sets []campaign.PackedSet
@@ -37,7 +37,7 @@ func (s *Store) Snapshot(ctx context.Context, q campaign.Question) (campaign.Sna
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return campaign.Snapshot{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
+		return campaign.AcceptState{}, fmt.Errorf("read the rows of a dispatch call: %w", err)
 	}
 	snapshot, err := s.readSnapshot(q, keys, rows)
 	snapshot.Sets = sets
@@ -54,7 +54,7 @@ type rowKey struct {
 func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
 
 // questionKeys maps the parts of a question to the rows that answer them.
-func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
+func (s *Store) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
@@ -81,7 +81,7 @@ func (s *Store) questionKeys(q campaign.Question) map[string]rowKey {
 	return keys
 }
 
-func (s *Store) readSnapshot(q campaign.Question, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.Snapshot, err error) {
+func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
 	row := func(part string) Item { return s.alive(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
@@ -169,7 +169,7 @@ func projection(attributes []string) (*string, map[string]string) {
 	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
 }
 
-func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign.PackedSet, error) {
+func (s *Store) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName:              &s.Campaigns,
@@ -200,7 +200,7 @@ func (s *Store) packedSets(ctx context.Context, q campaign.Question) ([]campaign
 // Accept writes an accepted dispatch call in one transaction, or returns an
 // error that wraps campaign.ErrLostRace where a row is no longer as it was read.
 // Any other error leaves open whether it was written.
-func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string) error {
+func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
@@ -229,7 +229,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.Acceptance, token string)
 
 // metaWrite creates the campaign, or counts one more batch where nobody else
 // has counted since it was read.
-func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
+func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
@@ -260,7 +260,7 @@ func (s *Store) metaWrite(a campaign.Acceptance) types.TransactWriteItem {
 }
 
 // answerWrite keeps the answer of an idempotency key.
-func (s *Store) answerWrite(a campaign.Acceptance) types.TransactWriteItem {
+func (s *Store) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
 	row[TTL] = number(a.AnswerUntil.Unix())

@@ -67,7 +67,7 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 
 // AuthRows reads what judging a token request needs, consistently and in one
 // call. Rows past their time may still be among the answers.
-func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign.AuthRows, error) {
+func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
 	keys := s.authKeys(q)
 	var found map[string]Item
 	err := repeat(ctx, func() (err error) {
@@ -94,7 +94,7 @@ func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuestion) (campaign
 	return rows, nil
 }
 
-func (s *Store) authKeys(q campaign.AuthQuestion) map[string]rowKey {
+func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
 		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}

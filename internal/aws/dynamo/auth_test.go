@@ -109,7 +109,7 @@ func TestRotationWritesBothTokens(t *testing.T) {
 	}
 	used.Used = authNow
 	for _, want := range []campaign.RefreshToken{used, next} {
-		rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: want.Hash})
+		rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{TokenHash: want.Hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestRotationIsRefused(t *testing.T) {
 			if err := s.RotateRefreshToken(t.Context(), used, next, authNow); !errors.Is(err, campaign.ErrLostRace) {
 				t.Errorf("error %v, want a lost race", err)
 			}
-			rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{TokenHash: next.Hash})
+			rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{TokenHash: next.Hash})
 			if err != nil || rows.Token != nil {
 				t.Errorf("the next token is %+v, error %v, want none", rows.Token, err)
 			}
@@ -178,7 +178,7 @@ func TestAuthRowsAnswersAllAtOnce(t *testing.T) {
 	if _, swapped, err := s.SwapWindow(t.Context(), busy, nil, window); err != nil || !swapped {
 		t.Fatalf("swapped %t, error %v", swapped, err)
 	}
-	got, err := s.AuthRows(t.Context(), campaign.AuthQuestion{
+	got, err := s.AuthRows(t.Context(), campaign.AuthQuery{
 		ClientID: c.ClientID, TokenHash: token.Hash, Family: token.Family, Windows: []string{busy, idle},
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func TestAuthRowsAnswersAllAtOnce(t *testing.T) {
 
 func TestAuthRowsOfNothing(t *testing.T) {
 	t.Parallel()
-	got, err := authStore(t).AuthRows(t.Context(), campaign.AuthQuestion{
+	got, err := authStore(t).AuthRows(t.Context(), campaign.AuthQuery{
 		ClientID: "rcs_" + unique(), TokenHash: unique(), Family: unique(),
 	})
 	if err != nil {
@@ -255,7 +255,7 @@ func TestAPlaceIsTakenOnceInAPeriod(t *testing.T) {
 		if err != nil || taken != step.taken {
 			t.Fatalf("step %d: taken %t, %v", i, taken, err)
 		}
-		rows, err := s.AuthRows(t.Context(), campaign.AuthQuestion{Places: key})
+		rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{Places: key})
 		if diff := cmp.Diff(step.holds, rows.Places); err != nil || diff != "" {
 			t.Errorf("step %d: %v, places (-want +got):\n%s", i, err, diff)
 		}

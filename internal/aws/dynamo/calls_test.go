@@ -12,7 +12,7 @@ import (
 
 func callsOf(t *testing.T, s *Store, tenant string) campaign.CallBucket {
 	t.Helper()
-	snapshot, err := s.Snapshot(t.Context(), campaign.Question{Tenant: tenant, Calls: true})
+	snapshot, err := s.Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The hash keys of DueIndex under which an endpoint's notices stand that sweep
+// The hash keys of DueIndex under which an endpoint's deliveries stand that sweep
 // does not see: those that wait for the endpoint to be well again, and the dead.
 const (
 	parkedPrefix = "PARKED#"
@@ -30,18 +30,18 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return campaign.NotifyTask{Tenant: tenant, EndpointID: id}, ofTenant && isCircuit
 }
 
-// noticeDue is the hash key of DueIndex under which a notice stands: one that
+// deliveryDue is the hash key of DueIndex under which a delivery stands: one that
 // sweep sees, or one of its endpoint.
-func noticeDue(n campaign.Notice, key Item) string {
+func deliveryDue(n campaign.Delivery, key Item) string {
 	switch {
 	case n.ID != "":
-		return noticeIDDue(n)
+		return deliveryIDDue(n)
 	case n.Dead:
 		return deadPrefix + n.Tenant + "#" + n.EndpointID
 	case n.Parked:
 		return parkedPrefix + n.Tenant + "#" + n.EndpointID
 	}
-	return noticeShard(key)
+	return deliveryShard(key)
 }
 
 // Circuit reads an endpoint's circuit consistently; it is the zero Circuit of the
@@ -57,7 +57,7 @@ func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaig
 	}, nil
 }
 
-// SaveCircuit writes a circuit that is still as it was read, and tells whether it
+// SaveCircuit writes a circuit that is still as it was read, and reports whether it
 // was. Sweep sees it when its Next has come.
 func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	row := circuitKey(c.Tenant, c.EndpointID)
@@ -71,7 +71,7 @@ func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, erro
 	return held(err, "write the circuit of endpoint "+c.EndpointID)
 }
 
-// EndCircuit removes a circuit that is still as it was read, and tells whether it
+// EndCircuit removes a circuit that is still as it was read, and reports whether it
 // was.
 func (s *Store) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	in := &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: circuitKey(c.Tenant, c.EndpointID)}
@@ -87,14 +87,14 @@ func stillVersion(version int) (*string, map[string]string, Item) {
 	return aws.String("#version = :read"), map[string]string{"#version": "version"}, Item{":read": number(version)}
 }
 
-// ParkedNotices names up to limit of the notices that wait for an endpoint, those
+// ParkedDeliveries names up to limit of the deliveries that wait for an endpoint, those
 // parked first before the others. The index lags behind the rows.
-func (s *Store) ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
-	return s.noticesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
+func (s *Store) ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
+	return s.deliveriesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
 }
 
-// DeadNotices names up to limit of an endpoint's notices that died at since or
+// DeadDeliveries names up to limit of an endpoint's deliveries that died at since or
 // later, those that died first before the others.
-func (s *Store) DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	return s.noticesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
+func (s *Store) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	return s.deliveriesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
 }

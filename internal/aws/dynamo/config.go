@@ -7,7 +7,7 @@ import (
 )
 
 // splitLayout is the value of OUTCOMES_LAYOUT with which new batches keep their
-// outcomes in the Outcomes table, and new notices stand in the Webhooks table. With any
+// outcomes in the Outcomes table, and new deliveries stand in the Webhooks table. With any
 // other value both go to the Campaigns table, as in the version before, which can read
 // nothing else.
 const splitLayout = "v2"

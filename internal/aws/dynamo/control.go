@@ -70,7 +70,7 @@ func withValues(values, more Item) Item {
 }
 
 // Reschedule moves a pending batch whose due time is still as it was read to
-// another one, and tells whether it was. A call whose answer was lost may report
+// another one, and reports whether it was. A call whose answer was lost may report
 // false although it took place.
 func (s *Store) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next",

@@ -22,7 +22,7 @@ const duePage = 250
 
 var errBadKey = errors.New("not the key of a batch")
 
-// Due returns the batches, notices and campaigns of one of AllDueShards whose next check
+// Due returns the batches, deliveries and campaigns of one of AllDueShards whose next check
 // is not after now, the longest overdue first. The index lags behind the rows:
 // what it names may have moved on. The sequence ends at the first error.
 func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
@@ -50,8 +50,8 @@ func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[cam
 
 func readDue(row Item) (campaign.Due, error) {
 	check := getMillis(row, "nextCheck")
-	if task, ok := readNoticeKey(row); ok {
-		return campaign.Due{Notice: &task, Check: check}, nil
+	if task, ok := readDeliveryKey(row); ok {
+		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
 	if id, ok := readMetaKey(row); ok {
 		return campaign.Due{Campaign: &id, Check: check}, nil
@@ -134,7 +134,7 @@ func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) 
 	return b, nil
 }
 
-// EndRelease moves a batch from releasing to sending, and tells whether it was
+// EndRelease moves a batch from releasing to sending, and reports whether it was
 // still releasing. A next check that the batch has stays: send, which may be at
 // work already, knows better when to look again.
 func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
@@ -145,7 +145,7 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 }
 
 // FinishBatch moves a batch all of whose messages have an outcome to sent, and
-// tells whether it was being released or sent. Sweep looks at it at nextCheck, by
+// reports whether it was being released or sent. Sweep looks at it at nextCheck, by
 // when every message should have had an answer.
 func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
@@ -155,7 +155,7 @@ func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextChec
 }
 
 // CompleteBatch moves a batch of which nothing more has to come to completed and
-// counts it in its campaign, and tells whether it was being released or sent, or
+// counts it in its campaign, and reports whether it was being released or sent, or
 // sent. It stays in sweep's sight until it is forgotten, since the campaign may
 // be complete with it.
 func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
@@ -202,7 +202,7 @@ func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 }
 
 // MoveCheck sets when sweep looks at a batch next, where that is still as it
-// was read, and tells whether it was.
+// was read, and reports whether it was.
 func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})

@@ -25,7 +25,7 @@ func newBatch(tenant string, state campaign.BatchState, due, check time.Time) ca
 
 func accept(t *testing.T, store *dynamo.Store, b campaign.Batch) {
 	t.Helper()
-	err := store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
+	err := store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestDue_Split(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if due.Batch.Tenant != tenant && (due.Notice == nil || due.Notice.Tenant != tenant) {
+			if due.Batch.Tenant != tenant && (due.Delivery == nil || due.Delivery.Tenant != tenant) {
 				continue
 			}
 			if found++; shard < dynamo.DueShards {

@@ -110,7 +110,7 @@ func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, p
 }
 
 // SwitchEndpoint switches an endpoint off for a reason, or on where the reason is
-// empty, and tells whether there is such an endpoint.
+// empty, and reports whether there is such an endpoint.
 func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
@@ -126,7 +126,7 @@ func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string
 }
 
 // SetKinds changes which kinds of webhooks are owed to an endpoint, all where there
-// are none, and tells whether there is such an endpoint.
+// are none, and reports whether there is such an endpoint.
 func (s *Store) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),

@@ -13,7 +13,7 @@ import (
 )
 
 // ReplacePayload gives a batch another payload, of other offsets, where it still has
-// the one that it was read with and no former one, and tells whether it has it now.
+// the one that it was read with and no former one, and reports whether it has it now.
 // The one that it had becomes its former one.
 func (s *Store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
 	replaced, err := s.updateBatch(ctx, b.BatchRef, "SET payload = :new, offsets = :offsets, formerPayload = :old",
@@ -34,7 +34,7 @@ func (s *Store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 }
 
 // ReplaceSet replaces a campaign's packed set where it is still as it was read, and
-// tells whether it was. One whose answer was lost may report false although it took
+// reports whether it was. One whose answer was lost may report false although it took
 // place.
 func (s *Store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -81,7 +81,7 @@ func readKeptAnswer(row Item) campaign.KeptAnswer {
 }
 
 // ReplaceAnswer replaces the body of a kept answer where it is still as it was read,
-// and tells whether it was.
+// and reports whether it was.
 func (s *Store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},

@@ -24,7 +24,7 @@ const (
 // perWrite is how many rows one BatchWriteItem may delete.
 const perWrite = 25
 
-// Lifetime reads consistently what tells whether a campaign has ended; the error
+// Lifetime reads consistently what reports whether a campaign has ended; the error
 // wraps campaign.ErrNotFound where there is no campaign.
 func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
 	row, err := s.get(ctx, metaKey(id))
@@ -47,7 +47,7 @@ func (s *Store) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time
 // StartForgetting ends a campaign that is still as it was read: no batch is added
 // to it any more, nobody sees it, and its rows may be deleted by who called this
 // until the time lease. Then sweep looks at it again, and whoever calls this goes
-// on. It tells whether the campaign was still as it was read.
+// on. It reports whether the campaign was still as it was read.
 func (s *Store) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
 	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
 		":next": millis(lease), ":true": boolean(true),
@@ -65,7 +65,7 @@ func (s *Store) updateLifetime(ctx context.Context, l campaign.Lifetime, update 
 }
 
 // ForgetSome deletes up to 25 of the rows of a campaign that is being forgotten,
-// and tells whether none is left but META and the name.
+// and reports whether none is left but META and the name.
 func (s *Store) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // and META

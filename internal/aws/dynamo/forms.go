@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// UseForm uses up a form of a tenant by its token, and tells whether it had not
+// UseForm uses up a form of a tenant by its token, and reports whether it had not
 // been used before.
 func (s *Store) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	row := Item{"pk": text("FORM#" + tenant), "sk": text(campaign.Digest(token))}

@@ -22,7 +22,7 @@ type Store struct {
 	Campaigns string // name of the Campaigns table: hash key pk, range key sk
 	Outcomes  string // name of the Outcomes table: hash key pk, range key sk, a stream of new images
 	Webhooks  string // name of the Webhooks table: hash key pk, range key sk
-	// Split says that new batches keep their outcomes in Outcomes and that new notices
+	// Split says that new batches keep their outcomes in Outcomes and that new deliveries
 	// stand in Webhooks. Otherwise both are written to Campaigns, as before there were
 	// these tables. All of it is read either way.
 	Split bool
@@ -44,7 +44,7 @@ const TTL = "expiresAt"
 // key "due" (the number of a shard), range key "nextCheck" (milliseconds since 1970).
 // Rows of Split stand in SplitDueShards behind the first DueShards, which are those of
 // the other rows; all are read. The remainder of a shard's number by DueParts is the
-// part of sweep that reads it. A tenant's rows of Split are all in one part. It holds the notices too that endpoints are owed, and the META row
+// part of sweep that reads it. A tenant's rows of Split are all in one part. It holds the deliveries too that endpoints are owed, and the META row
 // of each campaign, whose check is the time at which it may be forgotten.
 const (
 	DueIndex       = "due"
@@ -191,8 +191,8 @@ func optOutPartKey(tenant string, shard int, id string) Item {
 	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
 }
 
-// paceKey is the row by which all functions share an agent's rate.
-func paceKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
+// rateLimitKey is the row by which all functions share an agent's rate.
+func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
 
 // pauseKey is the row whose presence pauses sending: for everybody ("all"), a
 // tenant ("tenant#id") or an agent ("agent#id").

@@ -46,9 +46,9 @@ func ledgerBatch(accepted int) campaign.Batch {
 	return campaign.Batch{Key: newKey(), Accepted: accepted, AcceptedAt: later.Add(-time.Hour), Ledger: true}
 }
 
-func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) outcome.Entered {
+func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) outcome.Appended {
 	t.Helper()
-	e, err := outcome.EnterLedger(t.Context(), l, b, changes)
+	e, err := outcome.AppendLedger(t.Context(), l, b, changes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestLedgers_Deaths(t *testing.T) {
 					if lost {
 						c.last, c.lost = all, call
 					}
-					_, err := outcome.EnterLedger(ctx, with(t, l, c.attach), b, more)
+					_, err := outcome.AppendLedger(ctx, with(t, l, c.attach), b, more)
 					if lost && err != nil && call != 1 { // a read is not repeated here
 						t.Errorf("a lost answer ended the call: %v", err)
 					}
@@ -242,7 +242,7 @@ func TestLedgers_TailMovedByAnother(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c := &calls{last: 2, cancel: cancel} // it reads the head and moves the tail
-	if _, err := outcome.EnterLedger(ctx, with(t, l, c.attach), slow, changes[len(early):len(early)+250]); err == nil {
+	if _, err := outcome.AppendLedger(ctx, with(t, l, c.attach), slow, changes[len(early):len(early)+250]); err == nil {
 		t.Fatal("the writer did not end")
 	}
 	for _, c := range append(entered[len(early):len(entered):len(entered)], next) {
@@ -272,7 +272,7 @@ func TestLedgers_TailMovedBefore(t *testing.T) {
 			record(t, l, slow, changes[early+i:early+i+1])
 		}
 	}}
-	if _, err := outcome.EnterLedger(t.Context(), with(t, l, c.attach), slow, changes[:early+250]); err != nil {
+	if _, err := outcome.AppendLedger(t.Context(), with(t, l, c.attach), slow, changes[:early+250]); err != nil {
 		t.Fatal(err)
 	}
 	wantLog(t, l, slow.Key, changes[:early+250])
@@ -294,7 +294,7 @@ func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					writer := &calls{last: last, cancel: cancel}
-					_, err := outcome.EnterLedger(ctx, with(t, l, writer.attach), b, changes[:len(entered)+1])
+					_, err := outcome.AppendLedger(ctx, with(t, l, writer.attach), b, changes[:len(entered)+1])
 					if last == 100 && err != nil {
 						t.Error(err)
 					}
@@ -336,7 +336,7 @@ func race(t *testing.T, writers, each int) {
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
-			e, err := outcome.EnterLedger(t.Context(), l, b, changesOf(w*each, (w+1)*each, campaign.OutcomeSent))
+			e, err := outcome.AppendLedger(t.Context(), l, b, changesOf(w*each, (w+1)*each, campaign.OutcomeSent))
 			if err != nil {
 				t.Error(err)
 			}
@@ -368,7 +368,7 @@ func TestLedgers_Ended(t *testing.T) {
 	b := ledgerBatch(3)
 	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
 	l.Now = b.Ends
-	if _, err := outcome.EnterLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
+	if _, err := outcome.AppendLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
 		t.Errorf("error %v, want campaign.ErrEnded", err)
 	}
 }

@@ -44,8 +44,8 @@ func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit i
 }
 
 // Standings reads how far campaigns are, 50 at most, by their ids.
-func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error) {
-	standings := map[string]campaign.Standing{}
+func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error) {
+	standings := map[string]campaign.Summary{}
 	if len(campaignIDs) == 0 {
 		return standings, nil
 	}
@@ -60,7 +60,7 @@ func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []stri
 	}
 	for _, c := range campaignIDs {
 		meta := rows[c]
-		standings[c] = campaign.Standing{
+		standings[c] = campaign.Summary{
 			Batches: int(getNumber(meta, "batches")), Accepted: int(getNumber(meta, "accepted")),
 			Completed: int(getNumber(rows[c+" progress"], "completed")),
 			Scheduled: getBool(meta, "anyScheduled"), CancelledAt: getMillis(meta, "cancelledAt"),

@@ -146,7 +146,7 @@ func TestPages_OfACampaign(t *testing.T) {
 	for i := range several {
 		b := first
 		b.Ordinal, b.BatchID, b.Key, b.Accepted = i+1, campaign.BatchID(one(i)), newKey(), 2
-		must(t, s.Accept(ctx, campaign.Acceptance{
+		must(t, s.Accept(ctx, campaign.AcceptCommand{
 			Batch: b, Campaign: "Natal", Ordinal: i + 1, Packed: []byte{byte(i)}, CreatedAt: later,
 		}, rand.Text()))
 	}
@@ -185,7 +185,7 @@ func TestPages_OfALog(t *testing.T) {
 	for i := range several {
 		books, err := s.Books(t.Context(), b, []int{0})
 		must(t, err)
-		must(t, enter(t, s, b, books, books.News(changesOf(i, i+1, campaign.OutcomeSent))))
+		must(t, enter(t, s, b, books, books.Effective(changesOf(i, i+1, campaign.OutcomeSent))))
 	}
 	pages, err := s.Log(t.Context(), b.Key, 0)
 	must(t, err)
@@ -205,19 +205,19 @@ func TestPages_OfALog(t *testing.T) {
 	}
 }
 
-func TestPages_OfFailuresAndNotices(t *testing.T) {
+func TestPages_OfFailuresAndDeliveries(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx := t.Context()
 	for i := range several {
-		must(t, s.AddNotices(ctx, []campaign.Notice{{
+		must(t, s.AddDeliveries(ctx, []campaign.Delivery{{
 			Tenant: tenant, EndpointID: "e", Kind: campaign.KindReplied, Blob: "events/a/" + one(i), Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
 		}}))
 		must(t, s.RecordFailure(ctx, campaign.WebhookFailure{
 			Tenant: tenant, EndpointID: "e", WebhookID: "msg_" + one(i), At: later.Add(time.Duration(i) * time.Minute), Kind: campaign.KindReplied,
 		}))
 	}
-	dead, err := s.DeadNotices(ctx, tenant, "e", time.Time{}, 100)
+	dead, err := s.DeadDeliveries(ctx, tenant, "e", time.Time{}, 100)
 	whole(t, "dead", dead, err, func(n campaign.NotifyTask) string { return last2(n.Blob) })
 	failures, err := s.Failures(ctx, tenant, "e", 100)
 	whole(t, "failures", failures, err, func(f campaign.WebhookFailure) string { return last2(f.WebhookID) })
@@ -228,7 +228,7 @@ func TestPages_OfKeptAnswers(t *testing.T) {
 	s, tenant := pagedStore(t)
 	for i := range several {
 		b := newBatch(tenant, campaign.BatchSending, later, later)
-		must(t, s.Accept(t.Context(), campaign.Acceptance{
+		must(t, s.Accept(t.Context(), campaign.AcceptCommand{
 			Batch: b, Campaign: "c" + one(i), Ordinal: 1, Packed: []byte{0},
 			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: campaign.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
 		}, rand.Text()))

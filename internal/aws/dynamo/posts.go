@@ -131,8 +131,8 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"], row["position"] = text(f.Code), number(f.Attempt), number(f.Position)
 	row["batchKey"], row["ordinal"], row["blob"] = text(f.Task.BatchKey), number(f.Task.Ordinal), text(f.Task.Blob)
-	if f.Task.NoticeID != "" {
-		row["noticeId"], row["blob"] = text(f.Task.NoticeID), text(f.Blob)
+	if f.Task.DeliveryID != "" {
+		row["noticeId"], row["blob"] = text(f.Task.DeliveryID), text(f.Blob)
 	}
 	if len(f.Entry) > 0 {
 		row["entry"] = bytesOf(f.Entry)
@@ -146,9 +146,9 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 }
 
 // failuresTable is the table in which a failure is recorded. The version before cannot
-// read one of a notice that has an ID.
+// read one of a delivery that has an ID.
 func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
-	if s.Split || f.Task.NoticeID != "" {
+	if s.Split || f.Task.DeliveryID != "" {
 		return &s.Webhooks
 	}
 	return &s.Campaigns
@@ -211,7 +211,7 @@ func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 	}
 	switch {
 	case row["noticeId"] != nil:
-		f.Task = campaign.NotifyTask{NoticeID: getText(row, "noticeId"), Tenant: tenant, EndpointID: endpointID}
+		f.Task = campaign.NotifyTask{DeliveryID: getText(row, "noticeId"), Tenant: tenant, EndpointID: endpointID}
 		f.Entry, f.Blob = getBinary(row, "entry"), getText(row, "blob")
 	case f.Task.Blob != "":
 		f.Task.Kind = f.Kind

@@ -32,7 +32,7 @@ func TestPostsAreCountedByTheHour(t *testing.T) {
 	}
 }
 
-func TestAFailureNamesItsNotice(t *testing.T) {
+func TestAFailureNamesItsDelivery(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	page := campaign.WebhookFailure{

@@ -104,7 +104,7 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 	return p, false, nil
 }
 
-// readHeads reads the heads of the batches' books: of a ledger all but the tail, of
+// readHeads reads the heads of the batches' ledger: of a ledger all but the tail, of
 // others these attributes.
 func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
@@ -132,7 +132,7 @@ type headReader struct {
 	table      string
 	key        func(key campaign.BatchKey, sk string) Item
 	attributes []string
-	read       func(row Item) (campaign.Head, error)
+	read       func(row Item) (campaign.LedgerSummary, error)
 }
 
 func (s *Store) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
@@ -153,14 +153,14 @@ func (s *Store) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 }
 
 // readSummary reads a HEAD row of the Outcomes table.
-func readSummary(row Item) (campaign.Head, error) {
+func readSummary(row Item) (campaign.LedgerSummary, error) {
 	head, err := readLedgerHead(row)
 	return head.Summary(), err
 }
 
 // PackedSets reads the numbers of all batches of a campaign.
 func (s *Store) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
-	sets, err := s.packedSets(ctx, campaign.Question{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
+	sets, err := s.packedSets(ctx, campaign.AcceptQuery{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 	if err != nil {
 		return nil, fmt.Errorf("read the numbers of campaign %s: %w", id.CampaignID, err)
 	}

@@ -19,21 +19,21 @@ const headSK = "HEAD"
 
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
-// Books reads the head and the given frames of a batch's books consistently.
-func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Books, error) {
+// Ledger reads the head and the given frames of a batch's ledger consistently.
+func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	if b.Ledger {
 		head, err := s.LedgerHead(ctx, b.Key)
 		return head.Books(frames), err
 	}
 	row, err := s.get(ctx, outcomeKey(b.Key, headSK))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
+		return campaign.Ledger{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
 	}
 	head, err := readHead(row)
 	if err != nil {
-		return campaign.Books{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
+		return campaign.Ledger{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
 	}
-	books := campaign.Books{
+	books := campaign.Ledger{
 		Head: head, Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
 	}
 	for _, f := range frames {
@@ -42,25 +42,25 @@ func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (camp
 	return books, nil
 }
 
-func readHead(row Item) (campaign.Head, error) {
+func readHead(row Item) (campaign.LedgerSummary, error) {
 	head, err := unpackTally(getBinary(row, "tally"))
 	head.Ordinal = int(getNumber(row, "ordinal"))
 	head.Sequence = int(getNumber(row, "sequence"))
 	return head, err
 }
 
-// Enter writes the news, which books.News returned, into the books of a batch without a
+// Enter writes the news, which ledger.News returned, into the ledger of a batch without a
 // ledger: the log and the head with the states change together or not at all, and with
-// them come the notices of what each of the endpoints is owed of it, to be looked at by
+// them come the deliveries of what each of the endpoints is owed of it, to be looked at by
 // sweep at the time check, which are returned. All has to fit one transaction:
-// see MaxNews. The error wraps campaign.ErrLostRace where the books are no longer
+// see MaxNews. The error wraps campaign.ErrLostRace where the ledger is no longer
 // as they were read; after any other error they may have been written, which
 // reading them again tells.
-func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Books, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Notice, error) {
+func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := books.HeadAfter(news, len(pages))
 	items := []types.TransactWriteItem{s.headWrite(b, books, head, news)}
-	var notices []campaign.Notice
+	var deliveries []campaign.Delivery
 	first := books.Head.Sequence + 1
 	for i, page := range pages {
 		ordinal := books.Head.Ordinal + 1 + i
@@ -68,12 +68,12 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 		first += len(page)
 		for _, e := range endpoints {
 			if wantsSome(e, page) {
-				notices = append(notices, campaign.Notice{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, Ends: b.Ends()})
+				deliveries = append(deliveries, campaign.Delivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, Ends: b.Ends()})
 			}
 		}
 	}
-	for _, n := range notices {
-		items = append(items, s.put(noticeRow(n)))
+	for _, n := range deliveries {
+		items = append(items, s.put(deliveryRow(n)))
 	}
 	reasons, err := s.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {
@@ -82,15 +82,15 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Book
 	if err != nil {
 		return nil, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
 	}
-	return notices, nil
+	return deliveries, nil
 }
 
 // maxItems is the number of rows that one transaction may write.
 const maxItems = 100
 
-// MaxNews is how many changes Enter takes at once for so many endpoints, of
+// MaxAppend is how many changes Enter takes at once for so many endpoints, of
 // which there may be 98 at most.
-func MaxNews(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
+func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
@@ -99,7 +99,7 @@ func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 // headWrite replaces a HEAD row that is still as it was read. It holds the states
 // of all messages: one row of a kilobyte or so costs far less to write than a row for
 // each frame that a group of events happens to touch.
-func (s *Store) headWrite(b campaign.Batch, old campaign.Books, head campaign.Head, news []campaign.Change) types.TransactWriteItem {
+func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.LedgerSummary, news []campaign.Change) types.TransactWriteItem {
 	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
 	row["sequence"] = number(head.Sequence)

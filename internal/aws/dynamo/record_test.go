@@ -38,7 +38,7 @@ func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	return changes
 }
 
-func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, books campaign.Books, news []campaign.Change) error {
+func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, books campaign.Ledger, news []campaign.Change) error {
 	t.Helper()
 	_, err := store.Enter(t.Context(), b, books, news, nil, later)
 	return err
@@ -67,8 +67,8 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := campaign.Books{
-		Head: campaign.Head{
+	want := campaign.Ledger{
+		Head: campaign.LedgerSummary{
 			Ordinal: 4, Sequence: 630, Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 620, campaign.OutcomeFailed: 10},
 			Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: "failed"}: 10},
 			Timeline: campaign.Timeline{Start: later, Slots: []campaign.Slot{
@@ -87,7 +87,7 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 			want.Frames[6].Outcomes[i] = campaign.OutcomeFailed
 		}
 	}
-	if diff := cmp.Diff(want, books, cmpopts.IgnoreFields(campaign.Books{}, "States")); diff != "" {
+	if diff := cmp.Diff(want, books, cmpopts.IgnoreFields(campaign.Ledger{}, "States")); diff != "" {
 		t.Errorf("books (-want +got):\n%s", diff)
 	}
 	checkLog(t, store, b.Key, append(sent, failed...))
@@ -115,7 +115,7 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 200}
-	books := func() campaign.Books {
+	books := func() campaign.Ledger {
 		t.Helper()
 		books, err := store.Books(t.Context(), b, []int{0, 1})
 		if err != nil {
@@ -132,7 +132,7 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := books()
-	for name, read := range map[string]campaign.Books{
+	for name, read := range map[string]campaign.Ledger{
 		"nothing": empty, "the first": first,
 	} {
 		err := enter(t, store, b, read, changesOf(100, 102, campaign.OutcomeFailed))

@@ -38,13 +38,13 @@ func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (ca
 func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
 	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
 	if agentID != "" {
-		keys["row"], keys["pace"], keys["agent"] = agentKey(agentID), paceKey(agentID), pauseKey("agent#"+agentID)
+		keys["row"], keys["pace"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
 	}
 	rows, err := s.campaignRows(ctx, keys)
 	if err != nil {
 		return campaign.Channel{}, fmt.Errorf("read agent %s of tenant %s: %w", agentID, tenantID, err)
 	}
-	channel := campaign.Channel{Agent: readAgent(agentID, rows["row"]), Pace: readPace(rows["pace"])}
+	channel := campaign.Channel{Agent: readAgent(agentID, rows["row"]), RateLimit: readRateLimit(rows["pace"])}
 	for _, subject := range []string{"agent", "tenant", "all"} {
 		if rows[subject] != nil {
 			channel.Pause = subject
@@ -56,37 +56,37 @@ func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign
 	return channel, nil
 }
 
-// Pace reads the pace of an agent consistently.
-func (s *Store) Pace(ctx context.Context, agentID string) (campaign.Pace, error) {
-	row, err := s.get(ctx, paceKey(agentID))
+// RateLimit reads the rate limit of an agent consistently.
+func (s *Store) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
+	row, err := s.get(ctx, rateLimitKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Pace{}, fmt.Errorf("read the pace of agent %s: %w", agentID, err)
+		return campaign.RateLimit{}, fmt.Errorf("read the pace of agent %s: %w", agentID, err)
 	}
-	return readPace(row), nil
+	return readRateLimit(row), nil
 }
 
-// SwapPace replaces an agent's pace where it is still as it was read, and tells
+// SwapRateLimit replaces an agent's rate limit where it is still as it was read, and tells
 // whether it was. A swap whose answer was lost may report false although it took
 // place.
-func (s *Store) SwapPace(ctx context.Context, agentID string, old, pace campaign.Pace) (bool, error) {
+func (s *Store) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes != "" {
 		condition = "everyMicros = :every AND nextAt = :next AND lanes = :lanes"
 		values[":lanes"] = bytesOf([]byte(old.Lanes))
 	}
-	if old == (campaign.Pace{}) {
+	if old == (campaign.RateLimit{}) {
 		condition += " OR attribute_not_exists(pk)"
 	}
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.Campaigns, Item: paceRow(agentID, pace),
+		TableName: &s.Campaigns, Item: rateLimitRow(agentID, rateLimit),
 		ConditionExpression: &condition, ExpressionAttributeValues: values,
 	})
 	return held(err, "write the pace of agent "+agentID)
 }
 
-func paceRow(agentID string, p campaign.Pace) Item {
-	row := paceKey(agentID)
+func rateLimitRow(agentID string, p campaign.RateLimit) Item {
+	row := rateLimitKey(agentID)
 	row["everyMicros"] = number(p.Every.Microseconds())
 	row["nextAt"] = millis(p.Next)
 	row["slowedAt"] = millis(p.SlowedAt)
@@ -96,8 +96,8 @@ func paceRow(agentID string, p campaign.Pace) Item {
 	return row
 }
 
-func readPace(row Item) campaign.Pace {
-	return campaign.Pace{
+func readRateLimit(row Item) campaign.RateLimit {
+	return campaign.RateLimit{
 		Every:    time.Duration(getNumber(row, "everyMicros")) * time.Microsecond,
 		Next:     getMillis(row, "nextAt"),
 		SlowedAt: getMillis(row, "slowedAt"),
@@ -184,7 +184,7 @@ func (s *Store) queryIn(ctx context.Context, table, condition string, values Ite
 	return rows, nil
 }
 
-// held tells whether the condition of a write held: an error other than its
+// held reports whether the condition of a write held: an error other than its
 // failure is returned, with what was being done.
 func held(err error, doing string) (bool, error) {
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {

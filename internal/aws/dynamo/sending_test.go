@@ -13,25 +13,25 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-func TestSwapPace(t *testing.T) {
+func TestSwapRateLimit(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	agent := "agent-" + rand.Text()
-	first := campaign.Pace{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
-	second := campaign.Pace{Every: 20 * time.Millisecond, Next: later}
+	first := campaign.RateLimit{Every: 10 * time.Millisecond, Next: later, SlowedAt: later.Add(-time.Second)}
+	second := campaign.RateLimit{Every: 20 * time.Millisecond, Next: later}
 	shared, sharedByMore := second, second
 	shared.Lanes, sharedByMore.Lanes = "\x01\x00\xff", "\x01\x02"
 	swaps := []struct {
-		old, pace campaign.Pace
-		want      bool
+		old, rateLimit campaign.RateLimit
+		want           bool
 	}{
 		{first, second, false}, // there is none yet
-		{campaign.Pace{}, first, true},
-		{campaign.Pace{}, second, false},
-		{second, campaign.Pace{}, false},
+		{campaign.RateLimit{}, first, true},
+		{campaign.RateLimit{}, second, false},
+		{second, campaign.RateLimit{}, false},
 		{first, second, true},
-		{second, campaign.Pace{}, true},
-		{campaign.Pace{}, first, true},
+		{second, campaign.RateLimit{}, true},
+		{campaign.RateLimit{}, first, true},
 		{first, shared, true},
 		{second, first, false},       // it has lanes by now
 		{sharedByMore, first, false}, // and others
@@ -40,28 +40,28 @@ func TestSwapPace(t *testing.T) {
 		{sharedByMore, second, true}, // as the version before writes it
 		{sharedByMore, shared, false},
 	}
-	now := campaign.Pace{}
+	now := campaign.RateLimit{}
 	for i, swap := range swaps {
-		got, err := store.SwapPace(t.Context(), agent, swap.old, swap.pace)
+		got, err := store.SwapRateLimit(t.Context(), agent, swap.old, swap.rateLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got {
-			now = swap.pace
+			now = swap.rateLimit
 		}
-		pace, err := store.Pace(t.Context(), agent)
+		rateLimit, err := store.RateLimit(t.Context(), agent)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got != swap.want || pace != now {
-			t.Errorf("swap %d: %v, want %v; the pace is %v, want %v", i, got, swap.want, pace, now)
+		if got != swap.want || rateLimit != now {
+			t.Errorf("swap %d: %v, want %v; the pace is %v, want %v", i, got, swap.want, rateLimit, now)
 		}
 	}
 }
 
 // A hundred functions that claim turns in the same instant get as many turns, one
 // after the other, and each a place of its own once the row is full.
-func TestManyFunctionsClaimFromOnePace(t *testing.T) {
+func TestManyFunctionsClaimFromOneRateLimit(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	const functions, rate = 100, 50
@@ -77,14 +77,14 @@ func TestManyFunctionsClaimFromOnePace(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				old, err := store.Pace(t.Context(), agent)
+				old, err := store.RateLimit(t.Context(), agent)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				var pace campaign.Pace
-				grants[i], pace = old.Claim(now, claim, rate)
-				if swapped, err = store.SwapPace(t.Context(), agent, old, pace); err != nil {
+				var rateLimit campaign.RateLimit
+				grants[i], rateLimit = old.Claim(now, claim, rate)
+				if swapped, err = store.SwapRateLimit(t.Context(), agent, old, rateLimit); err != nil {
 					t.Error(err)
 					return
 				}
@@ -97,15 +97,15 @@ func TestManyFunctionsClaimFromOnePace(t *testing.T) {
 		if grant.Wait > 0 {
 			tickets[grant.Ticket] = true
 		} else {
-			turns[grant.Turn.Start] = true
+			turns[grant.Reservation.Start] = true
 		}
 	}
 	if len(turns)+len(tickets) != functions || len(turns) < 15 {
 		t.Errorf("%d functions got %d turns and %d tickets", functions, len(turns), len(tickets))
 	}
-	pace, err := store.Pace(t.Context(), agent)
-	if want := now.Add(time.Duration(len(turns)) * 10 * time.Second / rate); err != nil || !pace.Next.Equal(want) {
-		t.Errorf("the next turn begins at %v, %v; want %v", pace.Next, err, want)
+	rateLimit, err := store.RateLimit(t.Context(), agent)
+	if want := now.Add(time.Duration(len(turns)) * 10 * time.Second / rate); err != nil || !rateLimit.Next.Equal(want) {
+		t.Errorf("the next turn begins at %v, %v; want %v", rateLimit.Next, err, want)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestChannel(t *testing.T) {
 	ctx := t.Context()
 	tenant := campaign.Tenant{ID: "tenant-" + rand.Text(), Name: "A", AgentID: "agent-" + rand.Text()}
 	agent := campaign.Agent{ID: tenant.AgentID, KeyParameter: "/key", WebhookToken: "token", Rate: 7}
-	pace := campaign.Pace{Every: time.Second, Next: later}
+	rateLimit := campaign.RateLimit{Every: time.Second, Next: later}
 	want := campaign.Channel{Agent: campaign.Agent{ID: agent.ID}, Pause: "no_agent"}
 	steps := []struct {
 		name string
@@ -124,7 +124,10 @@ func TestChannel(t *testing.T) {
 	}{
 		{"unknown agent", func() error { return nil }, func() {}},
 		{"ready", func() error { return store.SaveAgent(ctx, agent) }, func() { want.Agent, want.Pause = agent, "" }},
-		{"slow", func() error { _, err := store.SwapPace(ctx, agent.ID, campaign.Pace{}, pace); return err }, func() { want.Pace = pace }},
+		{"slow", func() error {
+			_, err := store.SwapRateLimit(ctx, agent.ID, campaign.RateLimit{}, rateLimit)
+			return err
+		}, func() { want.RateLimit = rateLimit }},
 		{"agent paused", func() error { return store.Pause(ctx, "agent#"+agent.ID) }, func() { want.Pause = "agent" }},
 		{"tenant paused", func() error { return store.Pause(ctx, "tenant#"+tenant.ID) }, func() { want.Pause = "tenant" }},
 		{"tenant resumed", func() error { return store.Resume(ctx, "tenant#"+tenant.ID) }, func() { want.Pause = "agent" }},

@@ -17,7 +17,7 @@ import (
 // slot the numbers of those outcomes that changed in it.
 
 // packTally writes the tally of a head.
-func packTally(head campaign.Head) []byte {
+func packTally(head campaign.LedgerSummary) []byte {
 	var b []byte
 	for _, outcome := range stateOutcomes[1:] {
 		b = binary.AppendUvarint(b, uint64(head.Counts[outcome])) //nolint:gosec // a count is not negative
@@ -70,8 +70,8 @@ var errDamagedTally = errors.New("damaged tally of a batch")
 
 // unpackTally reads what packTally wrote; of a batch of which nothing is known
 // there is none.
-func unpackTally(tally []byte) (campaign.Head, error) {
-	head := campaign.Head{Counts: map[campaign.Outcome]int{}, Reasons: map[campaign.Reason]int{}}
+func unpackTally(tally []byte) (campaign.LedgerSummary, error) {
+	head := campaign.LedgerSummary{Counts: map[campaign.Outcome]int{}, Reasons: map[campaign.Reason]int{}}
 	if len(tally) == 0 {
 		return head, nil
 	}

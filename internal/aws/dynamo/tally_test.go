@@ -12,7 +12,7 @@ import (
 
 func TestATallyIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	for name, head := range map[string]campaign.Head{
+	for name, head := range map[string]campaign.LedgerSummary{
 		"nothing": {},
 		"counts":  {Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 2000}},
 		"everything": {
@@ -38,7 +38,7 @@ func TestATallyIsReadAsItWasWritten(t *testing.T) {
 // so to what writing a head costs.
 func TestAHeadStaysSmall(t *testing.T) {
 	t.Parallel()
-	head := campaign.Head{
+	head := campaign.LedgerSummary{
 		Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 100, campaign.OutcomeRead: 1400, campaign.OutcomeDelivered: 300, campaign.OutcomeFailed: 200},
 		Reasons: map[campaign.Reason]int{
 			{Outcome: campaign.OutcomeFailed, Code: "unreachable"}: 180, {Outcome: campaign.OutcomeFailed, Code: "opted_out"}: 20,

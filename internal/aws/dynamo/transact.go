@@ -141,7 +141,7 @@ func nextToken(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// permanent tells whether sending the same request again cannot succeed. What
+// permanent reports whether sending the same request again cannot succeed. What
 // carries no answer of the service is not permanent, unless the request never
 // left.
 func permanent(err error) bool {
@@ -158,7 +158,7 @@ func permanent(err error) bool {
 	return errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// throttled tells whether the service refused to look at the request.
+// throttled reports whether the service refused to look at the request.
 func throttled(err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -30,7 +30,7 @@ func (nowhere) Put(context.Context, string, []byte, string) error { return nil }
 
 func recorderOf(s *dynamo.Store) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, MaxNews: dynamo.MaxNews, SweepAfter: time.Hour, Now: s.Now,
+		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: s.Now,
 	}
 }
 
@@ -136,9 +136,9 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	must(t, err)
 	progress, found, err := s.BatchProgress(ctx, b.ID, b.BatchID)
 	must(t, err)
-	for name, head := range map[string]campaign.Head{"campaign": c.Batches[0].Head, "overview": overview.Batches[0].Head, "batch": progress.Head} {
+	for name, head := range map[string]campaign.LedgerSummary{"campaign": c.Batches[0].Head, "overview": overview.Batches[0].Head, "batch": progress.Head} {
 		ignore := cmpopts.IgnoreMapEntries(func(_ any, n int) bool { return n == 0 })
-		if diff := cmp.Diff(books.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.Head{}, "Ordinal", "Sequence")); diff != "" || !found {
+		if diff := cmp.Diff(books.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence")); diff != "" || !found {
 			t.Errorf("head of the %s (-books +got):\n%s", name, diff)
 		}
 	}
@@ -185,7 +185,7 @@ func TestVersions_Before(t *testing.T) {
 	for range 2 { // it tries again after a lost race
 		books, err := before.Books(t.Context(), unaware, []int{0})
 		must(t, err)
-		if err := enter(t, before, unaware, books, books.News(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
+		if err := enter(t, before, unaware, books, books.Effective(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
 			t.Errorf("error %v, want a lost race", err)
 		}
 	}

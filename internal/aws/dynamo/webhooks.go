@@ -19,20 +19,20 @@ import (
 
 // The Webhooks table holds, each under a partition key of its own:
 //
-//	W#id                       NOTICE#tenant#endpoint  a notice that has an ID
+//	W#id                       NOTICE#tenant#endpoint  a delivery that has an ID
 //	FAILURES#tenant#endpoint   instant#webhook         a post that was not taken
 //	STATS#tenant               hour                    the posts to the tenant's endpoints
 //
-// The key of a notice tells all that its task holds, so that the index of what is due
+// The key of a delivery tells all that its task holds, so that the index of what is due
 // suffices to write one.
 
-// NoticeShards is the number of hash keys of the index DueIndex of the Webhooks table
-// among which the notices that sweep sees are divided. What waits for one endpoint, and
+// DeliveryShards is the number of hash keys of the index DueIndex of the Webhooks table
+// among which the deliveries that sweep sees are divided. What waits for one endpoint, and
 // what is dead of one, is divided among as many, so that an endpoint that is down makes
 // no key hot.
-const NoticeShards = 16
+const DeliveryShards = 16
 
-const noticeIDPrefix = "W#"
+const deliveryIDPrefix = "W#"
 
 // inWebhooks returns the store of the rows of the Webhooks table, which are keyed as
 // those of the Campaigns table are.
@@ -40,32 +40,32 @@ func (s *Store) inWebhooks() *Store {
 	return &Store{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now}
 }
 
-// inTableOf returns the store of the table in which a notice stands.
+// inTableOf returns the store of the table in which a delivery stands.
 func (s *Store) inTableOf(t campaign.NotifyTask) *Store {
-	if t.NoticeID == "" {
+	if t.DeliveryID == "" {
 		return s
 	}
 	return s.inWebhooks()
 }
 
-func noticeIDKey(t campaign.NotifyTask) Item {
-	return Item{"pk": text(noticeIDPrefix + t.NoticeID), "sk": text(noticePrefix + t.Tenant + "#" + t.EndpointID)}
+func deliveryIDKey(t campaign.NotifyTask) Item {
+	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
 }
 
-// readNoticeIDKey reads the key that noticeIDKey made. No id of an endpoint holds a #.
-func readNoticeIDKey(row Item) (t campaign.NotifyTask, ok bool) {
-	id, hasID := strings.CutPrefix(getText(row, "pk"), noticeIDPrefix)
-	owner, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
+// readDeliveryIDKey reads the key that noticeIDKey made. No id of an endpoint holds a #.
+func readDeliveryIDKey(row Item) (t campaign.NotifyTask, ok bool) {
+	id, hasID := strings.CutPrefix(getText(row, "pk"), deliveryIDPrefix)
+	owner, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
 	at := strings.LastIndexByte(owner, '#')
-	if !hasID || !isNotice || at < 0 {
+	if !hasID || !isDelivery || at < 0 {
 		return t, false
 	}
-	return campaign.NotifyTask{NoticeID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
+	return campaign.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
 }
 
-// noticeIDDue is the hash key of DueIndex under which a notice that has an ID stands.
-func noticeIDDue(n campaign.Notice) string {
-	shard := int(hashOf(n.ID) % NoticeShards)
+// deliveryIDDue is the hash key of DueIndex under which a delivery that has an ID stands.
+func deliveryIDDue(n campaign.Delivery) string {
+	shard := int(hashOf(n.ID) % DeliveryShards)
 	switch {
 	case n.Dead:
 		return shardOf(deadPrefix, n.Tenant, n.EndpointID, shard)
@@ -75,16 +75,16 @@ func noticeIDDue(n campaign.Notice) string {
 	return strconv.Itoa(shard)
 }
 
-// shardOf is a hash key of the notices of an endpoint that sweep does not see.
+// shardOf is a hash key of the deliveries of an endpoint that sweep does not see.
 func shardOf(prefix, tenant, endpointID string, shard int) string {
 	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
 }
 
-// DueNotices returns the notices of one of the NoticeShards of the Webhooks table whose
+// DueDeliveries returns the deliveries of one of the NoticeShards of the Webhooks table whose
 // next check is not after now, the longest overdue first. The index lags behind the
 // rows: what it names may have moved on. The sequence ends at the first error.
-func (s *Store) DueNotices(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
-	pages := dynamodb.NewQueryPaginator(s.Client, noticesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
+func (s *Store) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+	pages := dynamodb.NewQueryPaginator(s.Client, deliveriesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -93,8 +93,8 @@ func (s *Store) DueNotices(ctx context.Context, shard int, now time.Time) iter.S
 				return
 			}
 			for _, row := range page.Items {
-				task, ok := readNoticeIDKey(row)
-				if ok && !yield(campaign.Due{Notice: &task, Check: getMillis(row, "nextCheck")}, nil) {
+				task, ok := readDeliveryIDKey(row)
+				if ok && !yield(campaign.Due{Delivery: &task, Check: getMillis(row, "nextCheck")}, nil) {
 					return
 				}
 			}
@@ -102,7 +102,7 @@ func (s *Store) DueNotices(ctx context.Context, shard int, now time.Time) iter.S
 	}
 }
 
-func noticesQuery(table, due, condition string, at time.Time) *dynamodb.QueryInput {
+func deliveriesQuery(table, due, condition string, at time.Time) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName: &table, IndexName: aws.String(DueIndex), KeyConditionExpression: &condition,
 		ExpressionAttributeNames:  map[string]string{"#due": "due"},
@@ -110,19 +110,19 @@ func noticesQuery(table, due, condition string, at time.Time) *dynamodb.QueryInp
 	}
 }
 
-// noticesUnder names up to limit of an endpoint's notices, of both tables, whose index
+// deliveriesUnder names up to limit of an endpoint's deliveries, of both tables, whose index
 // key begins with the prefix and whose next check is not before since, in the order of
 // their checks.
-func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	var found [NoticeShards + 1][]Item
+func (s *Store) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+	var found [DeliveryShards + 1][]Item
 	group, ctx := errgroup.WithContext(ctx)
 	for shard := range found {
 		table, due := s.Webhooks, shardOf(prefix, tenant, endpointID, shard)
-		if shard == NoticeShards {
+		if shard == DeliveryShards {
 			table, due = s.Campaigns, prefix+tenant+"#"+endpointID
 		}
 		group.Go(func() error {
-			query := noticesQuery(table, due, "#due = :due AND nextCheck >= :at", since)
+			query := deliveriesQuery(table, due, "#due = :due AND nextCheck >= :at", since)
 			query.Limit = aws.Int32(int32(limit)) //nolint:gosec // some hundreds
 			out, err := s.Client.Query(ctx, query)
 			if err == nil {
@@ -137,12 +137,12 @@ func (s *Store) noticesUnder(ctx context.Context, prefix, tenant, endpointID str
 	return firstTasks(slices.Concat(found[:]...), limit), nil
 }
 
-// firstTasks returns the tasks of the notices that are due first.
+// firstTasks returns the tasks of the deliveries that are due first.
 func firstTasks(rows []Item, limit int) []campaign.NotifyTask {
 	slices.SortStableFunc(rows, func(a, b Item) int { return cmp.Compare(getNumber(a, "nextCheck"), getNumber(b, "nextCheck")) })
 	tasks := make([]campaign.NotifyTask, 0, min(limit, len(rows)))
 	for _, row := range rows[:min(limit, len(rows))] {
-		if task, ok := readNoticeKey(row); ok {
+		if task, ok := readDeliveryKey(row); ok {
 			tasks = append(tasks, task)
 		}
 	}

@@ -21,8 +21,8 @@ func splitStore(t *testing.T) *dynamo.Store {
 	return store
 }
 
-// identified returns a notice of entries, that of a happening where it has a blob.
-func identified(tenant string, n campaign.Notice) campaign.Notice {
+// identified returns a delivery of entries, that of a webhook event where it has a blob.
+func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
 		n.Entries = []byte(rand.Text())
@@ -33,20 +33,20 @@ func identified(tenant string, n campaign.Notice) campaign.Notice {
 func dueByID(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
-	for shard := range dynamo.NoticeShards {
-		for d, err := range store.DueNotices(t.Context(), shard, at) {
+	for shard := range dynamo.DeliveryShards {
+		for d, err := range store.DueDeliveries(t.Context(), shard, at) {
 			must(t, err)
-			if d.Notice.Tenant == tenant {
-				due[*d.Notice] = d.Check
+			if d.Delivery.Tenant == tenant {
+				due[*d.Delivery] = d.Check
 			}
 		}
 	}
 	return due
 }
 
-func TestNoticeWithID_Life(t *testing.T) {
+func TestDeliveryWithID_Life(t *testing.T) {
 	t.Parallel()
-	for name, n := range map[string]campaign.Notice{
+	for name, n := range map[string]campaign.Delivery{
 		"of entries": {}, "of a happening": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,15 +56,15 @@ func TestNoticeWithID_Life(t *testing.T) {
 			n.Next = later
 			unwritten := n
 			unwritten.New = true
-			save := func(read, next campaign.Notice, want bool) {
+			save := func(read, next campaign.Delivery, want bool) {
 				t.Helper()
-				if saved, err := store.SaveNotice(t.Context(), read, next); saved != want || err != nil {
+				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v; want %v", saved, err, want)
 				}
 			}
-			is := func(want campaign.Notice, due time.Time) {
+			is := func(want campaign.Delivery, due time.Time) {
 				t.Helper()
-				got, err := store.Notice(t.Context(), n.Task())
+				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
 				}
@@ -77,7 +77,7 @@ func TestNoticeWithID_Life(t *testing.T) {
 			other := unwritten
 			other.Attempt = 3
 			save(unwritten, other, false) // the row that is there stays
-			must(t, store.AddNotices(t.Context(), []campaign.Notice{other}))
+			must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
 				t.Errorf("due before its time: %v", early)
@@ -86,7 +86,7 @@ func TestNoticeWithID_Life(t *testing.T) {
 			tried.Attempt, tried.Left, tried.Next, tried.Ends = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
-			moved, err := store.MoveNotice(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
+			moved, err := store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))
 			tried.Next = later.Add(2 * time.Hour)
 			if !moved || err != nil {
 				t.Errorf("moved %v, error %v", moved, err)
@@ -96,12 +96,12 @@ func TestNoticeWithID_Life(t *testing.T) {
 			dead.Dead = true
 			save(tried, dead, true)
 			is(dead, time.Time{})
-			must(t, store.DeleteNotice(t.Context(), n.Task()))
-			if _, err := store.Notice(t.Context(), n.Task()); !errors.Is(err, campaign.ErrNotFound) {
+			must(t, store.DeleteDelivery(t.Context(), n.Task()))
+			if _, err := store.Delivery(t.Context(), n.Task()); !errors.Is(err, campaign.ErrNotFound) {
 				t.Errorf("error %v, want not found", err)
 			}
 			save(dead, n, false)
-			if due := dueNotices(t, store, tenant, later.Add(1000*time.Hour)); len(due) > 0 {
+			if due := dueDeliveries(t, store, tenant, later.Add(1000*time.Hour)); len(due) > 0 {
 				t.Errorf("the Campaigns table has %v", due)
 			}
 		})
@@ -110,32 +110,32 @@ func TestNoticeWithID_Life(t *testing.T) {
 
 // What waits for an endpoint, or is dead, is found in both tables and all shards, in the
 // order of its time.
-func TestNoticesOfAnEndpoint_BothLayouts(t *testing.T) {
+func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	t.Parallel()
 	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
 	var want []campaign.NotifyTask
 	for i := range 40 {
-		n := campaign.Notice{Tenant: tenant, EndpointID: "e", Key: newKey(), Ordinal: i + 1}
+		n := campaign.Delivery{Tenant: tenant, EndpointID: "e", Key: newKey(), Ordinal: i + 1}
 		if i%4 > 0 {
-			n = identified(tenant, campaign.Notice{})
+			n = identified(tenant, campaign.Delivery{})
 		}
 		n.Next, n.Parked, n.Dead = later.Add(time.Duration(i)*time.Minute), true, i >= 20
-		must(t, store.AddNotices(ctx, []campaign.Notice{n}))
+		must(t, store.AddDeliveries(ctx, []campaign.Delivery{n}))
 		want = append(want, n.Task())
 	}
 	for _, other := range []string{"e#1", "f"} {
-		n := campaign.Notice{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
-		must(t, store.AddNotices(ctx, []campaign.Notice{n}))
+		n := campaign.Delivery{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
+		must(t, store.AddDeliveries(ctx, []campaign.Delivery{n}))
 	}
-	parked, err := store.ParkedNotices(ctx, tenant, "e", 7)
+	parked, err := store.ParkedDeliveries(ctx, tenant, "e", 7)
 	if diff := cmp.Diff(want[:7], parked); diff != "" || err != nil {
 		t.Errorf("error %v; the first 7 that wait (-want +got):\n%s", err, diff)
 	}
-	parked, err = store.ParkedNotices(ctx, tenant, "e", 100)
+	parked, err = store.ParkedDeliveries(ctx, tenant, "e", 100)
 	if diff := cmp.Diff(want[:20], parked); diff != "" || err != nil {
 		t.Errorf("error %v; all that wait (-want +got):\n%s", err, diff)
 	}
-	dead, err := store.DeadNotices(ctx, tenant, "e", later.Add(25*time.Minute), 100)
+	dead, err := store.DeadDeliveries(ctx, tenant, "e", later.Add(25*time.Minute), 100)
 	if diff := cmp.Diff(want[25:], dead); diff != "" || err != nil {
 		t.Errorf("error %v; those that died since (-want +got):\n%s", err, diff)
 	}
@@ -144,21 +144,21 @@ func TestNoticesOfAnEndpoint_BothLayouts(t *testing.T) {
 	}
 }
 
-// The notices that sweep sees stand in all shards.
-func TestDueNotices_Shards(t *testing.T) {
+// The deliveries that sweep sees stand in all shards.
+func TestDueDeliveries_Shards(t *testing.T) {
 	t.Parallel()
 	store, tenant := splitStore(t), "tenant#"+rand.Text()
 	const many = 200
 	for range many {
-		n := identified(tenant, campaign.Notice{})
+		n := identified(tenant, campaign.Delivery{})
 		n.Next = later
-		must(t, store.AddNotices(t.Context(), []campaign.Notice{n}))
+		must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{n}))
 	}
 	shards := map[int]int{}
-	for shard := range dynamo.NoticeShards {
-		for d, err := range store.DueNotices(t.Context(), shard, later) {
+	for shard := range dynamo.DeliveryShards {
+		for d, err := range store.DueDeliveries(t.Context(), shard, later) {
 			must(t, err)
-			if d.Notice.Tenant == tenant {
+			if d.Delivery.Tenant == tenant {
 				shards[shard]++
 			}
 		}
@@ -167,7 +167,7 @@ func TestDueNotices_Shards(t *testing.T) {
 	for _, n := range shards {
 		total += n
 	}
-	if total != many || len(shards) < dynamo.NoticeShards-1 {
+	if total != many || len(shards) < dynamo.DeliveryShards-1 {
 		t.Errorf("%d notices in %d shards, want %d in about all: %v", total, len(shards), many, shards)
 	}
 }
@@ -207,7 +207,7 @@ func TestFailures_BothLayouts(t *testing.T) {
 	for i := range 6 {
 		f := campaign.WebhookFailure{
 			Tenant: tenant, EndpointID: "e", WebhookID: fmt.Sprint("msg_", i), Kind: campaign.KindReplied, Status: 500, Code: "status_500",
-			Attempt: i, At: later.Add(time.Duration(i) * time.Second), Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", NoticeID: "n"},
+			Attempt: i, At: later.Add(time.Duration(i) * time.Second), Task: campaign.NotifyTask{Tenant: tenant, EndpointID: "e", DeliveryID: "n"},
 		}
 		recorder := store
 		switch i % 3 {

@@ -23,9 +23,9 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// reserve is the time before Lambda's own deadline at which the handler's passes,
+// shutdownMargin is the time before Lambda's own deadline at which the handler's passes,
 // so that the answer to a late call still gets out.
-const reserve = 300 * time.Millisecond
+const shutdownMargin = 300 * time.Millisecond
 
 // NewHandler returns the Lambda handler that serves h.
 func NewHandler(h http.Handler) lambda.Handler { return adapter{h} }
@@ -35,7 +35,7 @@ type adapter struct{ handler http.Handler }
 // Invoke answers one event. An event that is no HTTP request is an error.
 func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if deadline, ok := ctx.Deadline(); ok {
-		early, cancel := context.WithDeadline(ctx, deadline.Add(-reserve))
+		early, cancel := context.WithDeadline(ctx, deadline.Add(-shutdownMargin))
 		defer cancel()
 		ctx = early
 	}

@@ -40,7 +40,7 @@ func first(key string) string {
 	return key
 }
 
-// IsPointer tells whether a key is that of a pointer, not of a payload.
+// IsPointer reports whether a key is that of a pointer, not of a payload.
 func IsPointer(key string) bool { return strings.HasSuffix(key, mark) }
 
 // Pointer returns the key and the content of what points from a batch's former payload
@@ -65,7 +65,7 @@ func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Bat
 	return b, nil
 }
 
-// Leads tells whether a batch has the payload of the key, or finds it by pointers: its
+// Leads reports whether a batch has the payload of the key, or finds it by pointers: its
 // row may be one that was restored.
 func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool, error) {
 	if key == b.FormerPayload {

@@ -58,7 +58,7 @@ func tenantCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		saved, err := s.desk.SaveTenant(ctx, admin.TenantForm{ID: *id, Name: *name, Agent: form})
+		saved, err := s.service.SaveTenant(ctx, admin.TenantForm{ID: *id, Name: *name, Agent: form})
 		if err != nil {
 			return answer{}, err
 		}
@@ -78,7 +78,7 @@ func agentCommand(flags *flag.FlagSet) action {
 		if err := required("--id", form.ID); err != nil {
 			return answer{}, err
 		}
-		saved, err := s.desk.SaveAgent(ctx, form)
+		saved, err := s.service.SaveAgent(ctx, form)
 		if err != nil {
 			return answer{}, err
 		}
@@ -144,7 +144,7 @@ func templateCommand(flags *flag.FlagSet) action {
 		if form.Card, err = readFile("--card", *card); err != nil {
 			return answer{}, err
 		}
-		t, err := s.desk.SaveTemplate(ctx, form)
+		t, err := s.service.SaveTemplate(ctx, form)
 		if err != nil {
 			return answer{}, err
 		}
@@ -169,7 +169,7 @@ func credentialCommand(flags *flag.FlagSet) action {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.desk.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
+		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
 		if err != nil {
 			return answer{}, err
 		}
@@ -202,7 +202,7 @@ func rotateCommand(flags *flag.FlagSet) action {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
 		}
-		r, err := s.desk.RotateCredential(ctx, *id, *keep)
+		r, err := s.service.RotateCredential(ctx, *id, *keep)
 		if err != nil {
 			return answer{}, err
 		}
@@ -249,7 +249,7 @@ func revokeCommand(flags *flag.FlagSet) action {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.RevokeCredential(ctx, *id); err != nil {
+		if err := s.service.RevokeCredential(ctx, *id); err != nil {
 			return answer{}, err
 		}
 		return answer{

@@ -28,7 +28,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 		if *kinds != "" && len(named) == 0 {
 			return answer{}, usageError{errors.New("--kinds names no kind: leave it out for all of messages")}
 		}
-		e, err := s.desk.CreateEndpoint(ctx, *tenant, *url, named)
+		e, err := s.service.CreateEndpoint(ctx, *tenant, *url, named)
 		if err != nil {
 			return answer{}, err
 		}
@@ -69,7 +69,7 @@ func rotateEndpointCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		r, err := s.desk.RotateEndpoint(ctx, *tenant, *id, *keep)
+		r, err := s.service.RotateEndpoint(ctx, *tenant, *id, *keep)
 		if err != nil {
 			return answer{}, err
 		}
@@ -92,7 +92,7 @@ func enableEndpointCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.EnableEndpoint(ctx, *tenant, *id); err != nil {
+		if err := s.service.EnableEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
 		return answer{
@@ -109,7 +109,7 @@ func disableEndpointCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.DisableEndpoint(ctx, *tenant, *id); err != nil {
+		if err := s.service.DisableEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
 		return answer{
@@ -126,11 +126,11 @@ func resendCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		n, err := s.desk.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
+		n, err := s.service.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
 		if err != nil {
 			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
 		}
-		failing, err := s.desk.ProbeSoon(ctx, *tenant, *id)
+		failing, err := s.service.ProbeSoon(ctx, *tenant, *id)
 		if err != nil {
 			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
 		}
@@ -155,7 +155,7 @@ func failuresCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.CheckEndpoint(ctx, *tenant, *id); err != nil {
+		if err := s.service.CheckEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
 		found, err := s.store.Failures(ctx, *tenant, *id, maxFailures)

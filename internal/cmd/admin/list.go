@@ -126,7 +126,7 @@ func (s *stack) status(c campaign.Credential) string {
 	switch {
 	case c.Revoked():
 		return "revoked " + instant(c.RevokedAt)
-	case s.desk.Now().Before(c.PreviousUntil):
+	case s.service.Now().Before(c.PreviousUntil):
 		return "live, previous secret until " + instant(c.PreviousUntil)
 	}
 	return "live"

@@ -23,7 +23,7 @@ func userCommand(flags *flag.FlagSet) action {
 		if who.Role == "none" {
 			return removePerson(ctx, s, who)
 		}
-		invited, err := s.desk.InvitePerson(ctx, who)
+		invited, err := s.service.InvitePerson(ctx, who)
 		if err != nil {
 			return answer{}, err
 		}
@@ -45,7 +45,7 @@ func userCommand(flags *flag.FlagSet) action {
 }
 
 func removePerson(ctx context.Context, s *stack, who campaign.Person) (answer, error) {
-	gone, err := s.desk.RemovePerson(ctx, who)
+	gone, err := s.service.RemovePerson(ctx, who)
 	if err != nil {
 		return answer{}, err
 	}

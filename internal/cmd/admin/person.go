@@ -40,11 +40,11 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		if err := check(); err != nil {
 			return answer{}, err
 		}
-		desk, err := s.people()
+		service, err := s.people()
 		if err != nil {
 			return answer{}, err
 		}
-		x, err := desk.Export(ctx, *tenant, *phone)
+		x, err := service.Export(ctx, *tenant, *phone)
 		if err != nil {
 			return answer{}, err
 		}
@@ -117,11 +117,11 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		if err := s.requireAppliedEvents(ctx); err != nil {
 			return answer{}, err
 		}
-		desk, err := s.people()
+		service, err := s.people()
 		if err != nil {
 			return answer{}, err
 		}
-		done, err := desk.Erase(ctx, *tenant, *phone)
+		done, err := service.Erase(ctx, *tenant, *phone)
 		if err != nil {
 			return answer{}, err
 		}
@@ -199,12 +199,12 @@ func erasedData(e privacy.Erased) map[string]any {
 	}
 }
 
-// people returns the desk that answers for people's data.
-func (s *stack) people() (*privacy.Desk, error) {
+// people returns the service that answers for people's data.
+func (s *stack) people() (*privacy.Service, error) {
 	if s.blobs.Bucket == "" {
 		return nil, errors.New("the stack has no BUCKET: is it one of this service, and wholly deployed?")
 	}
-	return &privacy.Desk{
+	return &privacy.Service{
 		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
 		Random: rand.Reader, Now: time.Now, Progress: s.showProgress(),
 	}, nil

@@ -73,14 +73,14 @@ func recorded(t *testing.T, store *dynamo.Store, at time.Time, messages int) {
 		Payload:  rand.Text(), Accepted: messages, AcceptedAt: at, Due: at, NextCheck: at, State: campaign.BatchSending,
 	}
 	_, _ = rand.Read(b.Key[:])
-	if err := then.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := then.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	var changes []campaign.Change
 	for i := range messages {
 		changes = append(changes, campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: at})
 	}
-	if _, err := outcome.EnterLedger(t.Context(), &then, b, changes); err != nil {
+	if _, err := outcome.AppendLedger(t.Context(), &then, b, changes); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ func pauseCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.Pause(ctx, *subject); err != nil {
+		if err := s.service.Pause(ctx, *subject); err != nil {
 			return answer{}, err
 		}
 		return answer{
@@ -36,7 +36,7 @@ func resumeCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		if err := s.desk.Resume(ctx, *subject); err != nil {
+		if err := s.service.Resume(ctx, *subject); err != nil {
 			return answer{}, err
 		}
 		return answer{

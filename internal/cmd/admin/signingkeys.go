@@ -54,7 +54,7 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 			Next:  "set it in parameter_overrides of samconfig.toml, take SigningKeysSwitchAt out, and `make deploy`",
 		}, nil
 	}
-	switchAt, deployBy := instant(next.SwitchAt), instant(next.SwitchAt.Add(-keyrotation.Notice))
+	switchAt, deployBy := instant(next.SwitchAt), instant(next.SwitchAt.Add(-keyrotation.Delivery))
 	return answer{
 		Lines: []string{
 			"key " + keys.Use + " signs access tokens and sessions; these parameters replace it by key " + next.Current() + ":",

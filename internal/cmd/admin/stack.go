@@ -42,16 +42,16 @@ const localStack = ".local/stack.env"
 
 // stack is the stack that a command works on.
 type stack struct {
-	desk  admin.Desk
-	store *dynamo.Store
-	mover redrive.Mover
-	blobs *s3.Store
+	service admin.Service
+	store   *dynamo.Store
+	mover   redrive.Mover
+	blobs   *s3.Store
 	// config is that of the clients of AWS.
 	config aws.Config
 	// What works on the stack as a whole.
 	formation *cloudformation.Client
 	tables    restore.Tables
-	gate      restore.Gate
+	gate      restore.Maintenance
 	// env looks up the stack's addresses, by their names in stack.env.
 	env      func(string) string
 	name     string // as --stack gave it, "" for the local stack
@@ -132,7 +132,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	clock := time.Now
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	return &stack{
-		desk: admin.Desk{
+		service: admin.Service{
 			Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
@@ -144,10 +144,10 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 		},
 		formation: cloudformation.NewFromConfig(config),
 		tables:    restore.Tables{Client: store.Client, Tick: everyLook},
-		gate: restore.Gate{
-			Client:  lambda.NewFromConfig(config),
-			Callers: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
-			Takers:  values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION"),
+		gate: restore.Maintenance{
+			Client:        lambda.NewFromConfig(config),
+			HTTPFunctions: values(env, "TOKEN_FUNCTION", "DISPATCH_FUNCTION", "CAMPAIGNS_FUNCTION", "DASHBOARD_FUNCTION"),
+			Consumers:     values(env, "RELEASE_FUNCTION", "SEND_FUNCTION", "OUTCOMES_FUNCTION", "NOTIFY_FUNCTION", "REVOKE_FUNCTION"),
 		},
 	}
 }

@@ -184,11 +184,11 @@ func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.Store) erro
 // hold pauses sending and holds the functions.
 func (s *stack) hold(ctx context.Context) error {
 	s.say("sending is paused")
-	if err := s.desk.Pause(ctx, admin.Subject{All: true}); err != nil {
+	if err := s.service.Pause(ctx, admin.Subject{All: true}); err != nil {
 		return err
 	}
 	s.say("functions are held")
-	if err := s.gate.Close(ctx); err != nil {
+	if err := s.gate.Enter(ctx); err != nil {
 		return s.held(err)
 	}
 	return nil
@@ -238,7 +238,7 @@ func (s *stack) say(line string) { fmt.Fprintln(s.progress, line) }
 
 func reopenCommand(*flag.FlagSet) action {
 	return func(ctx context.Context, s *stack) (answer, error) {
-		if err := s.gate.Open(ctx); err != nil {
+		if err := s.gate.Exit(ctx); err != nil {
 			return answer{}, err
 		}
 		return answer{

@@ -81,7 +81,7 @@ func oneLine(value json.RawMessage) string {
 	return out.String()
 }
 
-// escaped tells whether what follows the text is escaped by it.
+// escaped reports whether what follows the text is escaped by it.
 func escaped(before []byte) bool {
 	return (len(before)-len(bytes.TrimRight(before, "\\")))%2 == 1
 }

@@ -13,7 +13,7 @@ import (
 // BenchmarkPages reports the processor time of the pages, with their calls of the
 // stack's table.
 func BenchmarkPages(b *testing.B) {
-	d := newDesk(b)
+	d := newService(b)
 	first := d.running("Natal")
 	for i := range 25 { // of which two have to be read
 		d.accept(uuid(), fmt.Sprintf("Campanha %d", i), 1, 10, func(b *campaign.Batch) {

@@ -20,7 +20,7 @@ type Store interface {
 	// ListCampaigns returns a tenant's campaigns after a cursor, the newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	// Standings tells how far campaigns are, 50 at most.
-	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Standing, error)
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Dispatched is Campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)

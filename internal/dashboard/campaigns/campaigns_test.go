@@ -34,9 +34,9 @@ import (
 
 var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 
-// desk is the pages of campaigns on the stack's table and bucket, a tenant of its
+// service is the pages of campaigns on the stack's table and bucket, a tenant of its
 // own, and what was handed off and queued.
-type desk struct {
+type service struct {
 	tb     testing.TB
 	store  *dynamo.Store
 	blobs  *s3.Store
@@ -49,38 +49,38 @@ type desk struct {
 	later  time.Duration // than noon it is
 }
 
-func (d *desk) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+func (d *service) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.queued = append(d.queued, string(body))
 	return nil
 }
 
-func (d *desk) HandOff(_ context.Context, b campaign.Batch) error {
+func (d *service) Schedule(_ context.Context, b campaign.Batch) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.handed = append(d.handed, b.Due)
 	return nil
 }
 
-func newDesk(tb testing.TB) *desk {
+func newService(tb testing.TB) *service {
 	tb.Helper()
 	env := stackenv.Load(tb)
-	cfg, d := env.AWS(), &desk{tb: tb, tenant: "t-" + rand.Text()}
+	cfg, d := env.AWS(), &service{tb: tb, tenant: "t-" + rand.Text()}
 	now := func() time.Time { return noon.Add(d.later) }
 	d.store = &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now}
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Now: now,
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs},
-		Controls: &control.Service{Store: d.store, Queue: d, Handoff: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
+		Controls: &control.Service{Store: d.store, Queue: d, Releases: d, Now: now, Lead: 5 * time.Minute, Grace: time.Minute},
 	}, now)
 	return d
 }
 
-func (d *desk) admin() webtest.Person { return d.SignIn(d.tenant, web.RoleAdmin) }
+func (d *service) admin() webtest.Person { return d.SignIn(d.tenant, web.RoleAdmin) }
 
-func (d *desk) must(err error) {
+func (d *service) must(err error) {
 	d.tb.Helper()
 	if err != nil {
 		d.tb.Fatal(err)
@@ -96,7 +96,7 @@ func uuid() string {
 
 // accept writes a batch of n messages as dispatch does; its uids are u0, u1 and
 // so on.
-func (d *desk) accept(id, name string, ordinal, n int, change func(b *campaign.Batch)) campaign.Batch {
+func (d *service) accept(id, name string, ordinal, n int, change func(b *campaign.Batch)) campaign.Batch {
 	d.tb.Helper()
 	var w payload.Writer
 	numbers := make([]uint64, n)
@@ -117,14 +117,14 @@ func (d *desk) accept(id, name string, ordinal, n int, change func(b *campaign.B
 		change(&b)
 	}
 	d.must(d.blobs.Put(context.Background(), b.Payload, body, "application/octet-stream"))
-	d.must(d.store.Accept(context.Background(), campaign.Acceptance{
+	d.must(d.store.Accept(context.Background(), campaign.AcceptCommand{
 		Batch: b, Campaign: name, Ordinal: ordinal, Packed: numberset.New(numbers).Pack(), CreatedAt: noon.Add(-2 * time.Hour),
 	}, rand.Text()))
 	return b
 }
 
 // record enters the outcome of the messages from first to last, a second apart.
-func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int, at time.Time) {
+func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int, at time.Time) {
 	d.tb.Helper()
 	var changes []campaign.Change
 	frames := make([]int, b.Frames())
@@ -136,12 +136,12 @@ func (d *desk) record(b campaign.Batch, outcome campaign.Outcome, code string, f
 	}
 	books, err := d.store.Books(context.Background(), b, frames)
 	d.must(err)
-	_, err = d.store.Enter(context.Background(), b, books, books.News(changes), nil, noon)
+	_, err = d.store.Enter(context.Background(), b, books, books.Effective(changes), nil, noon)
 	d.must(err)
 }
 
 // running is a campaign of which some messages were read, and some lost.
-func (d *desk) running(name string) campaign.Batch {
+func (d *service) running(name string) campaign.Batch {
 	d.tb.Helper()
 	b := d.accept(uuid(), name, 1, 1000, func(b *campaign.Batch) { b.Rejected, b.ErrorFile = 7, strings.Repeat("e", 43)+".csv" })
 	sent := b.AcceptedAt.Add(time.Minute)
@@ -158,7 +158,7 @@ func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignI
 
 func TestACampaignTellsHowFarItCame(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.running(`<b>Natal</b> & "você"`)
 	a := d.admin().Get(pathOf(b))
 	for _, want := range []string{
@@ -188,14 +188,14 @@ func TestACampaignTellsHowFarItCame(t *testing.T) {
 
 func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.running("Natal")
 	want, err := d.store.Campaign(t.Context(), b.ID)
 	d.must(err)
 	got, err := d.store.Overview(t.Context(), b.ID)
 	d.must(err)
 	without := cmp.Options{
-		cmpopts.IgnoreFields(campaign.Batch{}, "Payload", "Offsets", "NextCheck"), cmpopts.IgnoreFields(campaign.Head{}, "Ordinal", "Sequence"),
+		cmpopts.IgnoreFields(campaign.Batch{}, "Payload", "Offsets", "NextCheck"), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence"),
 	}
 	if diff := cmp.Diff(want, got, without); diff != "" {
 		t.Errorf("overview (-campaign +overview):\n%s", diff)
@@ -207,7 +207,7 @@ func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
 
 func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.running("Natal")
 	reader := d.admin()
 	reader.Header.Set("HX-Request", "true")
@@ -229,7 +229,7 @@ func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
 
 func TestTheListIsSearchedAndFiltered(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	for i, name := range []string{"Promoção de Natal", "Entregas", "natal 2", "Boas-vindas"} {
 		b := d.accept(uuid(), name, 1, 3, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Minute) })
 		if name == "Entregas" {
@@ -269,7 +269,7 @@ func namesOf(body string) (names []string) {
 
 func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	const all = 105
 	for i := range all {
 		name := fmt.Sprintf("Campanha %03d", i)
@@ -292,7 +292,7 @@ func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 }
 
 // listed returns how often each campaign is on the pages of a list.
-func (d *desk) listed(t *testing.T, search string) map[string]int {
+func (d *service) listed(t *testing.T, search string) map[string]int {
 	t.Helper()
 	const most = 100 // pages
 	seen, path, ana := map[string]int{}, campaigns.Path+search, d.admin()
@@ -327,10 +327,10 @@ func (m manyCampaigns) ListCampaigns(_ context.Context, _, after string, limit i
 	return list[:min(int(limit), len(list))], nil
 }
 
-func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Standing, error) {
-	standings := map[string]campaign.Standing{}
+func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Summary, error) {
+	standings := map[string]campaign.Summary{}
 	for i, id := range ids {
-		standings[id] = campaign.Standing{Batches: 1, Completed: i % 2} // completed or sending
+		standings[id] = campaign.Summary{Batches: 1, Completed: i % 2} // completed or sending
 	}
 	return standings, nil
 }
@@ -373,7 +373,7 @@ func TestSearch_MatchesAnywhere(t *testing.T) {
 				})
 			}
 			now := func() time.Time { return noon }
-			d := &desk{Dashboard: webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
+			d := &service{Dashboard: webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: m, Now: now}, now), tenant: "acme"}
 			if diff := cmp.Diff(want, d.listed(t, "?q=natal")); diff != "" {
 				t.Errorf("how often each is listed (-want +got):\n%s", diff)
 			}
@@ -392,7 +392,7 @@ func nextOf(body string) string {
 
 func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.running("Natal")
 	two := d.running("Carnaval")
 	d.accept(two.CampaignID, "Carnaval", 2, 10, nil)
@@ -429,7 +429,7 @@ func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
 // A uid that only the last of many batches has is found without naming that batch.
 func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	const last = 27
 	first := d.accept(uuid(), "Natal", 1, 1, nil)
 	for ordinal := 2; ordinal <= last; ordinal++ {
@@ -447,7 +447,7 @@ func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
 
 func TestMessages_ManyPages(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	const batches, each = 4, 30
 	first := d.accept(uuid(), "Natal", 1, each, nil)
 	for ordinal := 2; ordinal <= batches; ordinal++ {
@@ -478,7 +478,7 @@ func TestMessages_ManyPages(t *testing.T) {
 func TestAnAdminCancelsACampaign(t *testing.T) {
 	t.Parallel()
 	for revoke, action := range map[string]string{"false": "campaign.cancel", "true": "campaign.revoke"} {
-		d := newDesk(t)
+		d := newService(t)
 		b := d.running("Natal")
 		d.accept(b.CampaignID, "Natal", 2, 10, func(b *campaign.Batch) {
 			b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
@@ -505,7 +505,7 @@ func TestAnAdminCancelsACampaign(t *testing.T) {
 
 func TestACompletedCampaignIsNotCancelled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 3, nil)
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
 	for _, a := range []webtest.Answer{d.admin().Get(pathOf(b) + "/cancel"), d.admin().Post(pathOf(b)+"/cancel", url.Values{})} {
@@ -519,7 +519,7 @@ func TestACompletedCampaignIsNotCancelled(t *testing.T) {
 // the reader has changed it.
 func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Carnaval", 1, 10, nil)
 	for ordinal := 2; ordinal <= 60; ordinal++ {
 		d.accept(b.CampaignID, "Carnaval", ordinal, 1, nil)
@@ -543,7 +543,7 @@ func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
 
 func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due, b.NotAfter = campaign.BatchPending, true, noon.Add(time.Hour), noon.Add(4*time.Hour)
 	})
@@ -583,7 +583,7 @@ func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
 
 func TestABatchThatWasReleasedKeepsItsTime(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
 	a := d.admin().Post(pathOf(b)+"/reschedule", url.Values{"batch": {b.BatchID}, "schedule": {"2026-11-21T14:30"}})
 	if a.Status != http.StatusConflict || !strings.Contains(a.Text(), "has begun") || len(d.handed)+len(d.Audited()) > 0 {
@@ -609,7 +609,7 @@ func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newService(t)
 			b := d.accept(uuid(), "Natal", 1, 10, nil)
 			for i, code := range test.codes {
 				d.record(b, campaign.OutcomeFailed, code, i, i, noon.Add(-time.Hour))
@@ -634,7 +634,7 @@ func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
 
 func TestACampaignTellsItsTemplates(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	var ids []string
 	for _, name := range []string{"Boas-vindas", "Ofertas"} {
 		template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: name, Text: "Olá"})
@@ -660,7 +660,7 @@ func TestACampaignTellsItsTemplates(t *testing.T) {
 
 func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
@@ -680,7 +680,7 @@ func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
 
 func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 9, noon)
 	d.admin().Post(pathOf(b)+"/cancel", url.Values{"revoke": {"false"}})
@@ -692,7 +692,7 @@ func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
 // What expired may have been with the provider or not.
 func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 100, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 59, noon.Add(-time.Hour))
 	d.record(b, campaign.OutcomeExpired, "not_after_passed", 60, 99, noon.Add(-30*time.Minute))
@@ -707,7 +707,7 @@ func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
 
 func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 53, nil)
 	d.record(b, campaign.OutcomeSent, "", 0, 52, noon)
 	a := d.admin().Get(pathOf(b))
@@ -721,7 +721,7 @@ func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
 
 func TestWhoMayNot(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})

@@ -48,7 +48,7 @@ func newCancelPage(c campaign.Campaign) cancelPage {
 	return v
 }
 
-// revocable tells whether the provider has messages that are not delivered, or may
+// revocable reports whether the provider has messages that are not delivered, or may
 // get some yet: those of released batches that are on their way to it.
 func revocable(c campaign.Campaign) bool {
 	for _, b := range c.Batches {

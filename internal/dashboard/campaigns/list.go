@@ -33,7 +33,7 @@ type listPage struct {
 	Later    bool   // there are newer ones
 }
 
-// Searched tells whether the list leaves campaigns out.
+// Searched reports whether the list leaves campaigns out.
 func (l listPage) Searched() bool { return l.Query != "" || l.Status != "" }
 
 type row struct {
@@ -86,7 +86,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 	return nil
 }
 
-// add adds those of the campaigns that are searched for, and tells whether the
+// add adds those of the campaigns that are searched for, and reports whether the
 // page was full before the last of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
 	listed = named(listed, l.Query)
@@ -144,7 +144,7 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 // readsAtOnce is how many campaigns are read side by side.
 const readsAtOnce = 8
 
-func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standings map[string]campaign.Standing) ([]campaign.Status, error) {
+func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standings map[string]campaign.Summary) ([]campaign.Status, error) {
 	statuses := make([]campaign.Status, len(listed))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
@@ -168,7 +168,7 @@ const stopsWithin = 24 * time.Hour
 // known returns how far a campaign is, where its own rows tell: one that is
 // scheduled may be of several batches, and one that was cancelled just now may
 // still be stopping.
-func (s *Pages) known(standing campaign.Standing) campaign.Status {
+func (s *Pages) known(standing campaign.Summary) campaign.Status {
 	switch {
 	case !standing.CancelledAt.IsZero():
 		if s.Now().Sub(standing.CancelledAt) > stopsWithin {

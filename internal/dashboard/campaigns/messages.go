@@ -115,7 +115,7 @@ func international(phone string) string {
 // batchesToChoose is how many batches a list to choose from has at most.
 const batchesToChoose = 100
 
-// Choose tells whether the batches can be chosen from a list.
+// Choose reports whether the batches can be chosen from a list.
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f campaign.FoundMessage) foundView {

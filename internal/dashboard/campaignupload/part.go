@@ -116,7 +116,7 @@ func (f *findings) reject(p *web.Page, t table, rows []row, all []dispatchclient
 	}
 }
 
-// echoes tells whether an answer's phone is the number, of which an answer repeats
+// echoes reports whether an answer's phone is the number, of which an answer repeats
 // maxEcho characters.
 func echoes(phone, number string) bool {
 	return phone == number || (utf8.RuneCountInString(phone) == maxEcho && strings.HasPrefix(number, phone))
@@ -124,7 +124,7 @@ func echoes(phone, number string) bool {
 
 const maxEcho = 100
 
-// shortened tells whether a spreadsheet has made 5,51199E+12 of a number.
+// shortened reports whether a spreadsheet has made 5,51199E+12 of a number.
 func shortened(number string) bool {
 	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
 	digits := "0123456789"

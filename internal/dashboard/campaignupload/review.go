@@ -32,7 +32,7 @@ type review struct {
 	findings
 }
 
-// Fit tells whether the campaign may be sent. What goes on was judged whole before
+// Fit reports whether the campaign may be sent. What goes on was judged whole before
 // it began.
 func (r review) Fit() bool {
 	return len(r.General)+len(r.Lines) == 0 && r.Accepted > 0 && (r.Checked == 0 || r.Done > 0)

@@ -50,7 +50,7 @@ type handoffs struct {
 	batches []campaign.Batch
 }
 
-func (h *handoffs) HandOff(_ context.Context, b campaign.Batch) error {
+func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.batches = append(h.batches, b)
@@ -91,7 +91,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
-		Store: store, Blobs: blobs, Handoff: b.handoffs, Earlier: &dispatch.Earlier{Limit: 1 << 20},
+		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
 	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}

@@ -23,9 +23,9 @@ type Store interface {
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
-// Desk changes credentials. Its errors of type *campaign.InputError say what is
+// Admin changes credentials. Its errors of type *campaign.InputError say what is
 // wrong with what was entered.
-type Desk interface {
+type Admin interface {
 	CheckCredential(name string) error
 	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
 	RotateCredential(ctx context.Context, clientID string, keep time.Duration) (campaign.RotatedSecret, error)
@@ -35,8 +35,8 @@ type Desk interface {
 // Pages are the pages of the credentials.
 type Pages struct {
 	Store Store
-	Desk  Desk
-	Once  web.Once
+	Admin Admin
+	Once  web.SubmitToken
 	Now   func() time.Time
 }
 
@@ -183,7 +183,7 @@ type issued struct {
 
 func (s *Pages) create(p *web.Page) error {
 	name := p.Field("name")
-	if wrong, ok := errors.AsType[*campaign.InputError](s.Desk.CheckCredential(name)); ok {
+	if wrong, ok := errors.AsType[*campaign.InputError](s.Admin.CheckCredential(name)); ok {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
 	}
 	if err := s.useForm(p); err != nil {
@@ -192,7 +192,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err := p.Audit("credential.create", name); err != nil {
 		return err
 	}
-	c, err := s.Desk.CreateCredential(p.R.Context(), p.Session.Tenant, name, p.Session.Email)
+	c, err := s.Admin.CreateCredential(p.R.Context(), p.Session.Tenant, name, p.Session.Email)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (s *Pages) rotate(p *web.Page) error {
 	if err := p.Audit("credential.rotate", subject(c), web.Kept(p)); err != nil {
 		return err
 	}
-	r, err := s.Desk.RotateCredential(p.R.Context(), c.ClientID, keep)
+	r, err := s.Admin.RotateCredential(p.R.Context(), c.ClientID, keep)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (s *Pages) revoke(p *web.Page) error {
 		if err := p.Audit("credential.revoke", subject(c)); err != nil {
 			return err
 		}
-		if err := s.Desk.RevokeCredential(p.R.Context(), c.ClientID); err != nil {
+		if err := s.Admin.RevokeCredential(p.R.Context(), c.ClientID); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func Of(t campaign.Template, label string) Phone {
 	return phone
 }
 
-// Empty tells whether there is nothing to show.
+// Empty reports whether there is nothing to show.
 func (p Phone) Empty() bool {
 	return len(p.Text)+len(p.Title)+len(p.Description)+len(p.Suggestions) == 0 && !p.Media
 }

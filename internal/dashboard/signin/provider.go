@@ -102,7 +102,7 @@ func (p person) role() web.Role {
 	return ""
 }
 
-// hasPlace tells whether the person is of a tenant and may do something there.
+// hasPlace reports whether the person is of a tenant and may do something there.
 func (p person) hasPlace() bool { return p.Tenant != "" && p.Email != "" && p.role() != "" }
 
 // errRefused says that a code or its token is not good.

@@ -40,7 +40,7 @@ type Pages struct {
 	Store    Store
 	Keeper   Keeper
 	Dispatch dispatchclient.Dispatcher
-	Once     web.Once
+	Once     web.SubmitToken
 	Random   io.Reader
 	Now      func() time.Time
 }

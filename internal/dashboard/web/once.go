@@ -8,10 +8,10 @@ import (
 	"net/http"
 )
 
-// Once keeps a form from being sent twice, which a reload of its answer would do.
-type Once struct {
+// SubmitToken keeps a form from being sent twice, which a reload of its answer would do.
+type SubmitToken struct {
 	Forms interface {
-		// UseForm uses up a form by its token, and tells whether it had not been
+		// UseForm uses up a form by its token, and reports whether it had not been
 		// used before.
 		UseForm(ctx context.Context, tenant, token string) (bool, error)
 	}
@@ -20,7 +20,7 @@ type Once struct {
 
 // Token returns the token of a form that can be sent once: it goes into its field
 // "once".
-func (o Once) Token() (string, error) {
+func (o SubmitToken) Token() (string, error) {
 	b := make([]byte, 16)
 	if _, err := io.ReadFull(o.Random, b); err != nil {
 		return "", fmt.Errorf("make a form's token: %w", err)
@@ -33,7 +33,7 @@ const maxToken = 64
 
 // Use uses up the form that was sent. Where it was used before the error is a
 // *Refusal with the text of a key, which leads to a page that is named by another.
-func (o Once) Use(p *Page, usedKey, to, toKey string) error {
+func (o SubmitToken) Use(p *Page, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {
 		return &Refusal{Status: http.StatusBadRequest, Key: "ui.bad_form"}

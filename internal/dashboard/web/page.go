@@ -52,7 +52,7 @@ func (p *Page) Fragment(name string, data any) error {
 	return p.render(http.StatusOK, name, true)
 }
 
-// Partial tells whether htmx asks, for a part of a page.
+// Partial reports whether htmx asks, for a part of a page.
 func (p *Page) Partial() bool { return p.R.Header.Get("HX-Request") == "true" }
 
 // Redirect sends the browser to a path of the dashboard, also from within htmx.
@@ -80,7 +80,7 @@ func (p *Page) T(key string, args ...any) string {
 	return fill(text, args)
 }
 
-// Has tells whether there is a text of the key.
+// Has reports whether there is a text of the key.
 func (p *Page) Has(key string) bool { return p.tongue.texts[key] != "" }
 
 // Known returns the text of the key, or otherwise where there is none.
@@ -120,13 +120,13 @@ func (p *Page) Hour(at time.Time) string { return at.In(saoPaulo).Format("15:04"
 // ISO returns an instant for the datetime attribute.
 func (p *Page) ISO(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Admin tells whether the person may change things.
+// Admin reports whether the person may change things.
 func (p *Page) Admin() bool { return p.Session.Role == RoleAdmin }
 
-// SignedIn tells whether the page has a session.
+// SignedIn reports whether the page has a session.
 func (p *Page) SignedIn() bool { return p.Session.Email != "" }
 
-// In tells whether the page lies in a part of the dashboard, such as
+// In reports whether the page lies in a part of the dashboard, such as
 // /dashboard/campaigns.
 func (p *Page) In(part string) bool { return within(p.R.URL.Path, part) }
 

@@ -92,8 +92,8 @@ func (ui *UI) Change(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "POST "+path, RoleAdmin, h)
 }
 
-// Own serves what everybody may change, of their own.
-func (ui *UI) Own(mux *http.ServeMux, path string, h Handler) {
+// ViewerPost serves what everybody may change, of their own.
+func (ui *UI) ViewerPost(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "POST "+path, RoleViewer, h)
 }
 
@@ -261,7 +261,7 @@ func (ui *UI) tongueOf(r *http.Request) *tongue {
 // reads reports whether the request changes nothing.
 func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method == http.MethodHead }
 
-// permit tells whether the person may ask for this, and whether it was their own
+// permit reports whether the person may ask for this, and whether it was their own
 // page that did.
 func (p *Page) permit(least Role) error {
 	reads := p.reads()
@@ -388,5 +388,5 @@ func (p *Page) render(status int, name string, fragment bool) error {
 	return err
 }
 
-// within tells whether the path lies in a part of the dashboard.
+// within reports whether the path lies in a part of the dashboard.
 func within(path, part string) bool { return path == part || strings.HasPrefix(path, part+"/") }

@@ -55,7 +55,7 @@ func (notes) Register(ui *web.UI, mux *http.ServeMux) {
 		}
 		return p.Redirect(path)
 	})
-	ui.Own(mux, path+"/own", func(p *web.Page) error { return p.Redirect(path) })
+	ui.ViewerPost(mux, path+"/own", func(p *web.Page) error { return p.Redirect(path) })
 	ui.View(mux, path+"/fails/{how}", func(p *web.Page) error { return failures[p.R.PathValue("how")] })
 }
 

@@ -20,7 +20,7 @@ func kinds() []campaign.Kind {
 	}
 }
 
-// allOfMessages tells whether the kinds are those that an endpoint gets which names
+// allOfMessages reports whether the kinds are those that an endpoint gets which names
 // none.
 func allOfMessages(named []string) bool {
 	for _, k := range kinds() {
@@ -98,7 +98,7 @@ func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
 	fault := ""
-	if wrong, isInput := errors.AsType[*campaign.InputError](s.Desk.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
+	if wrong, isInput := errors.AsType[*campaign.InputError](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
 		fault = "webhooks.fault." + wrong.Code
 	} else if !ok {
 		fault = "webhooks.fault.kinds_none"
@@ -114,7 +114,7 @@ func (s *Pages) create(p *web.Page) error {
 	if err := p.Audit("endpoint.create", host(address), textsOf(names)...); err != nil {
 		return err
 	}
-	e, err := s.Desk.CreateEndpoint(ctx, p.Session.Tenant, address, names)
+	e, err := s.Admin.CreateEndpoint(ctx, p.Session.Tenant, address, names)
 	if err != nil {
 		return refusal(err)
 	}
@@ -143,11 +143,11 @@ func (s *Pages) changeKinds(p *web.Page) error {
 	if !ok {
 		return s.showKinds(p, http.StatusUnprocessableEntity, e, choices([]string{"-"}), "webhooks.fault.kinds_none")
 	}
-	if err := s.Desk.CheckKinds(names); err != nil {
+	if err := s.Admin.CheckKinds(names); err != nil {
 		return refusal(err)
 	}
 	return s.change(p, e, "endpoint.kinds", "kinds", func(ctx context.Context) error {
-		return s.Desk.ChangeKinds(ctx, e.Tenant, e.ID, names)
+		return s.Admin.ChangeKinds(ctx, e.Tenant, e.ID, names)
 	}, textsOf(names)...)
 }
 
@@ -203,7 +203,7 @@ func (s *Pages) rotate(p *web.Page) error {
 	if err := p.Audit("endpoint.rotate", subject(e), web.Kept(p)); err != nil {
 		return err
 	}
-	r, err := s.Desk.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)
+	r, err := s.Admin.RotateEndpoint(p.R.Context(), e.Tenant, e.ID, keep)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (s *Pages) switchOff(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Desk.DisableEndpoint(ctx, e.Tenant, e.ID) })
+	return s.change(p, e, "endpoint.off", "off", func(ctx context.Context) error { return s.Admin.DisableEndpoint(ctx, e.Tenant, e.ID) })
 }
 
 func (s *Pages) switchOn(p *web.Page) error {
@@ -224,5 +224,5 @@ func (s *Pages) switchOn(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.change(p, e, "endpoint.on", "on", func(ctx context.Context) error { return s.Desk.EnableEndpoint(ctx, e.Tenant, e.ID) })
+	return s.change(p, e, "endpoint.on", "on", func(ctx context.Context) error { return s.Admin.EnableEndpoint(ctx, e.Tenant, e.ID) })
 }

@@ -31,7 +31,7 @@ const (
 	labelEach = 6
 )
 
-// Any tells whether there was a post at all.
+// Any reports whether there was a post at all.
 func (d day) Any() bool { return d.Taken+d.Failed > 0 }
 
 // day reads the last 24 hours, this one included.

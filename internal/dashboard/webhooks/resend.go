@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// mostAtOnce is how many notices are put back by one request; each may hold some
+// mostAtOnce is how many deliveries are put back by one request; each may hold some
 // hundreds of webhooks.
 const mostAtOnce = 300
 
@@ -36,7 +36,7 @@ func (s *Pages) resendOne(p *web.Page) error {
 	if err := p.Audit("endpoint.resend", subject(e)); err != nil {
 		return err
 	}
-	waiting, err := s.Desk.ResendOne(p.R.Context(), e.Tenant, e.ID, id, at)
+	waiting, err := s.Admin.ResendOne(p.R.Context(), e.Tenant, e.ID, id, at)
 	if err != nil {
 		return refusal(err)
 	}
@@ -73,11 +73,11 @@ func (s *Pages) resendFailed(p *web.Page) error {
 	if err := p.Audit("endpoint.resend_failed", subject(e)); err != nil {
 		return err
 	}
-	sent, err := s.Desk.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
+	sent, err := s.Admin.ResendFailed(p.R.Context(), e.Tenant, e.ID, since, mostAtOnce)
 	if err != nil {
 		return refusal(err)
 	}
-	done, n := "resent_all", sent.Notices
+	done, n := "resent_all", sent.Deliveries
 	switch {
 	case sent.Waiting > 0:
 		done, n = "resent_waiting", sent.Waiting

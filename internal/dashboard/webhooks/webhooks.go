@@ -29,9 +29,9 @@ type Store interface {
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 }
 
-// Desk changes endpoints, and lets webhooks be posted again. Its errors of type
+// Admin changes endpoints, and lets webhooks be posted again. Its errors of type
 // *campaign.InputError say what is wrong with what was entered.
-type Desk interface {
+type Admin interface {
 	CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error
 	CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error)
 	CheckKinds(kinds []string) error
@@ -51,9 +51,9 @@ type Poster interface {
 // Pages are the pages of the webhook endpoints.
 type Pages struct {
 	Store  Store
-	Desk   Desk
+	Admin  Admin
 	Poster Poster
-	Once   web.Once
+	Once   web.SubmitToken
 	Now    func() time.Time
 }
 
@@ -182,7 +182,7 @@ type details struct {
 	Failures web.Part[failure]
 	Since    string  // what the form of resending all begins with
 	Done     string  // what was just done, as the key of a text
-	Count    int     // of notices that were put back
+	Count    int     // of deliveries that were put back
 	Test     *tested // nil for none
 }
 
@@ -293,7 +293,7 @@ func host(address string) string {
 	return u.Host
 }
 
-// refusal is what a person is told of an error of the desk.
+// refusal is what a person is told of an error of the service.
 func refusal(err error) error {
 	if wrong, ok := errors.AsType[*campaign.InputError](err); ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}

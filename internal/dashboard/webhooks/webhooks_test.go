@@ -48,9 +48,9 @@ func newOffice(tb testing.TB, local bool) office {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
 	pages := &webhooks.Pages{
-		Store: store, Desk: &admin.Desk{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
+		Store: store, Admin: &admin.Service{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
-		Once:   web.Once{Forms: store, Random: rand.Reader}, Now: clock,
+		Once:   web.SubmitToken{Forms: store, Random: rand.Reader}, Now: clock,
 	}
 	o := office{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
@@ -298,7 +298,7 @@ func TestATestIsNotPostedToPrivateAddresses(t *testing.T) {
 	lacks(t, o.admin.Post(webhooks.Path+"/"+e.ID+"/test", nil), "not on the public internet")
 }
 
-// fail records that a webhook of a notice failed an hour ago, and returns it.
+// fail records that a webhook of a delivery failed an hour ago, and returns it.
 func (o office) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
 	t.Helper()
 	f := campaign.WebhookFailure{
@@ -330,7 +330,7 @@ func TestFailuresAndResendOne(t *testing.T) {
 	if a := o.admin.Post(path+"/resend", form); a.Location != path+"?done=resent" {
 		t.Fatalf("resending answers %d to %q: %s", a.Status, a.Location, a.Text())
 	}
-	n, err := o.store.Notice(t.Context(), f.Task)
+	n, err := o.store.Delivery(t.Context(), f.Task)
 	if err != nil || !slices.Equal(n.Left, []int{17}) || n.Next.After(now) || n.Dead {
 		t.Errorf("the notice is %+v, %v", n, err)
 	}
@@ -348,21 +348,21 @@ func TestResendAllFailed(t *testing.T) {
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
-	put := func(n campaign.Notice) campaign.Notice {
+	put := func(n campaign.Delivery) campaign.Delivery {
 		t.Helper()
 		key, err := campaign.ParseBatchKey(randomKey())
 		if err != nil {
 			t.Fatal(err)
 		}
 		n.Tenant, n.EndpointID, n.Ordinal, n.Key = o.tenant, e.ID, 1, key
-		if err := o.store.AddNotices(t.Context(), []campaign.Notice{n}); err != nil {
+		if err := o.store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	dead := put(campaign.Notice{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
-	old := put(campaign.Notice{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
-	waiting := put(campaign.Notice{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
+	dead := put(campaign.Delivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
+	old := put(campaign.Delivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
+	waiting := put(campaign.Delivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
 	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -372,11 +372,11 @@ func TestResendAllFailed(t *testing.T) {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
 	lacks(t, o.admin.Get(answer.Location), "Groups of webhooks resent: 2. They")
-	for name, want := range map[string]campaign.Notice{
+	for name, want := range map[string]campaign.Delivery{
 		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
 	} {
-		n := map[string]campaign.Notice{"dead": dead, "old": old, "waiting": waiting}[name]
-		got, err := o.store.Notice(t.Context(), n.Task())
+		n := map[string]campaign.Delivery{"dead": dead, "old": old, "waiting": waiting}[name]
+		got, err := o.store.Delivery(t.Context(), n.Task())
 		if err != nil || got.Attempt != want.Attempt || !got.Next.Equal(want.Next) || got.Dead != want.Dead {
 			t.Errorf("the %s notice is %+v, %v", name, got, err)
 		}
@@ -495,8 +495,8 @@ func TestResendToAnEndpointThatKeepsFailing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parked := campaign.Notice{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
-	if err := o.store.AddNotices(t.Context(), []campaign.Notice{parked}); err != nil {
+	parked := campaign.Delivery{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
+	if err := o.store.AddDeliveries(t.Context(), []campaign.Delivery{parked}); err != nil {
 		t.Fatal(err)
 	}
 	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}

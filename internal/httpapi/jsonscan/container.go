@@ -46,7 +46,7 @@ func (s *Scanner) advance(closing byte) (more bool, err error) {
 	return true, nil
 }
 
-// unique records a name of the innermost object and tells whether it is the
+// unique records a name of the innermost object and reports whether it is the
 // first of its kind.
 func (s *Scanner) unique(name []byte) bool {
 	f := &s.frames[len(s.frames)-1]

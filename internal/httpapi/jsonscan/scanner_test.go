@@ -307,7 +307,7 @@ func TestPointer(t *testing.T) {
 	}
 }
 
-// strict tells whether a text that encoding/json accepts keeps the stricter
+// strict reports whether a text that encoding/json accepts keeps the stricter
 // rules too.
 func strict(data []byte) bool {
 	return utf8.Valid(data) && !loneSurrogate(data) && namesOnce(json.NewDecoder(bytes.NewReader(data)), 0)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// Notice is how long before the switch a deployment that knows the new key has to
+	// Delivery is how long before the switch a deployment that knows the new key has to
 	// begin: a gradual deployment takes up to half an hour, and clients keep the
 	// published keys for five minutes.
-	Notice = time.Hour
+	Delivery = time.Hour
 	// lead is how far ahead a switch is proposed.
 	lead = 2 * time.Hour
 )
@@ -79,9 +79,9 @@ func Check(deployed, wanted Keys, now time.Time) error {
 	switch {
 	case wanted == deployed, deployed.alone(now) && wanted.alone(now) && deployed.Current() == wanted.Current():
 		return nil
-	case begins, moves && now.Before(deployed.SwitchAt.Add(-Notice)):
-		if wanted.changes() && wanted.SwitchAt.Before(now.Add(Notice)) {
-			return fmt.Errorf("SigningKeysSwitchAt is %s: it has to be %s or more after the beginning of the deployment", instant(wanted.SwitchAt), Notice)
+	case begins, moves && now.Before(deployed.SwitchAt.Add(-Delivery)):
+		if wanted.changes() && wanted.SwitchAt.Before(now.Add(Delivery)) {
+			return fmt.Errorf("SigningKeysSwitchAt is %s: it has to be %s or more after the beginning of the deployment", instant(wanted.SwitchAt), Delivery)
 		}
 		return nil
 	case deployed.changes():

@@ -19,12 +19,12 @@ const (
 	// all of the queue's servers, so that an empty answer means that none is
 	// visible.
 	wait = 2
-	// standardHidden is long enough for ten letters to be moved.
+	// standardHidden is long enough for ten messages to be moved.
 	standardHidden = 60
 )
 
 // ErrLeft says that some dead letters could not be moved. They are still dead
-// letters.
+// messages.
 var ErrLeft = errors.New("some dead letters could not be moved: try again in a minute")
 
 // Mover moves messages between queues.
@@ -88,7 +88,7 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 	return moved, ErrLeft
 }
 
-// held tells whether the queue holds messages that cannot be received now.
+// held reports whether the queue holds messages that cannot be received now.
 func (m Mover) held(ctx context.Context, from string) (bool, error) {
 	const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
@@ -112,7 +112,7 @@ func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error
 	return out.Messages, nil
 }
 
-// moveSome returns how many of the letters were sent.
+// moveSome returns how many of the messages were sent.
 func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Message) (int, error) {
 	sent, err := m.send(ctx, to, letters)
 	if err != nil {
@@ -127,7 +127,7 @@ func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Me
 	return len(sent), nil
 }
 
-// send returns the letters that the queue took.
+// send returns the messages that the queue took.
 func (m Mover) send(ctx context.Context, to string, letters []types.Message) ([]types.Message, error) {
 	entries := make([]types.SendMessageBatchRequestEntry, len(letters))
 	for i, letter := range letters {
@@ -166,7 +166,7 @@ func (m Mover) remove(ctx context.Context, from string, letters []types.Message)
 		return err
 	}
 	for _, failed := range out.Failed {
-		// A handle that is no longer valid is of a letter that is gone, or that
+		// A handle that is no longer valid is of a message that is gone, or that
 		// is visible again and will be moved again.
 		if code := aws.ToString(failed.Code); code != "ReceiptHandleIsInvalid" {
 			return fmt.Errorf("a letter was not deleted: %s", code)

@@ -31,7 +31,7 @@ func TestMoveBringsEveryLetterBackInItsGroup(t *testing.T) {
 	}
 	var steps []int
 	moved, err := redrive.Mover{Client: client, Hidden: 2}.Move(t.Context(), dead, live, func(n int) { steps = append(steps, n) })
-	// The SDK repeats a call whose reply was lost: a letter may come twice.
+	// The SDK repeats a call whose reply was lost: a message may come twice.
 	if err != nil || moved < 23 {
 		t.Fatalf("moved %d, %v; want 23", moved, err)
 	}

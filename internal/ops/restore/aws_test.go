@@ -64,8 +64,8 @@ func (a *answering) tables() restore.Tables {
 	})}
 }
 
-func (a *answering) gate(callers, takers []string) restore.Gate {
-	return restore.Gate{Callers: callers, Takers: takers, Client: lambda.New(lambda.Options{
+func (a *answering) gate(callers, takers []string) restore.Maintenance {
+	return restore.Maintenance{HTTPFunctions: callers, Consumers: takers, Client: lambda.New(lambda.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(a.URL), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 	})}
 }
@@ -103,7 +103,7 @@ const mappings = "GET /2015-03-31/event-source-mappings?"
 func TestTheGateHoldsCallersAndQueues(t *testing.T) {
 	t.Parallel()
 	aws := answers(t, map[string]string{mappings + "send:live": `{"EventSourceMappings":[{"UUID":"m1"}]}`})
-	if err := aws.gate([]string{"token"}, []string{"send"}).Close(t.Context()); err != nil {
+	if err := aws.gate([]string{"token"}, []string{"send"}).Enter(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -133,7 +133,7 @@ func TestAGateThatCannotHoldAllHoldsNothing(t *testing.T) {
 				mappings + "release:live": `{"EventSourceMappings":[{"UUID":"m2"},{"UUID":"m3"}]}`,
 			})
 			gate := aws.gate(c.callers, c.takers)
-			if gate.Close(t.Context()) == nil || gate.Open(t.Context()) == nil || len(aws.changes) > 0 {
+			if gate.Enter(t.Context()) == nil || gate.Exit(t.Context()) == nil || len(aws.changes) > 0 {
 				t.Errorf("it held or let go %v", aws.changes)
 			}
 		})

@@ -10,24 +10,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 )
 
-// Gate holds the functions of a stack, so that nothing is written to tables that are
+// Maintenance holds the functions of a stack, so that nothing is written to tables that are
 // about to be left: what is accepted by one would be lost.
-type Gate struct {
-	Client  *lambda.Client
-	Callers []string // functions that answer calls: held, callers get a 5xx and repeat
-	Takers  []string // functions behind queues: held, their tasks wait
+type Maintenance struct {
+	Client        *lambda.Client
+	HTTPFunctions []string // functions that answer calls: held, callers get a 5xx and repeat
+	Consumers     []string // functions behind queues: held, their tasks wait
 }
 
 // alias is what queues call a function by.
 const alias = "live"
 
-// Close holds the functions. Held ones stay so.
-func (g Gate) Close(ctx context.Context) error {
+// Enter holds the functions. Held ones stay so.
+func (g Maintenance) Enter(ctx context.Context) error {
 	queues, err := g.queues(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range g.Callers {
+	for _, name := range g.HTTPFunctions {
 		_, err := g.Client.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: aws.Int32(0)})
 		if err != nil {
 			return fmt.Errorf("hold the function %s: %w", name, err)
@@ -36,13 +36,13 @@ func (g Gate) Close(ctx context.Context) error {
 	return g.take(ctx, queues, false)
 }
 
-// Open lets them go on.
-func (g Gate) Open(ctx context.Context) error {
+// Exit lets them go on.
+func (g Maintenance) Exit(ctx context.Context) error {
 	queues, err := g.queues(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range g.Callers {
+	for _, name := range g.HTTPFunctions {
 		if _, err := g.Client.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &name}); err != nil {
 			return fmt.Errorf("let the function %s go on: %w", name, err)
 		}
@@ -52,11 +52,11 @@ func (g Gate) Open(ctx context.Context) error {
 
 // queues finds what each taker takes its tasks by, or fails before anything is held:
 // a gate that is open in one place holds nothing.
-func (g Gate) queues(ctx context.Context) (mappings []string, err error) {
-	if slices.Contains(g.Callers, "") || slices.Contains(g.Takers, "") {
+func (g Maintenance) queues(ctx context.Context) (mappings []string, err error) {
+	if slices.Contains(g.HTTPFunctions, "") || slices.Contains(g.Consumers, "") {
 		return nil, errors.New("the stack does not tell the names of all its functions: deploy it with `make deploy` or `make up`")
 	}
-	for _, name := range g.Takers {
+	for _, name := range g.Consumers {
 		found, err := g.Client.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{FunctionName: aws.String(name + ":" + alias)})
 		if err != nil {
 			return nil, fmt.Errorf("find the queue of %s: %w", name, err)
@@ -69,10 +69,10 @@ func (g Gate) queues(ctx context.Context) (mappings []string, err error) {
 	return mappings, nil
 }
 
-func (g Gate) take(ctx context.Context, queues []string, enabled bool) error {
+func (g Maintenance) take(ctx context.Context, queues []string, enabled bool) error {
 	for i, id := range queues {
 		if _, err := g.Client.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: &id, Enabled: &enabled}); err != nil {
-			return fmt.Errorf("hold or let go the queue of %s: %w", g.Takers[i], err)
+			return fmt.Errorf("hold or let go the queue of %s: %w", g.Consumers[i], err)
 		}
 	}
 	return nil

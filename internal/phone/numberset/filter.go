@@ -22,7 +22,7 @@ func (f *filter) mayHold(n uint64) bool {
 	return f.bits[word]&bit != 0
 }
 
-// add takes numbers in, and tells whether there is room for them: where it is
+// add takes numbers in, and reports whether there is room for them: where it is
 // not, the filter has to be made again, of all numbers.
 func (f *filter) add(s Set) bool {
 	if f.held += len(s); f.held*bitsPerNumber > len(f.bits)*64 {

@@ -161,7 +161,7 @@ func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 	return parts
 }
 
-// Turns tells whether a change would be news by now: not where it is so already,
+// Turns reports whether a change would be news by now: not where it is so already,
 // or where a later change of the number came before it.
 func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
 	read, err := readChange(c)
@@ -177,7 +177,7 @@ func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (
 	return p.has(read.number) != before, nil
 }
 
-// Since tells whether a number is opted out of a tenant's messages at present, and
+// Since reports whether a number is opted out of a tenant's messages at present, and
 // since when: the zero time where that was so long ago that it is not known any
 // more.
 func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error) {

@@ -25,9 +25,9 @@ type Store interface {
 	EndForgetting(ctx context.Context, l campaign.Lifetime) error
 }
 
-// Keeper forgets campaigns. Several may look at one at once, and each may die at
+// Purger forgets campaigns. Several may look at one at once, and each may die at
 // any step.
-type Keeper struct {
+type Purger struct {
 	Store Store
 	Now   func() time.Time
 }
@@ -36,14 +36,14 @@ const (
 	// lease is how long a campaign's rows are one keeper's to delete, longer than a
 	// function may run: nobody deletes a row of the next campaign of the same id.
 	lease = 10 * time.Minute
-	// reserve is what is kept of a call's time for what was begun.
-	reserve = 5 * time.Second
+	// shutdownMargin is what is kept of a call's time for what was begun.
+	shutdownMargin = 5 * time.Second
 )
 
-// Look forgets a campaign that has ended, and tells whether it is forgotten. One
+// PurgeIfExpired forgets a campaign that has ended, and reports whether it is forgotten. One
 // that has not is looked at again when it may have. One with more rows than there
 // is time for is gone on with after the lease.
-func (k *Keeper) Look(ctx context.Context, id campaign.ID) (forgotten bool, err error) {
+func (k *Purger) PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error) {
 	l, err := k.Store.Lifetime(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return true, nil
@@ -63,8 +63,8 @@ func (k *Keeper) Look(ctx context.Context, id campaign.ID) (forgotten bool, err 
 	return k.forget(ctx, l)
 }
 
-func (k *Keeper) forget(ctx context.Context, l campaign.Lifetime) (bool, error) {
-	starting, cancel := retry.Before(ctx, reserve)
+func (k *Purger) forget(ctx context.Context, l campaign.Lifetime) (bool, error) {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for done := false; !done; {
 		if starting.Err() != nil {

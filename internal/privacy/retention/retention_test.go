@@ -58,7 +58,7 @@ func (a *archive) accept(ordinal int, batch string) error {
 		AcceptedAt: a.now, Due: a.now, State: campaign.BatchCompleted,
 	}
 	_, _ = rand.Read(b.Key[:])
-	return a.store.Accept(a.t.Context(), campaign.Acceptance{
+	return a.store.Accept(a.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: a.name, Ordinal: ordinal, Packed: []byte{1}, CreatedAt: beginning,
 	}, rand.Text())
 }
@@ -93,13 +93,13 @@ func (a *archive) due() (campaigns int) {
 	return campaigns
 }
 
-func (a *archive) keeper() *retention.Keeper {
-	return &retention.Keeper{Store: a.store, Now: a.store.Now}
+func (a *archive) keeper() *retention.Purger {
+	return &retention.Purger{Store: a.store, Now: a.store.Now}
 }
 
 func (a *archive) look(want bool) {
 	a.t.Helper()
-	forgotten, err := a.keeper().Look(a.t.Context(), a.id)
+	forgotten, err := a.keeper().PurgeIfExpired(a.t.Context(), a.id)
 	a.must(err)
 	if forgotten != want {
 		a.t.Errorf("forgotten: %v, want %v", forgotten, want)
@@ -164,7 +164,7 @@ func TestABatchIsGoneAtItsTime(t *testing.T) {
 	if _, err := a.store.Batch(t.Context(), first); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("the batch is read: %v", err)
 	}
-	q := campaign.Question{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID, BatchID: first.BatchID, Name: a.name}
+	q := campaign.AcceptQuery{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID, BatchID: first.BatchID, Name: a.name}
 	snapshot, err := a.store.Snapshot(t.Context(), q)
 	if err != nil || snapshot.Batch != nil || len(snapshot.Sets) != 2 || snapshot.Meta.Batches != 2 {
 		t.Errorf("a dispatch call sees %+v, %v; want no such batch, and the numbers of both", snapshot, err)
@@ -178,7 +178,7 @@ func TestABatchThatIsAddedMeanwhileKeepsTheCampaign(t *testing.T) {
 	a.must(a.accept(1, "first"))
 	a.now = beginning.Add(campaign.Retention)
 	late := &overtaken{Store: a.store, by: func() { a.must(a.accept(2, "second")) }}
-	forgotten, err := (&retention.Keeper{Store: late, Now: a.store.Now}).Look(t.Context(), a.id)
+	forgotten, err := (&retention.Purger{Store: late, Now: a.store.Now}).PurgeIfExpired(t.Context(), a.id)
 	if err != nil || forgotten {
 		t.Errorf("forgotten: %v, %v", forgotten, err)
 	}
@@ -245,7 +245,7 @@ func (a *archive) try(doing string) error {
 	case "creating":
 		return a.accept(1, "first")
 	case "judging":
-		_, err := a.store.Snapshot(ctx, campaign.Question{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID})
+		_, err := a.store.Snapshot(ctx, campaign.AcceptQuery{Tenant: a.id.Tenant, CampaignID: a.id.CampaignID})
 		return err
 	case "reading":
 		_, err := a.store.Campaign(ctx, a.id)
@@ -301,7 +301,7 @@ func TestForgettingSurvivesADeathAtAnyCall(t *testing.T) {
 				a := newArchive(t)
 				a.must(a.accept(1, "first"))
 				a.now = beginning.Add(campaign.Retention)
-				_, err := (&retention.Keeper{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Now}).Look(t.Context(), a.id)
+				_, err := (&retention.Purger{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Now}).PurgeIfExpired(t.Context(), a.id)
 				if !errors.Is(err, errDied) {
 					t.Fatalf("nothing died: %v", err)
 				}

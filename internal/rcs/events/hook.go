@@ -241,7 +241,7 @@ func (h *Hook) mayRead(ctx context.Context, agent string, now time.Time) bool {
 
 // isListed reports whether the agent is in the list of all agents.
 func (h *Hook) isListed(ctx context.Context, agent string, now time.Time) bool {
-	ids, _ := h.listed.Get(struct{}{}, now, cache.Terms{For: keepList, Most: 1}, func() (map[string]bool, error) {
+	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: keepList, MaxEntries: 1}, func() (map[string]bool, error) {
 		agents, err := h.Agents.Agents(ctx)
 		if err != nil {
 			slog.WarnContext(ctx, "the list of agents could not be read, new agents may be refused for a while", "error", err)

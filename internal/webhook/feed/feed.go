@@ -111,7 +111,7 @@ type identity struct {
 // identify returns who batches belong to. Those that have ended are not among them.
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
 	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (who identity, known bool, err error) {
-		who.BatchRef, err = f.batches.Get(key, f.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.BatchRef, error) {
+		who.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
 			return f.Batches.Identity(ctx, key)
 		})
 		switch {
@@ -135,7 +135,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 		}
 	}
 	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []campaign.Endpoint, known bool, err error) {
-		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Terms{For: endpointsFor, Most: maxKnown}, func() ([]campaign.Endpoint, error) {
+		endpoints, err = f.endpoints.Get(tenant, f.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
 			return f.Endpoints.Endpoints(ctx, tenant)
 		})
 		if err != nil {

@@ -153,7 +153,7 @@ func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending, Ledger: true}
 	b.Tenant, b.CampaignID, b.BatchID = "tenant-"+rand.Text(), "campaign", "batch"
 	_, _ = rand.Read(b.Key[:])
-	if err := w.store.Accept(t.Context(), campaign.Acceptance{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := w.store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range endpoints {
@@ -173,7 +173,7 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 	for calls := 0; w.writersDie && calls < 4; calls++ {
 		w.recordAndDie(t, b, changes, calls)
 	}
-	if _, err := outcome.EnterLedger(t.Context(), w.store, b, changes); err != nil {
+	if _, err := outcome.AppendLedger(t.Context(), w.store, b, changes); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -198,7 +198,7 @@ func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.
 	}
 	mortal := *w.store
 	mortal.Client = dynamodb.NewFromConfig(w.env.AWS(), die)
-	_, _ = outcome.EnterLedger(ctx, &mortal, b, changes) // it ends before or after it has recorded
+	_, _ = outcome.AppendLedger(ctx, &mortal, b, changes) // it ends before or after it has recorded
 }
 
 // wantLog fails where a batch's log has not so many entries, or one twice.

@@ -23,7 +23,7 @@ var ErrRefused = errors.New("the address is not on the public internet")
 // beside the usual one: decimal, octal and hexadecimal numbers, and short forms.
 var numeric = regexp.MustCompile(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
 
-// PublicHost tells whether a host may be on the public internet, by its name
+// PublicHost reports whether a host may be on the public internet, by its name
 // alone.
 func PublicHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
@@ -41,7 +41,7 @@ func PublicHost(host string) bool {
 	return true
 }
 
-// LoopbackHost tells whether a host is this machine, by its name alone.
+// LoopbackHost reports whether a host is this machine, by its name alone.
 func LoopbackHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip, err := netip.ParseAddr(host)

@@ -312,7 +312,7 @@ func (l *life) endTime(ctx context.Context, id, batch string) {
 	}
 }
 
-// check compares the provider's messages and the webhooks with the books.
+// check compares the provider's messages and the webhooks with the ledger.
 func (l *life) check(ctx context.Context, all []expectation) error {
 	owed := map[string]string{}
 	completed := 0

@@ -33,7 +33,7 @@ type Plan struct {
 // Outcome is what came of a fault.
 type Outcome struct {
 	Fault faultproxy.Fault
-	// Met tells whether the fault met a call.
+	// Met reports whether the fault met a call.
 	Met bool
 	// Wake tells that the call is one that only other faults lead to: a fault alone
 	// may not meet it.

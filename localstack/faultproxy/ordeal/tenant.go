@@ -33,21 +33,21 @@ func (s *stack) store() *dynamo.Store {
 // template, a credential, and an endpoint for webhooks of all kinds.
 func (s *stack) newTenant(ctx context.Context) (t tenant, err error) {
 	t.id = "faults-" + strings.ToLower(rand.Text())
-	desk := &admin.Desk{
+	service := &admin.Service{
 		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Random: rand.Reader, Now: time.Now, Stack: s.env["STACK_NAME"],
 	}
 	key, err := s.keyDocument(ctx, t.id)
 	if err != nil {
 		return t, err
 	}
-	if _, err := desk.SaveTenant(ctx, admin.TenantForm{ID: t.id, Agent: admin.AgentForm{ID: t.id, KeyDocument: key}}); err != nil {
+	if _, err := service.SaveTenant(ctx, admin.TenantForm{ID: t.id, Agent: admin.AgentForm{ID: t.id, KeyDocument: key}}); err != nil {
 		return t, err
 	}
-	template, err := desk.SaveTemplate(ctx, admin.TemplateForm{Tenant: t.id, Text: "Olá {{nome}}"})
+	template, err := service.SaveTemplate(ctx, admin.TemplateForm{Tenant: t.id, Text: "Olá {{nome}}"})
 	if err != nil {
 		return t, err
 	}
-	credential, err := desk.CreateCredential(ctx, t.id, "faults", "")
+	credential, err := service.CreateCredential(ctx, t.id, "faults", "")
 	if err != nil {
 		return t, err
 	}

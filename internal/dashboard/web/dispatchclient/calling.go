@@ -63,7 +63,7 @@ type Rejected struct{ Phone, Code, Reason string }
 // batchUsed is the code of a batch that was accepted before.
 const batchUsed = "batch_already_used"
 
-// Used tells whether the call was accepted before.
+// Used reports whether the call was accepted before.
 func (v Verdict) Used() bool {
 	return slices.ContainsFunc(v.Errors, func(e Violation) bool { return e.Code == batchUsed })
 }

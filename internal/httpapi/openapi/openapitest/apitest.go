@@ -113,7 +113,7 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	return clone
 }
 
-// documented tells whether the operation takes bodies of the request's type.
+// documented reports whether the operation takes bodies of the request's type.
 func documented(r *http.Request, op *openapi3.Operation) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && op.RequestBody != nil && op.RequestBody.Value.Content.Get(mediaType) != nil

@@ -14,38 +14,38 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-var errDamagedNotice = fmt.Errorf("notice: %w", campaign.ErrDamaged)
+var errDamagedDelivery = fmt.Errorf("notice: %w", campaign.ErrDamaged)
 
-// noticePrefix begins the range key of a notice. The key tells all that a
+// deliveryPrefix begins the range key of a delivery. The key tells all that a
 // NotifyTask holds, so that the index of what is due suffices to write one:
 // NOTICE#ordinal#tenant#endpoint under a batch, and NOTICE#kind#blob#endpoint
 // under a tenant. No kind, blob key or endpoint id holds a #.
-const noticePrefix = "NOTICE#"
+const deliveryPrefix = "NOTICE#"
 
-func noticeKey(t campaign.NotifyTask) Item {
-	if t.NoticeID != "" {
-		return noticeIDKey(t)
+func deliveryKey(t campaign.NotifyTask) Item {
+	if t.DeliveryID != "" {
+		return deliveryIDKey(t)
 	}
 	if t.BatchKey == "" {
-		return Item{"pk": text("X#" + t.Tenant), "sk": text(noticePrefix + string(t.Kind) + "#" + t.Blob + "#" + t.EndpointID)}
+		return Item{"pk": text("X#" + t.Tenant), "sk": text(deliveryPrefix + string(t.Kind) + "#" + t.Blob + "#" + t.EndpointID)}
 	}
-	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", noticePrefix, t.Ordinal, t.Tenant, t.EndpointID))}
+	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", deliveryPrefix, t.Ordinal, t.Tenant, t.EndpointID))}
 }
 
-// readNoticeKey reads the key that noticeKey made, or that of a circuit: its task
+// readDeliveryKey reads the key that noticeKey made, or that of a circuit: its task
 // names neither a batch nor a blob, and asks to look after the endpoint. ok is
 // false for another row.
-func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
+func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
 	if t, ok := readCircuitKey(row); ok {
 		return t, true
 	}
-	if t, ok := readNoticeIDKey(row); ok {
+	if t, ok := readDeliveryIDKey(row); ok {
 		return t, true
 	}
-	rest, isNotice := strings.CutPrefix(getText(row, "sk"), noticePrefix)
+	rest, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
 	first, rest, hasFirst := strings.Cut(rest, "#")
 	at := strings.LastIndexByte(rest, '#')
-	if !isNotice || !hasFirst || at < 0 {
+	if !isDelivery || !hasFirst || at < 0 {
 		return t, false
 	}
 	t.EndpointID = rest[at+1:]
@@ -59,8 +59,8 @@ func readNoticeKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return t, ofBatch && err == nil
 }
 
-func noticeRow(n campaign.Notice) Item {
-	row := noticeKey(n.Task())
+func deliveryRow(n campaign.Delivery) Item {
+	row := deliveryKey(n.Task())
 	if n.ID != "" {
 		setSubject(row, n)
 	}
@@ -76,14 +76,14 @@ func noticeRow(n campaign.Notice) Item {
 	if n.Parked {
 		row["parked"] = boolean(true)
 	}
-	row["due"], row["nextCheck"] = text(noticeDue(n, row)), millis(n.Next)
+	row["due"], row["nextCheck"] = text(deliveryDue(n, row)), millis(n.Next)
 	setEnd(row, n.Ends)
 	return row
 }
 
-// setSubject writes what a notice is about, which the key of one that has an ID does not
+// setSubject writes what a delivery is about, which the key of one that has an ID does not
 // tell.
-func setSubject(row Item, n campaign.Notice) {
+func setSubject(row Item, n campaign.Delivery) {
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
 		return
@@ -91,18 +91,18 @@ func setSubject(row Item, n campaign.Notice) {
 	row["entries"] = bytesOf(n.Entries)
 }
 
-func noticeShard(key Item) string {
+func deliveryShard(key Item) string {
 	return strconv.FormatUint(hashOf(getText(key, "pk")+getText(key, "sk"))%DueShards, 10)
 }
 
-func readNotice(t campaign.NotifyTask, row Item) (n campaign.Notice, err error) {
-	n = campaign.Notice{
+func readDelivery(t campaign.NotifyTask, row Item) (n campaign.Delivery, err error) {
+	n = campaign.Delivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		Ends: getEnd(row),
 	}
-	if t.NoticeID != "" {
-		n.ID, n.Kind, n.Blob, n.Entries = t.NoticeID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")
+	if t.DeliveryID != "" {
+		n.ID, n.Kind, n.Blob, n.Entries = t.DeliveryID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")
 	}
 	if t.BatchKey != "" {
 		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
@@ -129,7 +129,7 @@ func unpackLeft(b []byte) ([]int, error) {
 	for len(b) > 0 {
 		distance, n := binary.Uvarint(b)
 		if n <= 0 || distance > campaign.MaxMessages {
-			return nil, errDamagedNotice
+			return nil, errDamagedDelivery
 		}
 		left = append(left, next+int(distance))
 		next, b = left[len(left)-1]+1, b[n:]
@@ -137,45 +137,45 @@ func unpackLeft(b []byte) ([]int, error) {
 	return left, nil
 }
 
-// Notice reads what an endpoint is owed consistently; the error wraps
+// Delivery reads what an endpoint is owed consistently; the error wraps
 // campaign.ErrNotFound where it is owed nothing any more.
-func (s *Store) Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error) {
-	row, err := s.inTableOf(t).get(ctx, noticeKey(t))
+func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
+	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
 	if err != nil {
-		return campaign.Notice{}, fmt.Errorf("read a notice to endpoint %s: %w", t.EndpointID, err)
+		return campaign.Delivery{}, fmt.Errorf("read a notice to endpoint %s: %w", t.EndpointID, err)
 	}
-	return readNotice(t, row)
+	return readDelivery(t, row)
 }
 
-// SaveNotice replaces the notice read by n, and reports whether it did. It does where
-// Left and Attempt are still as they were read; Next may differ. A New notice has no row
+// SaveDelivery replaces the delivery read by n, and reports whether it did. It does where
+// Left and Attempt are still as they were read; Next may differ. A New delivery has no row
 // yet: SaveNotice writes n where there is none. After a lost answer it may report false
 // although it saved n. Left must ascend.
-func (s *Store) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if read.New {
-		return s.addNotice(ctx, n)
+		return s.addDelivery(ctx, n)
 	}
-	condition, values := sameNotice(read)
+	condition, values := sameDelivery(read)
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
-		TableName: &s.inTableOf(n.Task()).Campaigns, Item: noticeRow(n),
+		TableName: &s.inTableOf(n.Task()).Campaigns, Item: deliveryRow(n),
 		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
 	})
 	return held(err, "save a notice to endpoint "+n.EndpointID)
 }
 
-// DeleteNotice deletes a notice of which nothing is owed any more.
-func (s *Store) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
-	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: noticeKey(t)}); err != nil {
+// DeleteDelivery deletes a delivery of which nothing is owed any more.
+func (s *Store) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t)}); err != nil {
 		return fmt.Errorf("delete a notice to endpoint %s: %w", t.EndpointID, err)
 	}
 	return nil
 }
 
-// MoveNotice sets when sweep looks at a notice next, where that is still as it
-// was read, and tells whether it was.
-func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+// MoveDelivery sets when sweep looks at a delivery next, where that is still as it
+// was read, and reports whether it was.
+func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.inTableOf(t).Campaigns, Key: noticeKey(t),
+		TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
 		ConditionExpression:       aws.String("nextCheck = :read"),
 		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
@@ -183,20 +183,20 @@ func (s *Store) MoveNotice(ctx context.Context, t campaign.NotifyTask, read, nex
 	return held(err, "move a notice to endpoint "+t.EndpointID)
 }
 
-// AddNotices writes notices that no batch's transaction writes. One that is there
+// AddDeliveries writes deliveries that no batch's transaction writes. One that is there
 // already stays as it is.
-func (s *Store) AddNotices(ctx context.Context, notices []campaign.Notice) error {
-	for _, n := range notices {
-		if _, err := s.addNotice(ctx, n); err != nil {
+func (s *Store) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
+	for _, n := range deliveries {
+		if _, err := s.addDelivery(ctx, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addNotice writes a notice unless there is one, and reports whether it did.
-func (s *Store) addNotice(ctx context.Context, n campaign.Notice) (bool, error) {
-	put := s.inTableOf(n.Task()).putOver(noticeRow(n)).Put
+// addDelivery writes a delivery unless there is one, and reports whether it did.
+func (s *Store) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
+	put := s.inTableOf(n.Task()).putOver(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
@@ -204,7 +204,7 @@ func (s *Store) addNotice(ctx context.Context, n campaign.Notice) (bool, error) 
 	return held(err, "add a notice to endpoint "+n.EndpointID)
 }
 
-func sameNotice(n campaign.Notice) (string, Item) {
+func sameDelivery(n campaign.Delivery) (string, Item) {
 	condition, values := "attribute_exists(pk)", Item{}
 	if n.Attempt > 0 {
 		condition += " AND attempt = :attempt"

@@ -12,40 +12,40 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// letter is one webhook of a notice.
-type letter struct {
-	Letter
-	position int // within the page or the entries of its notice
+// pendingMessage is one webhook of a delivery.
+type pendingMessage struct {
+	Message
+	position int // within the page or the entries of its delivery
 }
 
-func newLetter(position int, subject string, kind campaign.Kind, at time.Time, d Data) (letter, error) {
-	l, err := New(subject, kind, at, d)
+func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
+	l, err := NewMessage(subject, kind, at, d)
 	if err != nil {
-		return letter{}, fmt.Errorf("write a webhook: %w", err)
+		return pendingMessage{}, fmt.Errorf("write a webhook: %w", err)
 	}
-	return letter{l, position}, nil
+	return pendingMessage{l, position}, nil
 }
 
-// letters writes what the endpoint is still owed of the notice. Kinds that it does not
+// messages writes what the endpoint is still owed of the delivery. Kinds that it does not
 // ask for are no part of it. Entries that cannot be read for good are returned by their
 // positions, where others can.
-func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campaign.Endpoint) (letters []letter, unreadable []int, err error) {
-	if notice.Blob != "" {
-		letters, err = n.happening(ctx, notice)
-		return letters, nil, err
+func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
+	if delivery.Blob != "" {
+		messages, err = n.webhookEvent(ctx, delivery)
+		return messages, nil, err
 	}
-	items, err := n.items(ctx, notice)
+	items, err := n.items(ctx, delivery)
 	if err != nil {
 		return nil, nil, err
 	}
-	positions := owed(notice, items, e)
-	batches, err := n.address(ctx, notice.Tenant, items, positions)
+	positions := owed(delivery, items, e)
+	batches, err := n.address(ctx, delivery.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
 	}
 	var cause error
 	for _, p := range positions {
-		l, err := letterOf(batches[items[p].key], items[p], p)
+		l, err := messageOf(batches[items[p].key], items[p], p)
 		if lost(err) {
 			unreadable, cause = append(unreadable, p), err
 			continue
@@ -53,35 +53,35 @@ func (n *Notifier) letters(ctx context.Context, notice campaign.Notice, e campai
 		if err != nil {
 			return nil, nil, err
 		}
-		letters = append(letters, l)
+		messages = append(messages, l)
 	}
-	if len(unreadable) > 0 && (len(letters) == 0 || notice.ID == "") {
+	if len(unreadable) > 0 && (len(messages) == 0 || delivery.ID == "") {
 		return nil, nil, cause
 	}
-	return letters, unreadable, nil
+	return messages, unreadable, nil
 }
 
-func letterOf(a *addressed, i item, position int) (letter, error) {
+func messageOf(a *addressed, i item, position int) (pendingMessage, error) {
 	if a.err != nil {
-		return letter{}, a.err
+		return pendingMessage{}, a.err
 	}
 	to, err := a.recipients.at(i.Index)
 	if err != nil {
-		return letter{}, fmt.Errorf("batch %s: %w", a.batch.BatchID, err)
+		return pendingMessage{}, fmt.Errorf("batch %s: %w", a.batch.BatchID, err)
 	}
 	d := Data{
 		CampaignID: a.batch.CampaignID, Batch: a.batch.Name, MessageID: i.key.MessageID(i.Index), Sequence: i.Sequence,
 		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
 	}
 	d.Code, d.Reason = i.Why()
-	return newLetter(position, d.MessageID, i.Outcome.Kind(), i.At, d)
+	return newMessage(position, d.MessageID, i.Outcome.Kind(), i.At, d)
 }
 
 // owed returns the positions of the items that the endpoint is owed still.
-func owed(notice campaign.Notice, items []item, e campaign.Endpoint) []int {
+func owed(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
-		if len(notice.Left) > 0 && !slices.Contains(notice.Left, p) {
+		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {
 			continue
 		}
 		if e.Wants(i.Outcome.Kind()) {
@@ -91,35 +91,35 @@ func owed(notice campaign.Notice, items []item, e campaign.Endpoint) []int {
 	return positions
 }
 
-// happening writes the one letter of a notice that belongs to no page of a log.
-func (n *Notifier) happening(ctx context.Context, notice campaign.Notice) ([]letter, error) {
-	content, err := n.Blobs.Get(ctx, notice.Blob)
+// webhookEvent writes the one message of a delivery that belongs to no page of a log.
+func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery) ([]pendingMessage, error) {
+	content, err := n.Blobs.Get(ctx, delivery.Blob)
 	if err != nil {
 		return nil, err
 	}
-	var h campaign.Happening
+	var h campaign.WebhookEvent
 	if err := json.Unmarshal(content, &h); err != nil {
 		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
 	}
 	d := Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
-	if notice.Kind == campaign.KindReplied {
+	if delivery.Kind == campaign.KindReplied {
 		d.Text = h.Text
 	}
-	if err := n.trace(ctx, notice.Tenant, &d); err != nil {
+	if err := n.trace(ctx, delivery.Tenant, &d); err != nil {
 		return nil, err
 	}
 	subject := h.EventID
 	if subject == "" {
-		subject = notice.Blob
+		subject = delivery.Blob
 	}
-	l, err := newLetter(0, subject, notice.Kind, h.At, d)
+	l, err := newMessage(0, subject, delivery.Kind, h.At, d)
 	if err != nil {
 		return nil, err
 	}
-	return []letter{l}, nil
+	return []pendingMessage{l}, nil
 }
 
-// trace completes what is known of the message that a happening names.
+// trace completes what is known of the message that a webhook event names.
 func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {
@@ -147,5 +147,5 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 }
 
 func (n *Notifier) batch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
-	return n.batches.Get(key, n.Now(), cache.Terms{For: cache.Forever, Most: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
+	return n.batches.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) { return n.Store.FindBatch(ctx, key) })
 }

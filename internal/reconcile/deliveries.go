@@ -10,19 +10,19 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// sweepNotices begins to queue the notices of the Webhooks table that are due, the shards
+// sweepDeliveries begins to queue the deliveries of the Webhooks table that are due, the shards
 // of the part side by side. It returns a function that waits for the end of that, until
 // ctx is near its own.
-func (s *Sweeper) sweepNotices(ctx context.Context, part Part) (wait func() []*round) {
+func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*round) {
 	var rounds []*round
 	var shards sync.WaitGroup
-	for shard := range s.NoticeShards {
+	for shard := range s.DeliveryShards {
 		if !part.has(shard) {
 			continue
 		}
-		r := &round{sweeper: s, shard: shard, deeds: map[deed]int{}}
+		r := &round{sweeper: s, shard: shard, actions: map[action]int{}}
 		rounds = append(rounds, r)
-		shards.Go(func() { r.err = r.lookAtNotices(ctx) })
+		shards.Go(func() { r.err = r.lookAtDeliveries(ctx) })
 	}
 	return func() []*round {
 		shards.Wait()
@@ -30,12 +30,12 @@ func (s *Sweeper) sweepNotices(ctx context.Context, part Part) (wait func() []*r
 	}
 }
 
-func (r *round) lookAtNotices(ctx context.Context) error {
-	starting, cancel := retry.Before(ctx, reserve)
+func (r *round) lookAtDeliveries(ctx context.Context) error {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	owed := notices{sweeper: r.sweeper, deeds: r.deeds}
+	owed := deliveries{sweeper: r.sweeper, actions: r.actions}
 	defer owed.flush(ctx)
-	for due, err := range r.sweeper.Store.DueNotices(ctx, r.shard, r.sweeper.Now()) {
+	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
 			return fmt.Errorf("sweep: %w", err)
 		}
@@ -47,29 +47,29 @@ func (r *round) lookAtNotices(ctx context.Context) error {
 	return nil
 }
 
-// notices are due notices of one shard, gathered until there are enough to be
+// deliveries are due deliveries of one shard, gathered until there are enough to be
 // worth a call of the queue.
-type notices struct {
+type deliveries struct {
 	sweeper *Sweeper
-	deeds   map[deed]int
+	actions map[action]int
 	held    map[string][]campaign.Due // by tenant
 }
 
 // perCall is how many messages one call of the queue takes.
 const perCall = 10
 
-func (n *notices) add(ctx context.Context, due campaign.Due) {
+func (n *deliveries) add(ctx context.Context, due campaign.Due) {
 	if n.held == nil {
 		n.held = map[string][]campaign.Due{}
 	}
-	tenant := due.Notice.Tenant
+	tenant := due.Delivery.Tenant
 	n.held[tenant] = append(n.held[tenant], due)
 	if len(n.held[tenant]) >= perCall {
 		n.queue(ctx, tenant)
 	}
 }
 
-func (n *notices) flush(ctx context.Context) {
+func (n *deliveries) flush(ctx context.Context) {
 	for tenant := range n.held {
 		n.queue(ctx, tenant)
 	}
@@ -77,21 +77,21 @@ func (n *notices) flush(ctx context.Context) {
 
 // queue queues what is held of a tenant, and only then leaves it alone for a
 // while: who dies in between queues it twice, and never not at all.
-func (n *notices) queue(ctx context.Context, tenant string) {
+func (n *deliveries) queue(ctx context.Context, tenant string) {
 	held := n.held[tenant]
 	delete(n.held, tenant)
-	if err := n.sweeper.queueNotices(ctx, tenant, held); err != nil {
+	if err := n.sweeper.queueDeliveries(ctx, tenant, held); err != nil {
 		slog.ErrorContext(ctx, "notices could not be swept", "tenant", tenant, "error", err)
-		n.deeds[failed] += len(held)
+		n.actions[failed] += len(held)
 		return
 	}
-	n.deeds[notified] += len(held)
+	n.actions[notified] += len(held)
 }
 
-func (s *Sweeper) queueNotices(ctx context.Context, tenant string, held []campaign.Due) error {
+func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []campaign.Due) error {
 	tasks := make([]campaign.NotifyTask, len(held))
 	for i, due := range held {
-		tasks[i] = *due.Notice
+		tasks[i] = *due.Delivery
 	}
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Sweeper) queueNotices(ctx context.Context, tenant string, held []campai
 	}
 	next := s.Now().Add(s.After)
 	for _, due := range held {
-		if _, err := s.Moves.MoveNotice(ctx, *due.Notice, due.Check, next); err != nil {
+		if _, err := s.Moves.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err
 		}
 	}

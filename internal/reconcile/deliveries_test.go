@@ -16,8 +16,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// noticeStore has three due notices in each shard of the Webhooks table, and nothing else.
-type noticeStore struct {
+// deliveryStore has three due deliveries in each shard of the Webhooks table, and nothing else.
+type deliveryStore struct {
 	reconcile.Store
 	reconcile.Moves
 
@@ -27,33 +27,33 @@ type noticeStore struct {
 	queued  []string
 }
 
-func (*noticeStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
+func (*deliveryStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
 	return func(func(campaign.Due, error) bool) {}
 }
 
-func (s *noticeStore) DueNotices(_ context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *deliveryStore) DueDeliveries(_ context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		if s.indexes != nil && shard == 1 {
 			yield(campaign.Due{}, s.indexes)
 			return
 		}
 		for i := range 3 {
-			t := campaign.NotifyTask{NoticeID: fmt.Sprint(shard, "-", i), Tenant: "t", EndpointID: "e"}
-			if !yield(campaign.Due{Notice: &t, Check: now.Add(-time.Minute)}, nil) {
+			t := campaign.NotifyTask{DeliveryID: fmt.Sprint(shard, "-", i), Tenant: "t", EndpointID: "e"}
+			if !yield(campaign.Due{Delivery: &t, Check: now.Add(-time.Minute)}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s *noticeStore) MoveNotice(_ context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+func (s *deliveryStore) MoveDelivery(_ context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.moved = append(s.moved, fmt.Sprint(t.NoticeID, " by ", next.Sub(read)))
+	s.moved = append(s.moved, fmt.Sprint(t.DeliveryID, " by ", next.Sub(read)))
 	return true, nil
 }
 
-func (s *noticeStore) SendAll(_ context.Context, group string, bodies [][]byte) error {
+func (s *deliveryStore) SendAll(_ context.Context, group string, bodies [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, body := range bodies {
@@ -62,18 +62,18 @@ func (s *noticeStore) SendAll(_ context.Context, group string, bodies [][]byte) 
 	return nil
 }
 
-func (s *noticeStore) sweep(t *testing.T) error {
+func (s *deliveryStore) sweep(t *testing.T) error {
 	t.Helper()
 	now := time.Unix(5e9, 0)
 	sweeper := &reconcile.Sweeper{
-		Store: s, Moves: s, Notify: s, NoticeShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
+		Store: s, Moves: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
 	}
 	return sweeper.Sweep(t.Context())
 }
 
-func TestSweep_NoticesOfTheWebhooksTable(t *testing.T) {
+func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {
 	t.Parallel()
-	s := &noticeStore{}
+	s := &deliveryStore{}
 	if err := s.sweep(t); err != nil {
 		t.Error(err)
 	}
@@ -90,9 +90,9 @@ func TestSweep_NoticesOfTheWebhooksTable(t *testing.T) {
 }
 
 // A shard of the Webhooks table that cannot be read is an error, and holds up no other.
-func TestSweep_UnreadableNotices(t *testing.T) {
+func TestSweep_UnreadableDeliveries(t *testing.T) {
 	t.Parallel()
-	s := &noticeStore{indexes: errUnavailable}
+	s := &deliveryStore{indexes: errUnavailable}
 	if err := s.sweep(t); !errors.Is(err, errUnavailable) {
 		t.Errorf("sweep: %v, want %v", err, errUnavailable)
 	}

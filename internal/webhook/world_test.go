@@ -60,7 +60,7 @@ type queued struct {
 	at   time.Time
 }
 
-// layout says which rows a world's notices have: true are those of the Webhooks table.
+// layout says which rows a world's deliveries have: true are those of the Webhooks table.
 type layout bool
 
 // inLayouts runs a test in both layouts.
@@ -123,7 +123,7 @@ func (w *world) newBatch(messages int) campaign.Batch {
 	}
 	_, _ = rand.Read(b.Key[:])
 	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
-	w.must(w.store.Accept(w.t.Context(), campaign.Acceptance{
+	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
 		Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{1},
 	}, rand.Text()))
 	return b
@@ -136,7 +136,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// record enters changes into the books, and queues the tasks of what is owed.
+// record enters changes into the ledger, and queues the tasks of what is owed.
 func (w *world) record(changes ...campaign.Change) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -155,9 +155,9 @@ func (w *world) record(changes ...campaign.Change) {
 	w.must(err)
 	endpoints, err := w.store.Endpoints(ctx, w.tenant)
 	w.must(err)
-	notices, err := w.store.Enter(ctx, w.batch, books, books.News(changes), endpoints, w.Now().Add(2*time.Minute))
+	deliveries, err := w.store.Enter(ctx, w.batch, books, books.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
 	w.must(err)
-	for _, n := range notices {
+	for _, n := range deliveries {
 		w.queue = append(w.queue, queued{n.Task(), w.Now()})
 	}
 }
@@ -234,28 +234,28 @@ func (w *world) arrived() []campaign.NotifyTask {
 	w.queue = later
 	w.mu.Unlock()
 	for _, d := range w.due(now) {
-		_, err := w.store.MoveNotice(w.t.Context(), *d.Notice, d.Check, now.Add(10*time.Minute))
+		_, err := w.store.MoveDelivery(w.t.Context(), *d.Delivery, d.Check, now.Add(10*time.Minute))
 		w.must(err)
-		tasks = append(tasks, *d.Notice)
+		tasks = append(tasks, *d.Delivery)
 	}
 	return tasks
 }
 
-// notice reads the notice of a task, or the one that a task with entries leaves behind.
-func (w *world) notice(t campaign.NotifyTask) campaign.Notice {
+// delivery reads the delivery of a task, or the one that a task with entries leaves behind.
+func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 	w.t.Helper()
 	if t.Entries != "" {
 		entries, err := base64.StdEncoding.DecodeString(t.Entries)
 		w.must(err)
-		t = campaign.Notice{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
+		t = campaign.Delivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
 	}
-	n, err := w.store.Notice(w.t.Context(), t)
+	n, err := w.store.Delivery(w.t.Context(), t)
 	w.must(err)
 	return n
 }
 
-// left returns the messages that a notice has left, where it does not have all left.
-func (w *world) left(n campaign.Notice) []int {
+// left returns the messages that a delivery has left, where it does not have all left.
+func (w *world) left(n campaign.Delivery) []int {
 	w.t.Helper()
 	var messages []int
 	if n.ID == "" {
@@ -279,14 +279,14 @@ func (w *world) due(until time.Time) []campaign.Due {
 	add := func(due iter.Seq2[campaign.Due, error]) {
 		for d, err := range due {
 			w.must(err)
-			if d.Notice != nil && d.Notice.Tenant == w.tenant {
+			if d.Delivery != nil && d.Delivery.Tenant == w.tenant {
 				found = append(found, d)
 			}
 		}
 	}
 	if w.split {
-		for shard := range dynamo.NoticeShards {
-			add(w.store.DueNotices(w.t.Context(), shard, until))
+		for shard := range dynamo.DeliveryShards {
+			add(w.store.DueDeliveries(w.t.Context(), shard, until))
 		}
 		return append(found, w.dueCircuits(until)...)
 	}
@@ -305,13 +305,13 @@ func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 		c, err := w.store.Circuit(w.t.Context(), w.tenant, e.ID)
 		w.must(err)
 		if c.Version > 0 && !c.Next.After(until) {
-			found = append(found, campaign.Due{Notice: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
+			found = append(found, campaign.Due{Delivery: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
 		}
 	}
 	return found
 }
 
-// advance moves the clock to the next task or row, and tells whether there is one.
+// advance moves the clock to the next task or row, and reports whether there is one.
 func (w *world) advance(end time.Time) bool {
 	next := end
 	for _, d := range w.due(end) {
@@ -377,22 +377,22 @@ type breaking struct {
 	w *world
 }
 
-func (b breaking) SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error) {
+func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if err := b.w.fail("save notice"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.SaveNotice(ctx, read, n)
+	ok, err := b.Store.SaveDelivery(ctx, read, n)
 	if lost := b.w.fail("saved notice"); lost != nil {
 		return false, lost
 	}
 	return ok, err
 }
 
-func (b breaking) DeleteNotice(ctx context.Context, t campaign.NotifyTask) error {
+func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
 	if err := b.w.fail("delete notice"); err != nil {
 		return err
 	}
-	err := b.Store.DeleteNotice(ctx, t)
+	err := b.Store.DeleteDelivery(ctx, t)
 	if lost := b.w.fail("deleted notice"); lost != nil {
 		return lost
 	}

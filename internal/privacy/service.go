@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Store keeps campaigns, batches with their books, and the answers to
+// Store keeps campaigns, batches with their ledger, and the answers to
 // idempotency keys.
 type Store interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
@@ -59,9 +59,9 @@ type OptOuts interface {
 	Forget(ctx context.Context, tenant, phone string) (bool, error)
 }
 
-// Desk carries out what people ask for. Its errors say in one line what to do, and
+// Service carries out what people ask for. Its errors say in one line what to do, and
 // hold no number.
-type Desk struct {
+type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
@@ -74,7 +74,7 @@ type Desk struct {
 
 // person is the number that somebody asks for.
 type person struct {
-	*Desk
+	*Service
 	tenant campaign.Tenant
 	agents []string // of the tenant, also those that it gave up
 	number e164.Number
@@ -86,7 +86,7 @@ const shortest = 8
 // errNoPhone does not repeat what was given.
 var errNoPhone = errors.New("the phone is no number in E.164: write it with + and its country code, digits only")
 
-func (d *Desk) open(ctx context.Context, tenantID, phone string) (*person, error) {
+func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, error) {
 	number, rejection := e164.Parse([]byte(phone), e164.AsWritten)
 	if rejection != nil || len(number.String()) <= shortest {
 		return nil, errNoPhone

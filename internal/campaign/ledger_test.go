@@ -51,7 +51,7 @@ func TestSupersedes(t *testing.T) {
 func TestBooksBalance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		books := campaign.Books{Frames: map[int]campaign.FrameState{}}
+		books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 		for f := range 3 {
 			books.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 		}
@@ -70,7 +70,7 @@ func TestBooksBalance(t *testing.T) {
 					steps++
 				}
 			}
-			news := books.News(changes)
+			news := books.Effective(changes)
 			books.Head = books.HeadAfter(news, 1)
 			for _, c := range news {
 				books.Frames[c.Index/campaign.FrameSize].Outcomes[c.Index] = c.Outcome
@@ -78,7 +78,7 @@ func TestBooksBalance(t *testing.T) {
 			if books.Head.Ordinal != round+1 || books.Head.Sequence != steps || books.Head.Known() != len(want) {
 				t.Fatalf("the head is %+v after %d changes of %d messages", books.Head, steps, len(want))
 			}
-			if again := books.News(changes); len(again) > 0 {
+			if again := books.Effective(changes); len(again) > 0 {
 				t.Fatalf("%d changes are news twice", len(again))
 			}
 		}

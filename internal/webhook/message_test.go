@@ -19,7 +19,7 @@ func TestWhatAnErasedWebhookHas(t *testing.T) {
 		campaign.KindOptedOut: {"phone": "", "erased": true},
 		"message.delivered":   {"phone": "", "uid": "", "erased": true},
 	} {
-		l, err := webhook.New("subject", kind, time.Now(), webhook.Data{Erased: true})
+		l, err := webhook.NewMessage("subject", kind, time.Now(), webhook.Data{Erased: true})
 		if err != nil {
 			t.Fatal(err)
 		}

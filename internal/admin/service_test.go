@@ -30,9 +30,9 @@ import (
 // functions work on the same tables.
 var now = time.Date(2126, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// bench is a desk over the stack's tables, with a tenant of its own.
+// bench is a service over the stack's tables, with a tenant of its own.
 type bench struct {
-	*admin.Desk
+	*admin.Service
 	store  *dynamo.Store
 	keys   ssm.Reader
 	tenant string
@@ -48,7 +48,7 @@ func newBench(t *testing.T) bench {
 	}
 	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
-		Desk: &admin.Desk{
+		Service: &admin.Service{
 			Store: store, Keys: ssmwriter.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
 		},
 		store: store, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),

@@ -12,9 +12,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// dueNotices returns the tasks of the tenant's notices that are due at a time,
+// dueDeliveries returns the tasks of the tenant's deliveries that are due at a time,
 // and when the index says that they are.
-func dueNotices(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
 	for shard := range dynamo.DueShards {
@@ -22,15 +22,15 @@ func dueNotices(t *testing.T, store *dynamo.Store, tenant string, at time.Time) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Notice != nil && d.Notice.Tenant == tenant {
-				due[*d.Notice] = d.Check
+			if d.Delivery != nil && d.Delivery.Tenant == tenant {
+				due[*d.Delivery] = d.Check
 			}
 		}
 	}
 	return due
 }
 
-func TestNoticesComeWithTheLog(t *testing.T) {
+func TestDeliveriesComeWithTheLog(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	tenant := "tenant#" + rand.Text()
@@ -45,24 +45,24 @@ func TestNoticesComeWithTheLog(t *testing.T) {
 		{ID: "reads", Kinds: []string{string(campaign.KindRead)}},
 	}
 	news := append(changesOf(0, 260, campaign.OutcomeSent), changesOf(260, 300, campaign.OutcomeFailed)...)
-	notices, err := store.Enter(t.Context(), b, books, news, endpoints, later)
+	deliveries, err := store.Enter(t.Context(), b, books, news, endpoints, later)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []campaign.Notice{
+	want := []campaign.Delivery{
 		{Tenant: tenant, EndpointID: "all", Key: b.Key, Ordinal: 1, Next: later},
 		{Tenant: tenant, EndpointID: "all", Key: b.Key, Ordinal: 2, Next: later},
 		{Tenant: tenant, EndpointID: "failures", Key: b.Key, Ordinal: 2, Next: later},
 	}
-	if diff := cmp.Diff(want, notices); diff != "" {
+	if diff := cmp.Diff(want, deliveries); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	due := dueNotices(t, store, tenant, later)
+	due := dueDeliveries(t, store, tenant, later)
 	for _, n := range want {
 		if !due[n.Task()].Equal(later) {
 			t.Errorf("page %d is not due to endpoint %s", n.Ordinal, n.EndpointID)
 		}
-		got, err := store.Notice(t.Context(), n.Task())
+		got, err := store.Delivery(t.Context(), n.Task())
 		if diff := cmp.Diff(n, got); diff != "" || err != nil {
 			t.Errorf("error %v; the notice as read (-want +got):\n%s", err, diff)
 		}
@@ -71,14 +71,14 @@ func TestNoticesComeWithTheLog(t *testing.T) {
 	if diff := cmp.Diff(campaign.LogPage{Ordinal: 2, First: 251, Changes: news[250:]}, page); diff != "" || err != nil {
 		t.Errorf("error %v; the second page (-want +got):\n%s", err, diff)
 	}
-	if len(due) != 3 || len(dueNotices(t, store, tenant, later.Add(-time.Millisecond))) > 0 {
+	if len(due) != 3 || len(dueDeliveries(t, store, tenant, later.Add(-time.Millisecond))) > 0 {
 		t.Errorf("%d notices are due, want 3 and none before", len(due))
 	}
 }
 
-func TestLifeOfANotice(t *testing.T) {
+func TestLifeOfADelivery(t *testing.T) {
 	t.Parallel()
-	tests := map[string]campaign.Notice{
+	tests := map[string]campaign.Delivery{
 		"of a batch": {Key: newKey(), Ordinal: 7},
 		"of none":    {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	}
@@ -87,19 +87,19 @@ func TestLifeOfANotice(t *testing.T) {
 			t.Parallel()
 			store := newStore(t)
 			n.Tenant, n.EndpointID, n.Next = "tenant#"+rand.Text(), "endpoint", later
-			if err := store.AddNotices(t.Context(), []campaign.Notice{n}); err != nil {
+			if err := store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
 				t.Fatal(err)
 			}
-			read := func(want campaign.Notice) {
+			read := func(want campaign.Delivery) {
 				t.Helper()
-				got, err := store.Notice(t.Context(), n.Task())
+				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
 				}
 			}
-			save := func(read, next campaign.Notice, want bool) {
+			save := func(read, next campaign.Delivery, want bool) {
 				t.Helper()
-				if saved, err := store.SaveNotice(t.Context(), read, next); saved != want || err != nil {
+				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v", saved, err)
 				}
 			}
@@ -110,33 +110,33 @@ func TestLifeOfANotice(t *testing.T) {
 			other := tried
 			other.Left = []int{5}
 			save(other, n, false)
-			if err := store.AddNotices(t.Context(), []campaign.Notice{n}); err != nil {
+			if err := store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
 				t.Error(err)
 			}
 			read(tried)
 
-			moved, err := store.MoveNotice(t.Context(), n.Task(), later, later.Add(2*time.Hour))
+			moved, err := store.MoveDelivery(t.Context(), n.Task(), later, later.Add(2*time.Hour))
 			if moved || err != nil {
 				t.Errorf("moved from a time that it has not: %v, error %v", moved, err)
 			}
-			if moved, err = store.MoveNotice(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour)); !moved || err != nil {
+			if moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour)); !moved || err != nil {
 				t.Errorf("moved %v, error %v", moved, err)
 			}
 			dead := tried
 			dead.Attempt, dead.Dead, dead.Next = 10, true, time.Time{}
 			save(tried, dead, true)
 			read(dead)
-			if due := dueNotices(t, store, n.Tenant, later.Add(1000*time.Hour)); len(due) > 0 {
+			if due := dueDeliveries(t, store, n.Tenant, later.Add(1000*time.Hour)); len(due) > 0 {
 				t.Errorf("a dead notice is due: %v", due)
 			}
-			if err := store.DeleteNotice(t.Context(), n.Task()); err != nil {
+			if err := store.DeleteDelivery(t.Context(), n.Task()); err != nil {
 				t.Error(err)
 			}
-			if _, err := store.Notice(t.Context(), n.Task()); !errors.Is(err, campaign.ErrNotFound) {
+			if _, err := store.Delivery(t.Context(), n.Task()); !errors.Is(err, campaign.ErrNotFound) {
 				t.Errorf("error %v, want not found", err)
 			}
 			save(dead, n, false)
-			if moved, err = store.MoveNotice(t.Context(), n.Task(), tried.Next, later); moved || err != nil {
+			if moved, err = store.MoveDelivery(t.Context(), n.Task(), tried.Next, later); moved || err != nil {
 				t.Errorf("moved what is not there: %v, error %v", moved, err)
 			}
 		})

@@ -20,16 +20,16 @@ func (o Outcome) rank() int {
 	return 0
 }
 
-// Settled tells whether nothing more has to come: a message that was sent may
+// Settled reports whether nothing more has to come: a message that was sent may
 // still be delivered, or expire.
 func (o Outcome) Settled() bool { return o.rank() > OutcomeSent.rank() }
 
-// Supersedes tells whether a message whose outcome is old moves on to o. The
+// Supersedes reports whether a message whose outcome is old moves on to o. The
 // outcome of a message of which nothing is known is "".
 func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
 
-// Head is the top of a batch's books.
-type Head struct {
+// LedgerSummary is the top of a batch's ledger.
+type LedgerSummary struct {
 	Ordinal  int             // of the last page of the log, 0 before the first
 	Sequence int             // of the last change, which is the number of changes so far
 	Counts   map[Outcome]int // messages by the outcome they have now
@@ -49,7 +49,7 @@ type Reason struct {
 const CodeSuperseded = "superseded"
 
 // Known returns how many messages have an outcome.
-func (h Head) Known() int {
+func (h LedgerSummary) Known() int {
 	total := 0
 	for _, n := range h.Counts {
 		total += n
@@ -59,26 +59,26 @@ func (h Head) Known() int {
 
 // Settled returns how many messages have an outcome after which nothing has to
 // come.
-func (h Head) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
+func (h LedgerSummary) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
 
-// FrameState is what the books say of one frame.
+// FrameState is what the ledger says of one frame.
 type FrameState struct {
 	Outcomes map[int]Outcome // by index within the batch, where there is one
 }
 
-// Books are a batch's outcomes as read: the head, and the frames asked for.
-type Books struct {
-	Head   Head
+// Ledger are a batch's outcomes as read: the head, and the frames asked for.
+type Ledger struct {
+	Head   LedgerSummary
 	Frames map[int]FrameState
 	States []byte // the outcomes of all messages, as the store keeps them
 }
 
 // Outcome returns the outcome of the message at index, whose frame must have
 // been asked for, or "".
-func (b Books) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
+func (b Ledger) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
 
-// News returns those of the changes that move a message on, in their order.
-func (b Books) News(changes []Change) []Change {
+// Effective returns those of the changes that move a message on, in their order.
+func (b Ledger) Effective(changes []Change) []Change {
 	var news []Change
 	reached := map[int]Outcome{}
 	for _, c := range changes {
@@ -96,8 +96,8 @@ func (b Books) News(changes []Change) []Change {
 
 // HeadAfter returns the head once the news, which News returned, are entered as
 // so many pages of the log.
-func (b Books) HeadAfter(news []Change, pages int) Head {
-	head := Head{
+func (b Ledger) HeadAfter(news []Change, pages int) LedgerSummary {
+	head := LedgerSummary{
 		Ordinal:  b.Head.Ordinal + pages,
 		Sequence: b.Head.Sequence + len(news),
 		Counts:   map[Outcome]int{},
@@ -119,7 +119,7 @@ func (b Books) HeadAfter(news []Change, pages int) Head {
 }
 
 // move counts a message's change from an outcome, or from none.
-func (h *Head) move(old Outcome, c Change) {
+func (h *LedgerSummary) move(old Outcome, c Change) {
 	net := h.Timeline.net(c.At)
 	if old != "" {
 		h.Counts[old]--

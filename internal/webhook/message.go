@@ -7,8 +7,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Letter is one webhook as it is posted.
-type Letter struct {
+// Message is one webhook as it is posted.
+type Message struct {
 	ID        string // the webhook-id: the same however often it is posted
 	Kind      campaign.Kind
 	MessageID string
@@ -54,10 +54,10 @@ func erase(kind campaign.Kind, d Data) erased {
 
 const instant = "2006-01-02T15:04:05.000Z"
 
-// New writes the webhook of a kind that tells of a subject what happened at an
+// NewMessage writes the webhook of a kind that tells of a subject what happened at an
 // instant; it fills in OccurredAt.
-func New(subject string, kind campaign.Kind, at time.Time, d Data) (Letter, error) {
-	l := Letter{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
+func NewMessage(subject string, kind campaign.Kind, at time.Time, d Data) (Message, error) {
+	l := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)
 	told := document{ID: l.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
 	if d.Erased {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// troubles are the errors of steps of which each is made whatever became of the
+// errorCollector are the errors of steps of which each is made whatever became of the
 // others, from any number of goroutines.
-type troubles struct {
+type errorCollector struct {
 	mu    sync.Mutex
 	first error
 	count int
 }
 
-func (t *troubles) add(err error) {
+func (t *errorCollector) add(err error) {
 	if err == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (t *troubles) add(err error) {
 }
 
 // err returns the first error, with how many there were.
-func (t *troubles) err() error {
+func (t *errorCollector) err() error {
 	if t.count > 1 {
 		return fmt.Errorf("%w (the first of %d errors)", t.first, t.count)
 	}

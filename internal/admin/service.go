@@ -18,9 +18,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Desk is where an operator's requests are carried out. Its errors say in one
+// Service is where an operator's requests are carried out. Its errors say in one
 // line what to do, and hold no secret.
-type Desk struct {
+type Service struct {
 	Store  Store
 	Keys   Keys
 	People People
@@ -60,7 +60,7 @@ type Store interface {
 	credentialStore
 	endpointStore
 	personStore
-	noticeStore
+	deliveryStore
 	pauseStore
 }
 
@@ -100,15 +100,15 @@ type personStore interface {
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
-type noticeStore interface {
-	DeadNotices(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
-	ParkedNotices(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
+type deliveryStore interface {
+	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error)
+	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
-	Notice(ctx context.Context, t campaign.NotifyTask) (campaign.Notice, error)
-	SaveNotice(ctx context.Context, read, n campaign.Notice) (bool, error)
-	MoveNotice(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
-	AddNotices(ctx context.Context, notices []campaign.Notice) error
+	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
+	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
+	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
 }
 
 type pauseStore interface {
@@ -145,7 +145,7 @@ func input(code, format string, args ...any) error {
 }
 
 // requireTenant returns an error where the tenant does not exist.
-func (d *Desk) requireTenant(ctx context.Context, id string) error {
+func (d *Service) requireTenant(ctx context.Context, id string) error {
 	if !tenantID.MatchString(id) {
 		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
 	}
@@ -157,7 +157,7 @@ func (d *Desk) requireTenant(ctx context.Context, id string) error {
 }
 
 // random returns n random bytes.
-func (d *Desk) random(n int) ([]byte, error) {
+func (d *Service) random(n int) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.Random, b); err != nil {
 		return nil, fmt.Errorf("read random bytes: %w", err)
@@ -166,13 +166,13 @@ func (d *Desk) random(n int) ([]byte, error) {
 }
 
 // secret returns 256 random bits, URL-safe.
-func (d *Desk) secret() (string, error) {
+func (d *Service) secret() (string, error) {
 	b, err := d.random(32)
 	return base64.RawURLEncoding.EncodeToString(b), err
 }
 
 // uuid returns a random UUID, version 4.
-func (d *Desk) uuid() (string, error) {
+func (d *Service) uuid() (string, error) {
 	b, err := d.random(16)
 	if err != nil {
 		return "", err

@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
+)
+
+// attempt is one post of each message that a delivery has left.
+type attempt struct {
+	mu            sync.Mutex
+	taken, failed int   // posts
+	left          []int // positions that were not taken, ascending
+	open          bool  // the endpoint's circuit is to open
+	gone          bool  // the endpoint wants nothing ever again
+	fails         bool  // too many in a row were refused
+	cut           bool  // there was no time for some messages
+	hold          time.Duration
+	codes         map[string]int // why messages were refused, and how many
+}
+
+// note adds what came of a message.
+func (r *attempt) note(l pendingMessage, v Result, fails bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.Delivered {
+		r.taken++
+		return
+	}
+	r.failed++
+	r.left = append(r.left, l.position)
+	r.codes[v.Code]++
+	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.RetryAfter)
+}
+
+// refused reports whether a message was posted and not taken.
+func (r *attempt) refused() bool { return len(r.codes) > 0 }
+
+// over reports whether no further message is to be posted.
+func (r *attempt) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fails || r.gone
+}
+
+// countsTowardCircuit reports whether the failures of a delivery speak for its endpoint. Where
+// others of its messages were taken they do not: those that are left may be what a
+// well endpoint refuses.
+func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
+
+// postAll posts the messages, until the endpoint fails too often or ctx is near
+// its end.
+func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
+	r := &attempt{codes: map[string]int{}}
+	g := n.limiters.of(endpointKey{e.Tenant, e.ID})
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	poster := n.poster()
+	var posts sync.WaitGroup
+	messages = n.shuffled(delivery, messages)
+	for i, l := range messages {
+		if !g.enter(starting) {
+			r.unsent(messages[i:], true)
+			break
+		}
+		if r.over() || g.isShut() {
+			g.back()
+			r.unsent(messages[i:], false)
+			break
+		}
+		posts.Go(func() {
+			v := poster.Post(ctx, e, l.Message)
+			r.note(l, v, g.judge(v, n.Now(), countsTowardCircuit(delivery)))
+			g.leave(v.Delivered)
+			if !v.Delivered {
+				metrics.Kind(ctx, v.Code, 1)
+				n.recordFailure(ctx, delivery, e, l, v)
+			}
+		})
+	}
+	posts.Wait()
+	n.countPosts(ctx, e, r.taken, r.failed)
+	slices.Sort(r.left)
+	r.open = g.isShut()
+	if r.refused() {
+		slog.WarnContext(ctx, "webhooks were not taken", "tenant", e.Tenant, "endpoint_id", e.ID,
+			"attempt", delivery.Attempt, "left", len(r.left), "codes", r.codes)
+	}
+	return r
+}
+
+// unsent notes messages that were not posted.
+func (r *attempt) unsent(messages []pendingMessage, cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = r.cut || cut
+	for _, l := range messages {
+		r.left = append(r.left, l.position)
+	}
+}
+
+// shuffled returns messages that failed before in another order each time: a few
+// that the endpoint never takes must not stand before the others for ever.
+func (n *Notifier) shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
+	if delivery.Attempt == 0 {
+		return messages
+	}
+	for i := len(messages) - 1; i > 0; i-- {
+		j := n.pick(i + 1)
+		messages[i], messages[j] = messages[j], messages[i]
+	}
+	return messages
+}
+
+// pick returns a number from 0 up to, not including, of.
+func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
+
+// recordFailure writes a failure down. That it cannot be is no failure of
+// notifying.
+func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, l pendingMessage, v Result) {
+	f := campaign.WebhookFailure{
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
+		Status: v.Status, Code: v.Code, Attempt: delivery.Attempt, At: n.Now(),
+		Task: delivery.Task(), Position: l.position,
+	}
+	if delivery.ID != "" {
+		f.Blob, f.Entry = delivery.Blob, pick(delivery, []int{l.position})
+	}
+	err := n.Endpoints.RecordFailure(ctx, f)
+	if err != nil {
+		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
+	}
+}
+
+// countPosts adds to the counts of the hour. That it cannot is no failure of
+// notifying.
+func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, failed int) {
+	if taken+failed == 0 {
+		return
+	}
+	metrics.Add(ctx, metrics.WebhooksTaken, taken)
+	metrics.Add(ctx, metrics.WebhooksRefused, failed)
+	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
+		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
+	}
+}
+
+func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v Result) {
+	if v.Delivered {
+		n.countPosts(ctx, e, 1, 0)
+		return
+	}
+	n.countPosts(ctx, e, 0, 1)
+}
