@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func TestRolesAllowWhatIsCalled(t *testing.T) {
 			}
 			wired := dependencies(t, filepath.Join("functions", name))
 			for adapter, declared := range adapters {
-				if !wired[filepath.Join("internal/aws", adapter)] {
+				if !wired[path.Join("internal/aws", adapter)] {
 					continue
 				}
 				for _, method := range wiredMethods(t, name) {
@@ -98,7 +99,7 @@ var actionOf = map[string]string{
 func methods(t *testing.T, adapter string) map[string]calls {
 	t.Helper()
 	declared := map[string]calls{}
-	for _, file := range sources(t, filepath.Join("internal/aws", adapter)) {
+	for _, file := range sources(t, path.Join("internal/aws", adapter)) {
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Body == nil {

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ type declared struct{ folder, name string }
 // wiring returns the packages below internal/app that wire a function.
 func wiring(t *testing.T, function string) (folders []string) {
 	t.Helper()
-	folders = []string{filepath.Join("internal/app", function)}
+	folders = []string{path.Join("internal/app", function)}
 	for i := 0; i < len(folders); i++ {
 		for _, file := range sources(t, folders[i]) {
 			for _, folder := range importsOf(file) {

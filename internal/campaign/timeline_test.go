@@ -21,7 +21,7 @@ func TestTalliesAddUpToTheCounts(t *testing.T) {
 	codes := []string{"", "unreachable", "no_answer"}
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		books := newBooks()
+		batchLedger := newBatchLedger()
 		for range 40 {
 			var changes []campaign.Change
 			for range random.IntN(30) {
@@ -30,28 +30,28 @@ func TestTalliesAddUpToTheCounts(t *testing.T) {
 					At: at.Add(time.Duration(random.ExpFloat64() * float64(time.Hour))),
 				})
 			}
-			books = entered(books, changes)
+			batchLedger = entered(batchLedger, changes)
 		}
 		for _, outcome := range outcomes {
-			checkTally(t, books.Head, outcome)
+			checkTally(t, batchLedger.Head, outcome)
 		}
 	}
 }
 
 var at = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
-func newBooks() campaign.Ledger {
+func newBatchLedger() campaign.Ledger {
 	return campaign.Ledger{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
 }
 
 // entered returns the ledger once the news of the changes are entered.
-func entered(books campaign.Ledger, changes []campaign.Change) campaign.Ledger {
-	news := books.Effective(changes)
-	books.Head = books.HeadAfter(news, 1)
+func entered(batchLedger campaign.Ledger, changes []campaign.Change) campaign.Ledger {
+	news := batchLedger.Effective(changes)
+	batchLedger.Head = batchLedger.HeadAfter(news, 1)
 	for _, c := range news {
-		books.Frames[0].Outcomes[c.Index] = c.Outcome
+		batchLedger.Frames[0].Outcomes[c.Index] = c.Outcome
 	}
-	return books
+	return batchLedger
 }
 
 func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outcome) {
@@ -75,9 +75,9 @@ func TestHeadAfterLeavesTheHeadAlone(t *testing.T) {
 	t.Parallel()
 	first := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeFailed, At: at}}
 	again := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: at}}
-	books := entered(newBooks(), first)
-	_ = books.HeadAfter(again, 1)
-	if diff := cmp.Diff(entered(newBooks(), first).Head, books.Head); diff != "" {
+	batchLedger := entered(newBatchLedger(), first)
+	_ = batchLedger.HeadAfter(again, 1)
+	if diff := cmp.Diff(entered(newBatchLedger(), first).Head, batchLedger.Head); diff != "" {
 		t.Errorf("the head that was read has changed (-want +got):\n%s", diff)
 	}
 }
@@ -102,11 +102,11 @@ func TestSlotsOfATimeline(t *testing.T) {
 		"at the end of the fourth": {96*time.Hour - 1, 33, 96 * time.Hour},
 		"a year later":             {365 * 24 * time.Hour, 34, 102 * time.Hour},
 	} {
-		books := entered(newBooks(), []campaign.Change{{Index: 1, Outcome: campaign.OutcomeSent, At: start}})
-		books = entered(books, []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: start.Add(test.after)}})
-		slots := books.Head.Timeline.Slots
+		batchLedger := entered(newBatchLedger(), []campaign.Change{{Index: 1, Outcome: campaign.OutcomeSent, At: start}})
+		batchLedger = entered(batchLedger, []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: start.Add(test.after)}})
+		slots := batchLedger.Head.Timeline.Slots
 		last := slots[len(slots)-1]
-		if end := books.Head.Timeline.End(last.Number).Sub(start); last.Number != test.slot || end != test.end {
+		if end := batchLedger.Head.Timeline.End(last.Number).Sub(start); last.Number != test.slot || end != test.end {
 			t.Errorf("%s: slot %d, which ends after %v, want %d and %v", name, last.Number, end, test.slot, test.end)
 		}
 	}

@@ -47,10 +47,10 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 }
 
 // Ledger keeps campaigns, their batches and what became of their messages.
-type Books interface {
+type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -82,7 +82,7 @@ type Provider interface {
 // Canceller does what cancelling a campaign leaves to do. Whatever step it dies
 // at, the same task given to it again does the rest.
 type Canceller struct {
-	Books    Books
+	Ledger   Ledger
 	Recorder Recorder
 	Tasks    Tasks
 	Blobs    Blobs
@@ -115,14 +115,14 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 // cancel cancels the batches of a campaign, stops the messages of those that were
 // never released, and queues the revoking of what the provider may have.
 func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
-	all, err := c.Books.Campaign(ctx, id)
+	all, err := c.Ledger.Campaign(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
 	if all.CancelledAt.IsZero() {
 		return nil
 	}
-	errs := []error{cancelBatches(ctx, c.Books, all, c.Now().Add(c.SweepAfter))}
+	errs := []error{cancelBatches(ctx, c.Ledger, all, c.Now().Add(c.SweepAfter))}
 	for _, b := range all.Batches {
 		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
 			continue
@@ -138,7 +138,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 // settle does what a batch needs that was cancelled just now or before: only its
 // row reports whether cancelling it was faster than releasing it.
 func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool) error {
-	b, err := c.Books.Batch(ctx, p.BatchRef)
+	b, err := c.Ledger.Batch(ctx, p.BatchRef)
 	if err != nil {
 		return err
 	}

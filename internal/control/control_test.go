@@ -104,12 +104,12 @@ func (d *service) Record(ctx context.Context, b campaign.Batch, changes []campai
 	for f := range frames {
 		list = append(list, f)
 	}
-	books, err := d.store.Books(ctx, b, list)
+	batchLedger, err := d.store.Ledger(ctx, b, list)
 	if err != nil {
 		return err
 	}
-	if news := books.Effective(changes); len(news) > 0 {
-		_, err = d.store.Enter(ctx, b, books, news, nil, noon)
+	if news := batchLedger.Effective(changes); len(news) > 0 {
+		_, err = d.store.Append(ctx, b, batchLedger, news, nil, noon)
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func newService(t *testing.T) *service {
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)
-	d.canceller = &control.Canceller{Books: d.store, Recorder: d, Tasks: d, Blobs: d, Provider: d, Concurrency: 8, SweepAfter: 10 * time.Minute, Now: clock}
+	d.canceller = &control.Canceller{Ledger: d.store, Recorder: d, Tasks: d, Blobs: d, Provider: d, Concurrency: 8, SweepAfter: 10 * time.Minute, Now: clock}
 	return d
 }
 

@@ -34,18 +34,18 @@ const (
 // never had it refuses for good, which does no harm. The others keep their
 // outcome, unless one turns out to have been delivered.
 func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
-	b, err := c.Books.Batch(ctx, t.BatchRef)
+	b, err := c.Ledger.Batch(ctx, t.BatchRef)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
 	if !b.Cancelled() || b.State == campaign.BatchCancelled || t.Frame < 0 || t.Frame >= b.Frames() {
 		return nil
 	}
-	books, err := c.Books.Books(ctx, b, []int{t.Frame})
+	batchLedger, err := c.Ledger.Ledger(ctx, b, []int{t.Frame})
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	outcomes := books.Frames[t.Frame].Outcomes
+	outcomes := batchLedger.Frames[t.Frame].Outcomes
 	ended := len(outcomes) >= b.FrameLen(t.Frame)
 	var may []int
 	for index, outcome := range outcomes {
@@ -84,15 +84,15 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if len(indexes) == 0 {
 		return false, nil
 	}
-	if b, err = c.Books.AdoptAgent(ctx, b); err != nil {
+	if b, err = c.Ledger.AdoptAgent(ctx, b); err != nil {
 		return false, err
 	}
-	channel, err := c.Books.Channel(ctx, b.Tenant, b.AgentID)
+	channel, err := c.Ledger.Channel(ctx, b.Tenant, b.AgentID)
 	if err != nil {
 		return false, err
 	}
 	var messages []campaign.Message
-	err = payload.OfLatest(ctx, c.Books.Batch, c.Blobs, b, func(b campaign.Batch) (err error) {
+	err = payload.OfLatest(ctx, c.Ledger.Batch, c.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadFrame(ctx, c.Blobs, b, t.Frame)
 		return err
 	})

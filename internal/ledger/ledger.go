@@ -71,7 +71,7 @@ func (h Head) Summary() campaign.LedgerSummary {
 }
 
 // Ledger returns the head as the ledger of a batch with those frames.
-func (h Head) Books(frames []int) campaign.Ledger {
+func (h Head) Ledger(frames []int) campaign.Ledger {
 	b := campaign.Ledger{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
 	for _, f := range frames {
 		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
@@ -85,7 +85,7 @@ func (h Head) Books(frames []int) campaign.Ledger {
 }
 
 // ledger returns what the rules of campaign.Ledger ask for to judge the changes.
-func (h Head) books(changes []campaign.Change) campaign.Ledger {
+func (h Head) batchLedger(changes []campaign.Change) campaign.Ledger {
 	b := campaign.Ledger{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}
 	for _, c := range changes {
 		frame := c.Index / campaign.FrameSize
@@ -101,14 +101,14 @@ func (h Head) books(changes []campaign.Change) campaign.Ledger {
 
 // News returns those of the changes that move a message on, in their order.
 func (h Head) News(changes []campaign.Change) []campaign.Change {
-	return h.books(changes).Effective(changes)
+	return h.batchLedger(changes).Effective(changes)
 }
 
 // After returns the head of a batch of so many messages once the news, which News
 // returned, are entered. They all stand in its tail, whether that has room for them
 // or not.
 func (h Head) After(messages int, news []campaign.Change) Head {
-	sum := h.books(news).HeadAfter(news, 0)
+	sum := h.batchLedger(news).HeadAfter(news, 0)
 	next := Head{
 		Sequence: sum.Sequence, Reasons: sum.Reasons, Timeline: sum.Timeline,
 		States: make([]byte, max(messages, len(h.States))),

@@ -39,21 +39,21 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 }
 
 // ledger keeps a batch's ledger as campaign has them, one change a map's entry.
-type books struct {
+type batchLedger struct {
 	campaign.Ledger
 
 	log []campaign.Change
 }
 
-func newBooks(messages int) *books {
-	b := &books{Ledger: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
+func newBatchLedger(messages int) *batchLedger {
+	b := &batchLedger{Ledger: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
 	for f := 0; f*campaign.FrameSize < messages; f++ {
 		b.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 	}
 	return b
 }
 
-func (b *books) enter(changes []campaign.Change) {
+func (b *batchLedger) enter(changes []campaign.Change) {
 	news := b.Effective(changes)
 	b.Head = b.HeadAfter(news, 0)
 	for _, c := range news {
@@ -104,7 +104,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages := rapid.IntRange(1, 300).Draw(t, "messages")
-		want, got := newBooks(messages), &store{}
+		want, got := newBatchLedger(messages), &store{}
 		for range rapid.IntRange(0, 8).Draw(t, "groups") {
 			changes := rapid.SliceOfN(changeOf(messages), 0, 400).Draw(t, "changes")
 			want.enter(changes)

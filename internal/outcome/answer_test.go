@@ -17,7 +17,7 @@ import (
 // people keeps what belongs to answers: one tenant, its opt-outs, and what its
 // endpoints are owed.
 type people struct {
-	*books
+	*batchLedger
 	content    campaign.EventContent
 	findErr    error
 	latest     campaign.OptChange
@@ -111,7 +111,7 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 			t.Parallel()
 			for _, before := range []bool{true, false} {
 				test.content.Phone = "+5511900000000"
-				p := &people{books: newBooks(), agent: "agent", content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
+				p := &people{batchLedger: newBatchLedger(), agent: "agent", content: test.content, latest: campaign.OptChange{Out: before, At: time.Unix(1, 0)}}
 				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
 					t.Fatal(err)
 				}
@@ -130,7 +130,7 @@ func TestReply_Deliveries(t *testing.T) {
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), agent: "agent", split: split, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", split: split, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
 			for range 2 {
 				if err := p.apply(t, campaign.EventReply, time.Unix(2, 0)); err != nil {
 					t.Fatal(err)
@@ -164,7 +164,7 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, latest: test.latest}
 			if err := p.apply(t, campaign.EventOptOut, time.Unix(10, 0)); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
-		p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
+		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
 		recorder := p.recorder()
 		recorder.Webhooks = p
 		applier := &outcome.Applier{Batches: p, Tenants: p, Contents: p, Recorder: recorder, OptOuts: p}
@@ -213,7 +213,7 @@ func TestWhomAnAnswerConcerns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
 			err := p.apply(t, campaign.EventReply, time.Unix(10, 0))
 			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.told) != test.told {
 				t.Errorf("error %v, all tenants asked for %d times, told %d times", err, p.tenants, len(p.told))
@@ -241,7 +241,7 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	} {
 		t.Run(string(test.kind)+" of a message of "+test.agent, func(t *testing.T) {
 			t.Parallel()
-			p := &people{books: newBooks(), agent: test.agent, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
+			p := &people{batchLedger: newBatchLedger(), agent: test.agent, content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}}
 			p.latest = campaign.OptChange{Out: test.kind == campaign.EventOptIn, At: time.Unix(1, 0)}
 			before := p.latest
 			err := p.apply(t, test.kind, time.Unix(2, 0))
@@ -259,7 +259,7 @@ func TestHandle_PhoneThatCannotBeANumber(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {
 		for _, kind := range []campaign.EventKind{campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn} {
-			p := &people{books: newBooks(), agent: "agent", content: campaign.EventContent{Phone: phone, Text: "parar"}}
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: phone, Text: "parar"}}
 			if err := p.apply(t, kind, time.Unix(2, 0)); err != nil || !p.dropped || len(p.told) > 0 {
 				t.Errorf("%s of %q: told %v, dropped %v, %v", kind, phone, p.told, p.dropped, err)
 			}

@@ -278,13 +278,13 @@ func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error 
 	for f := range frames {
 		frames[f] = f
 	}
-	books, err := r.Store.Books(ctx, b, frames)
+	batchLedger, err := r.Store.Ledger(ctx, b, frames)
 	if err != nil {
 		return fmt.Errorf("close batch %s: %w", b.BatchID, err)
 	}
 	var changes []campaign.Change
 	for index := range b.Accepted {
-		if books.Outcome(index) == campaign.OutcomeSent {
+		if batchLedger.Outcome(index) == campaign.OutcomeSent {
 			changes = append(changes, campaign.Change{Index: index, Outcome: campaign.OutcomeExpired, Code: codeNoAnswer, At: r.Now()})
 		}
 	}

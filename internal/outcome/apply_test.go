@@ -14,14 +14,14 @@ import (
 
 // released is a batch of three messages that agent has, and a clock.
 type released struct {
-	*books
+	*batchLedger
 	batch campaign.Batch
 	reads int // of the batch
 	now   time.Time
 }
 
 func newReleased(inLedger bool) *released {
-	r := &released{books: newBooks(), now: time.Unix(1000, 0)}
+	r := &released{batchLedger: newBatchLedger(), now: time.Unix(1000, 0)}
 	r.batch = campaign.Batch{Accepted: 3, AcceptedAt: r.now, AgentID: "agent", State: campaign.BatchSending, Ledger: inLedger}
 	return r
 }

@@ -10,11 +10,11 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Ledgers keeps the outcomes of batches. EnterLedger's error wraps
+// Ledgers keeps the outcomes of batches. AppendLedger's error wraps
 // campaign.ErrLostRace where the head is no longer as it was read.
 type Ledgers interface {
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
+	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
 }
 
 // Appended is what one call has entered into a ledger.
@@ -40,7 +40,7 @@ func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes 
 		if len(news) == 0 {
 			return e, nil
 		}
-		e.After, err = store.EnterLedger(ctx, b, e.Before, news)
+		e.After, err = store.AppendLedger(ctx, b, e.Before, news)
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return e, err
 		}

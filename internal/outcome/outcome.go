@@ -21,8 +21,8 @@ import (
 type Store interface {
 	Ledgers
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
-	Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error)
+	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error)
 	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
@@ -30,7 +30,7 @@ type Store interface {
 }
 
 // Webhooks knows the endpoints of tenants, and keeps what they are owed beside
-// what Enter writes.
+// what Append writes.
 type Webhooks interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
@@ -52,7 +52,7 @@ type Recorder struct {
 	Webhooks Webhooks
 	Blobs    Blobs
 	Notify   Queue
-	// MaxAppend is how many changes Store.Enter takes at once for so many
+	// MaxAppend is how many changes Store.Append takes at once for so many
 	// endpoints.
 	MaxAppend func(endpoints int) int
 	// Split says that the deliveries of webhook events stand in the Webhooks table.
@@ -133,20 +133,20 @@ type entry struct {
 
 // enter reads the ledger, judges the changes and writes the news.
 func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
-	books, err := r.Store.Books(ctx, e.batch, framesOf(changes))
+	batchLedger, err := r.Store.Ledger(ctx, e.batch, framesOf(changes))
 	if err != nil {
 		return err
 	}
-	e.before, e.after = books.Head, books.Head
-	news := books.Effective(changes)
+	e.before, e.after = batchLedger.Head, batchLedger.Head
+	news := batchLedger.Effective(changes)
 	if len(news) == 0 {
 		return nil
 	}
 	if most := r.MaxAppend(len(e.endpoints)); len(news) > most {
 		news, e.more = news[:most], true
 	}
-	e.after = books.HeadAfter(news, 0)
-	e.deliveries, err = r.Store.Enter(ctx, e.batch, books, news, e.endpoints, r.Now().Add(r.SweepAfter))
+	e.after = batchLedger.HeadAfter(news, 0)
+	e.deliveries, err = r.Store.Append(ctx, e.batch, batchLedger, news, e.endpoints, r.Now().Add(r.SweepAfter))
 	return err
 }
 

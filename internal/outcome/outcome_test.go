@@ -18,49 +18,49 @@ import (
 var errBroken = errors.New("broken")
 
 // ledger keeps one batch's ledger, as a table does, and can lose races.
-type books struct {
-	books      campaign.Ledger
-	ledger     ledger.Head
-	state      campaign.BatchState
-	lose       int // so many races, to somebody who enters rival
-	rival      campaign.Change
-	entered    []campaign.Change
-	frames     []int // as asked for last
-	finished   int
-	readErr    error
-	enterErr   error
-	finishErr  error
-	queueErr   error
-	enterCalls int
-	completed  int
-	forgotten  int
-	nextCheck  time.Time
-	queued     []string
+type batchLedger struct {
+	batchLedger campaign.Ledger
+	ledger      ledger.Head
+	state       campaign.BatchState
+	lose        int // so many races, to somebody who enters rival
+	rival       campaign.Change
+	entered     []campaign.Change
+	frames      []int // as asked for last
+	finished    int
+	readErr     error
+	enterErr    error
+	finishErr   error
+	queueErr    error
+	enterCalls  int
+	completed   int
+	forgotten   int
+	nextCheck   time.Time
+	queued      []string
 }
 
-func newBooks() *books {
-	return &books{books: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
+func newBatchLedger() *batchLedger {
+	return &batchLedger{batchLedger: campaign.Ledger{Frames: map[int]campaign.FrameState{}}}
 }
 
-func (b *books) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (b *batchLedger) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
 	b.frames = frames
-	read := campaign.Ledger{Head: b.books.Head, Frames: map[int]campaign.FrameState{}}
+	read := campaign.Ledger{Head: b.batchLedger.Head, Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
-		read.Frames[f] = b.books.Frames[f]
+		read.Frames[f] = b.batchLedger.Frames[f]
 	}
 	return read, b.readErr
 }
 
-func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+func (b *batchLedger) Append(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	b.enterCalls++
 	switch {
 	case b.enterErr != nil:
 		return nil, b.enterErr
 	case b.lose > 0:
 		b.lose--
-		b.write(campaign.Ledger{Head: b.books.Head, Frames: b.books.Frames}.Effective([]campaign.Change{b.rival}))
+		b.write(campaign.Ledger{Head: b.batchLedger.Head, Frames: b.batchLedger.Frames}.Effective([]campaign.Change{b.rival}))
 		return nil, campaign.ErrLostRace
-	case read.Head.Ordinal != b.books.Head.Ordinal:
+	case read.Head.Ordinal != b.batchLedger.Head.Ordinal:
 		return nil, campaign.ErrLostRace
 	}
 	b.write(news)
@@ -71,11 +71,11 @@ func (b *books) Enter(_ context.Context, batch campaign.Batch, read campaign.Led
 	return deliveries, nil
 }
 
-func (b *books) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
+func (b *batchLedger) LedgerHead(context.Context, campaign.BatchKey) (ledger.Head, error) {
 	return b.ledger, b.readErr
 }
 
-func (b *books) EnterLedger(_ context.Context, _ campaign.Batch, read ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (b *batchLedger) AppendLedger(_ context.Context, _ campaign.Batch, read ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	b.enterCalls++
 	switch {
 	case b.enterErr != nil:
@@ -91,60 +91,60 @@ func (b *books) EnterLedger(_ context.Context, _ campaign.Batch, read ledger.Hea
 	return b.ledger, nil
 }
 
-func (b *books) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+func (b *batchLedger) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	return campaign.Batch{BatchRef: ref, State: b.state}, nil
 }
 
-func (b *books) write(news []campaign.Change) {
+func (b *batchLedger) write(news []campaign.Change) {
 	b.ledger = b.ledger.After(campaign.MaxMessages, news)
-	b.books.Head = b.books.HeadAfter(news, 1)
+	b.batchLedger.Head = b.batchLedger.HeadAfter(news, 1)
 	for _, c := range news {
-		state := b.books.Frames[c.Index/campaign.FrameSize]
+		state := b.batchLedger.Frames[c.Index/campaign.FrameSize]
 		if state.Outcomes == nil {
 			state.Outcomes = map[int]campaign.Outcome{}
 		}
 		state.Outcomes[c.Index] = c.Outcome
-		b.books.Frames[c.Index/campaign.FrameSize] = state
+		b.batchLedger.Frames[c.Index/campaign.FrameSize] = state
 		b.entered = append(b.entered, c)
 	}
 }
 
-func (b *books) FinishBatch(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
+func (b *batchLedger) FinishBatch(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
 	b.finished++
 	b.nextCheck = next
 	return true, b.finishErr
 }
 
-func (b *books) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
+func (b *batchLedger) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
 	b.completed++
 	return true, nil
 }
 
-func (b *books) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
+func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, error) {
 	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
 }
 
-func (b *books) Forget(context.Context, campaign.BatchRef) error {
+func (b *batchLedger) Forget(context.Context, campaign.BatchRef) error {
 	b.forgotten++
 	return nil
 }
 
-func (b *books) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
+func (b *batchLedger) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 	return []campaign.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
 }
 
-func (b *books) AddDeliveries(context.Context, []campaign.Delivery) error { return nil }
+func (b *batchLedger) AddDeliveries(context.Context, []campaign.Delivery) error { return nil }
 
-func (b *books) Put(context.Context, string, []byte, string) error { return nil }
+func (b *batchLedger) Put(context.Context, string, []byte, string) error { return nil }
 
-func (b *books) SendAll(_ context.Context, _ string, bodies [][]byte) error {
+func (b *batchLedger) SendAll(_ context.Context, _ string, bodies [][]byte) error {
 	for _, body := range bodies {
 		b.queued = append(b.queued, string(body))
 	}
 	return b.queueErr
 }
 
-func (b *books) recorder() *outcome.Recorder {
+func (b *batchLedger) recorder() *outcome.Recorder {
 	return &outcome.Recorder{
 		Store: b, Webhooks: b, Blobs: b, Notify: b, MaxAppend: func(int) int { return 2 }, SweepAfter: time.Minute, Now: time.Now,
 	}
@@ -159,7 +159,7 @@ var failed = campaign.Change{Index: 0, Outcome: campaign.OutcomeFailed, Code: "u
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		prepare  func(b *books)
+		prepare  func(b *batchLedger)
 		changes  []campaign.Change
 		entered  []campaign.Change
 		frames   []int
@@ -168,51 +168,54 @@ func TestRecord(t *testing.T) {
 	}{
 		"news": {nil, []campaign.Change{sent(150), failed}, []campaign.Change{sent(150), failed}, []int{0, 1}, 0, nil},
 		"the same again": {
-			func(b *books) { b.write([]campaign.Change{sent(0)}) },
+			func(b *batchLedger) { b.write([]campaign.Change{sent(0)}) },
 			[]campaign.Change{sent(0), failed},
 			[]campaign.Change{sent(0)},
 			[]int{0},
 			0, nil,
 		},
 		"the last of the batch": {
-			func(b *books) { b.write([]campaign.Change{sent(0), sent(1)}) },
+			func(b *batchLedger) { b.write([]campaign.Change{sent(0), sent(1)}) },
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]int{0},
 			1, nil,
 		},
 		"the last of the batch, again": {
-			func(b *books) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}) },
+			func(b *batchLedger) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}) },
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]int{0},
 			1, nil,
 		},
 		"the last of the batch, again, which is sent": {
-			func(b *books) { b.write([]campaign.Change{sent(0), sent(1), sent(2)}); b.state = campaign.BatchSent },
+			func(b *batchLedger) {
+				b.write([]campaign.Change{sent(0), sent(1), sent(2)})
+				b.state = campaign.BatchSent
+			},
 			[]campaign.Change{sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]int{0},
 			0, nil,
 		},
 		"a race is lost to the same news": {
-			func(b *books) { b.lose, b.rival = 3, sent(0) },
+			func(b *batchLedger) { b.lose, b.rival = 3, sent(0) },
 			[]campaign.Change{failed, sent(1)},
 			[]campaign.Change{sent(0), sent(1)},
 			[]int{0},
 			0, nil,
 		},
 		"too many races are lost": {
-			func(b *books) { b.lose, b.rival = 1000, sent(7) },
+			func(b *batchLedger) { b.lose, b.rival = 1000, sent(7) },
 			[]campaign.Change{sent(1)},
 			[]campaign.Change{sent(7)},
 			[]int{0},
 			0, campaign.ErrLostRace,
 		},
-		"the books cannot be read":    {func(b *books) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
-		"the books cannot be written": {func(b *books) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the books cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the books cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
 		"the batch cannot be finished": {
-			func(b *books) { b.finishErr = errBroken },
+			func(b *batchLedger) { b.finishErr = errBroken },
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]campaign.Change{sent(0), sent(1), sent(2)},
 			[]int{0},
@@ -224,7 +227,7 @@ func TestRecord(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, in a ledger %v", name, inLedger), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { // lost races are waited out
-					store := newBooks()
+					store := newBatchLedger()
 					if tt.prepare != nil {
 						tt.prepare(store)
 					}
@@ -257,7 +260,7 @@ func TestRecordStopsWithItsCall(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	store := newBooks()
+	store := newBatchLedger()
 	store.lose, store.rival = 1000, sent(7)
 	err := store.recorder().Record(ctx, campaign.Batch{Accepted: 3}, []campaign.Change{sent(1)})
 	if !errors.Is(err, context.Canceled) || store.enterCalls != 1 {
@@ -277,7 +280,7 @@ func TestBatchEndsWithItsLastMessage(t *testing.T) {
 
 func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
 	t.Helper()
-	store := newBooks()
+	store := newBatchLedger()
 	store.write([]campaign.Change{sent(0), sent(1), failed})
 	recorder := store.recorder()
 	delivered := func(i int) campaign.Change {
@@ -302,7 +305,7 @@ func TestNewsThatDoNotFitAreEnteredInParts(t *testing.T) {
 	for name, queueErr := range map[string]error{"queued": nil, "not queued, which sweep repairs": errBroken} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := newBooks()
+			store := newBatchLedger()
 			store.queueErr = queueErr
 			changes := []campaign.Change{sent(0), sent(1), sent(2), sent(3), sent(4)}
 			if err := store.recorder().Record(t.Context(), campaign.Batch{Accepted: 5}, changes); err != nil {

@@ -62,7 +62,7 @@ func TestOutcomesInALedger(t *testing.T) {
 		{Index: 1, Outcome: campaign.OutcomeSent, At: at},
 		{Index: 1, Outcome: campaign.OutcomeExpired, Code: "ttl_passed", At: at.Add(time.Second)},
 	}
-	_, err := w.store.EnterLedger(t.Context(), b, ledger.Head{}, changes)
+	_, err := w.store.AppendLedger(t.Context(), b, ledger.Head{}, changes)
 	w.must(err)
 	x := w.export(bruno)
 	_, reason := changes[2].Why()

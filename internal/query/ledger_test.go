@@ -107,7 +107,7 @@ func (d *service) recordAndDie(b campaign.Batch, index int) {
 			}), middleware.Before)
 		})
 	})
-	if _, err := mortal.EnterLedger(ctx, b, head, delivered(index)); !errors.Is(err, errDied) {
+	if _, err := mortal.AppendLedger(ctx, b, head, delivered(index)); !errors.Is(err, errDied) {
 		d.t.Fatalf("error %v, want that of the death", err)
 	}
 }

@@ -147,13 +147,13 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string
 	if b.Ledger {
 		head, err := d.store.LedgerHead(d.t.Context(), b.Key)
 		d.must(err)
-		_, err = d.store.EnterLedger(d.t.Context(), b, head, head.News(changes))
+		_, err = d.store.AppendLedger(d.t.Context(), b, head, head.News(changes))
 		d.must(err)
 		return
 	}
-	books, err := d.store.Books(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
+	batchLedger, err := d.store.Ledger(d.t.Context(), b, slices.Collect(maps.Keys(frames)))
 	d.must(err)
-	_, err = d.store.Enter(d.t.Context(), b, books, books.Effective(changes), nil, noon)
+	_, err = d.store.Append(d.t.Context(), b, batchLedger, batchLedger.Effective(changes), nil, noon)
 	d.must(err)
 }
 

@@ -99,8 +99,8 @@ func (m mortal) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.H
 	return call(m, "LedgerHead", func() (ledger.Head, error) { return m.w.store.LedgerHead(ctx, key) })
 }
 
-// EnterLedger may die at each of its writes.
-func (m mortal) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+// AppendLedger may die at each of its writes.
+func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	m.w.mu.Lock()
 	m.w.written[b.Key] = true
 	m.w.mu.Unlock()
@@ -112,7 +112,7 @@ func (m mortal) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.H
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("death", func(
 				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 			) (out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
-				err = m.w.death.call("EnterLedger", func() error {
+				err = m.w.death.call("AppendLedger", func() error {
 					out, metadata, err = next.HandleInitialize(ctx, in)
 					return err
 				})
@@ -123,7 +123,7 @@ func (m mortal) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.H
 			}), middleware.Before)
 		})
 	})
-	return store.EnterLedger(ctx, b, head, news)
+	return store.AppendLedger(ctx, b, head, news)
 }
 
 // All rows of a ledger end with its batch.

@@ -24,7 +24,7 @@ type Store interface {
 	// DueDeliveries are those of the Webhooks table, which has shards of its own.
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
@@ -317,11 +317,11 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, 
 // stop asks again for the messages of a cancelled batch to be ended, until all of
 // them are. The task is the campaign's: it does all that cancelling leaves to do.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
-	books, err := s.Store.Books(ctx, b, nil)
+	batchLedger, err := s.Store.Ledger(ctx, b, nil)
 	if err != nil {
 		return failed, err
 	}
-	if books.Head.Settled() >= b.Accepted {
+	if batchLedger.Head.Settled() >= b.Accepted {
 		return forgotten, s.Moves.Forget(ctx, b.BatchRef)
 	}
 	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
@@ -339,13 +339,13 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	for f := range frames {
 		frames[f] = f
 	}
-	books, err := s.Store.Books(ctx, b, frames)
+	batchLedger, err := s.Store.Ledger(ctx, b, frames)
 	if err != nil {
 		return failed, err
 	}
-	unsent := heldBatch{b, unsentFrames(b, books)}
+	unsent := heldBatch{b, unsentFrames(b, batchLedger)}
 	if len(unsent.frames) == 0 {
-		return s.finish(ctx, b, books)
+		return s.finish(ctx, b, batchLedger)
 	}
 	stopped, err := r.stopped(ctx, b)
 	if err != nil {
@@ -367,9 +367,9 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 }
 
 // unsentFrames returns those frames that are not complete.
-func unsentFrames(b campaign.Batch, books campaign.Ledger) (frames []int) {
+func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) {
 	for f := range b.Frames() {
-		if len(books.Frames[f].Outcomes) < b.FrameLen(f) {
+		if len(batchLedger.Frames[f].Outcomes) < b.FrameLen(f) {
 			frames = append(frames, f)
 		}
 	}
@@ -377,8 +377,8 @@ func unsentFrames(b campaign.Batch, books campaign.Ledger) (frames []int) {
 }
 
 // finish moves on a batch of which every message has an outcome.
-func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, books campaign.Ledger) (action, error) {
-	if books.Head.Settled() >= b.Accepted {
+func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
+	if batchLedger.Head.Settled() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
 	_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))

@@ -267,7 +267,7 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	for f := range b.Frames() {
 		frames = append(frames, f)
 	}
-	books, err := w.store.Books(w.t.Context(), b, frames)
+	batchLedger, err := w.store.Ledger(w.t.Context(), b, frames)
 	w.must(err)
 	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
@@ -285,18 +285,18 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 		codes[is]++
 	}
 	byState := map[int]campaign.Outcome{}
-	for _, state := range books.Frames {
+	for _, state := range batchLedger.Frames {
 		maps.Copy(byState, state.Outcomes)
 	}
 	if diff := cmp.Diff(byLog, byState); diff != "" {
 		w.t.Errorf("the log and the states differ:\n%s", diff)
 	}
-	maps.DeleteFunc(books.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
+	maps.DeleteFunc(batchLedger.Head.Counts, func(_ campaign.Outcome, n int) bool { return n == 0 })
 	want := campaign.LedgerSummary{Ordinal: w.pages(b), Sequence: len(log), Counts: counts}
-	if diff := cmp.Diff(want, books.Head, cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Reasons", "Timeline")); diff != "" {
+	if diff := cmp.Diff(want, batchLedger.Head, cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Reasons", "Timeline")); diff != "" {
 		w.t.Errorf("the head differs from the log:\n%s", diff)
 	}
-	w.checkReasons(books.Head)
+	w.checkReasons(batchLedger.Head)
 	return codes
 }
 
@@ -611,12 +611,14 @@ func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
 }
 
-func (m mortal) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
-	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Books(ctx, b, frames) })
+func (m mortal) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Ledger(ctx, b, frames) })
 }
 
-func (m mortal) Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
-	return call(m, "Enter", func() ([]campaign.Delivery, error) { return m.w.store.Enter(ctx, b, books, news, endpoints, check) })
+func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+	return call(m, "Enter", func() ([]campaign.Delivery, error) {
+		return m.w.store.Append(ctx, b, batchLedger, news, endpoints, check)
+	})
 }
 
 func (m mortal) Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error) {

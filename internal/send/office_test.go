@@ -204,16 +204,16 @@ func (o *office) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch
 	return o.batches[ref].Batch, nil
 }
 
-func (o *office) Books(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (o *office) Ledger(_ context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
+	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
 		state := campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 		maps.Copy(state.Outcomes, o.byKey[b.Key].outcomes[f])
-		books.Frames[f] = state
+		batchLedger.Frames[f] = state
 	}
-	return books, nil
+	return batchLedger, nil
 }
 
 func (o *office) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {

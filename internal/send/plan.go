@@ -26,11 +26,11 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	if len(frames) == 0 {
 		return nil
 	}
-	books, err := s.Batches.Books(ctx, r.batch, frames)
+	batchLedger, err := s.Batches.Ledger(ctx, r.batch, frames)
 	if err != nil {
 		return err
 	}
-	r.takeOpen(books)
+	r.takeOpen(batchLedger)
 	switch now := s.Now(); {
 	case r.batch.Cancelled():
 		r.settleAll(campaign.OutcomeStopped, codeCancelled, now)
@@ -52,7 +52,7 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 
 // takeOpen gives each part the messages that it asks for, that have no outcome,
 // and that no part before it asks for.
-func (r *run) takeOpen(books campaign.Ledger) {
+func (r *run) takeOpen(batchLedger campaign.Ledger) {
 	taken := map[int]bool{}
 	for _, p := range r.parts {
 		if p.err != nil {
@@ -60,7 +60,7 @@ func (r *run) takeOpen(books campaign.Ledger) {
 		}
 		for _, i := range wanted(p.task, r.batch) {
 			index := p.task.Frame*campaign.FrameSize + i
-			if !taken[index] && books.Outcome(index) == "" {
+			if !taken[index] && batchLedger.Outcome(index) == "" {
 				taken[index] = true
 				p.now = append(p.now, &job{index: index})
 			}

@@ -104,19 +104,19 @@ func (g *rig) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) 
 	return g.batch, nil
 }
 
-func (g *rig) Books(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (g *rig) Ledger(_ context.Context, _ campaign.Batch, frames []int) (campaign.Ledger, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
+	batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 	for _, f := range frames {
-		books.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
+		batchLedger.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 	}
 	for i, c := range g.outcomes {
-		if state, ok := books.Frames[i/campaign.FrameSize]; ok {
+		if state, ok := batchLedger.Frames[i/campaign.FrameSize]; ok {
 			state.Outcomes[i] = c.Outcome
 		}
 	}
-	return books, nil
+	return batchLedger, nil
 }
 
 func (g *rig) MoveCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {

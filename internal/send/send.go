@@ -18,7 +18,7 @@ import (
 // Batches keeps batches and their ledger.
 type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
 	// AdoptAgent returns the batch with the agent that it is sent by.

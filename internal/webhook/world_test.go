@@ -151,11 +151,11 @@ func (w *world) record(changes ...campaign.Change) {
 			frames[f], list = true, append(list, f)
 		}
 	}
-	books, err := w.store.Books(ctx, w.batch, list)
+	batchLedger, err := w.store.Ledger(ctx, w.batch, list)
 	w.must(err)
 	endpoints, err := w.store.Endpoints(ctx, w.tenant)
 	w.must(err)
-	deliveries, err := w.store.Enter(ctx, w.batch, books, books.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
+	deliveries, err := w.store.Append(ctx, w.batch, batchLedger, batchLedger.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
 	w.must(err)
 	for _, n := range deliveries {
 		w.queue = append(w.queue, queued{n.Task(), w.Now()})

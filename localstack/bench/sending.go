@@ -152,7 +152,7 @@ func (r *sendRows) Batch(context.Context, campaign.BatchRef) (campaign.Batch, er
 	return r.batch, nil
 }
 
-func (r *sendRows) Books(context.Context, campaign.Batch, []int) (campaign.Ledger, error) {
+func (r *sendRows) Ledger(context.Context, campaign.Batch, []int) (campaign.Ledger, error) {
 	return campaign.Ledger{}, nil
 }
 

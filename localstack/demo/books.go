@@ -46,13 +46,13 @@ func (w *watcher) look(ctx context.Context) (outcomes, error) {
 		if err != nil {
 			return o, fmt.Errorf("look at the campaign: %w", err)
 		}
-		books, err := w.store.Books(ctx, batch, nil)
+		batchLedger, err := w.store.Ledger(ctx, batch, nil)
 		if err != nil {
 			return o, fmt.Errorf("look at the campaign: %w", err)
 		}
-		o.sent += books.Head.Known() - books.Head.Counts[campaign.OutcomeFailed] - books.Head.Counts[campaign.OutcomeExpired]
-		o.failed += books.Head.Counts[campaign.OutcomeFailed]
-		o.expired += books.Head.Counts[campaign.OutcomeExpired]
+		o.sent += batchLedger.Head.Known() - batchLedger.Head.Counts[campaign.OutcomeFailed] - batchLedger.Head.Counts[campaign.OutcomeExpired]
+		o.failed += batchLedger.Head.Counts[campaign.OutcomeFailed]
+		o.expired += batchLedger.Head.Counts[campaign.OutcomeExpired]
 	}
 	var err error
 	o.taken, err = w.taken(ctx)

@@ -89,14 +89,14 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 		if err != nil {
 			return l, fmt.Errorf("look at the campaign: %w", err)
 		}
-		books, err := w.store.Books(ctx, batch, nil)
+		batchLedger, err := w.store.Ledger(ctx, batch, nil)
 		if err != nil {
 			return l, fmt.Errorf("look at the campaign: %w", err)
 		}
-		for outcome, n := range books.Head.Counts {
+		for outcome, n := range batchLedger.Head.Counts {
 			l.counts[outcome] += n
 		}
-		l.changes += books.Head.Sequence
+		l.changes += batchLedger.Head.Sequence
 	}
 	var err error
 	l.webhooks, err = w.received(ctx, sink)

@@ -88,7 +88,7 @@ func TestTasksThatComeAgainChangeNothing(t *testing.T) {
 	}
 	ref := c.ref(call)
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
-	before, books := c.batch(ref), c.counts(ref)
+	before, batchLedger := c.batch(ref), c.counts(ref)
 
 	for range 3 {
 		c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: ref})
@@ -106,8 +106,8 @@ func TestTasksThatComeAgainChangeNothing(t *testing.T) {
 	if after := c.batch(ref); after.State != before.State || !after.NextCheck.Equal(before.NextCheck) {
 		t.Errorf("the batch is %s until %v, it was %s until %v", after.State, after.NextCheck, before.State, before.NextCheck)
 	}
-	if got := c.counts(ref); got[campaign.OutcomeSent] != 150 || len(got) != len(books) {
-		t.Errorf("the books say %v, they said %v", got, books)
+	if got := c.counts(ref); got[campaign.OutcomeSent] != 150 || len(got) != len(batchLedger) {
+		t.Errorf("the books say %v, they said %v", got, batchLedger)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 	}
 }
 
-func TestTheBooksOfABatchBalance(t *testing.T) {
+func TestTheBatchLedgerOfABatchBalance(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant() // of whose messages the provider tells nothing
 	all := messages(250)
@@ -200,9 +200,9 @@ func (c *client) batch(ref campaign.BatchRef) campaign.Batch {
 // counts returns how many of the batch's messages have which outcome.
 func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	c.t.Helper()
-	books, err := c.store().Books(c.t.Context(), c.batch(ref), nil)
+	batchLedger, err := c.store().Ledger(c.t.Context(), c.batch(ref), nil)
 	must(c.t, err)
-	return books.Head.Counts
+	return batchLedger.Head.Counts
 }
 
 // accepted returns how many messages the provider has accepted of these.

@@ -22,7 +22,7 @@ const concurrency = 32
 func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	canceller := &control.Canceller{
-		Books: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Ledger: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:    sqs.New(c.AWS, c.RevokeQueueURL),
 		Recorder: recorder.New(c, store),
 		Provider: &rcs.Client{

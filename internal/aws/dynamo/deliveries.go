@@ -32,7 +32,7 @@ func deliveryKey(t campaign.NotifyTask) Item {
 	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", deliveryPrefix, t.Ordinal, t.Tenant, t.EndpointID))}
 }
 
-// readDeliveryKey reads the key that noticeKey made, or that of a circuit: its task
+// readDeliveryKey reads the key that deliveryKey made, or that of a circuit: its task
 // names neither a batch nor a blob, and asks to look after the endpoint. ok is
 // false for another row.
 func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
@@ -149,7 +149,7 @@ func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.D
 
 // SaveDelivery replaces the delivery read by n, and reports whether it did. It does where
 // Left and Attempt are still as they were read; Next may differ. A New delivery has no row
-// yet: SaveNotice writes n where there is none. After a lost answer it may report false
+// yet: SaveDelivery writes n where there is none. After a lost answer it may report false
 // although it saved n. Left must ascend.
 func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if read.New {

@@ -35,7 +35,7 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 	store := newStore(t)
 	tenant := "tenant#" + rand.Text()
 	b := campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: tenant}}, Key: newKey(), Accepted: 300}
-	books, err := store.Books(t.Context(), b, []int{0, 1, 2})
+	batchLedger, err := store.Ledger(t.Context(), b, []int{0, 1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 		{ID: "reads", Kinds: []string{string(campaign.KindRead)}},
 	}
 	news := append(changesOf(0, 260, campaign.OutcomeSent), changesOf(260, 300, campaign.OutcomeFailed)...)
-	deliveries, err := store.Enter(t.Context(), b, books, news, endpoints, later)
+	deliveries, err := store.Append(t.Context(), b, batchLedger, news, endpoints, later)
 	if err != nil {
 		t.Fatal(err)
 	}

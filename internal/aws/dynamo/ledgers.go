@@ -47,14 +47,14 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 	return packed.Head(int(getNumber(row, "seq")))
 }
 
-// EnterLedger writes the news, which head.News returned, into the ledger of a batch
+// AppendLedger writes the news, which head.News returned, into the ledger of a batch
 // whose head is still as it was read, and returns the head as it is then. A tail that
 // is full moves into a LOG row first, which by itself changes nothing: readers address
 // entries by sequence. The error wraps campaign.ErrLostRace where the head was no
 // longer as it was read, or where an earlier try of this call, whose answer was lost,
 // changed it; after any other error the news may have been written. Reading the head
 // again tells.
-func (s *Store) EnterLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
 		moved, err := s.moveTail(ctx, b, head)

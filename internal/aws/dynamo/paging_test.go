@@ -183,9 +183,9 @@ func TestPages_OfALog(t *testing.T) {
 	b := newBatch(tenant, campaign.BatchSending, later, later)
 	b.Accepted = campaign.FrameSize
 	for i := range several {
-		books, err := s.Books(t.Context(), b, []int{0})
+		batchLedger, err := s.Ledger(t.Context(), b, []int{0})
 		must(t, err)
-		must(t, enter(t, s, b, books, books.Effective(changesOf(i, i+1, campaign.OutcomeSent))))
+		must(t, enter(t, s, b, batchLedger, batchLedger.Effective(changesOf(i, i+1, campaign.OutcomeSent))))
 	}
 	pages, err := s.Log(t.Context(), b.Key, 0)
 	must(t, err)

@@ -20,10 +20,10 @@ const headSK = "HEAD"
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
 // Ledger reads the head and the given frames of a batch's ledger consistently.
-func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (s *Store) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	if b.Ledger {
 		head, err := s.LedgerHead(ctx, b.Key)
-		return head.Books(frames), err
+		return head.Ledger(frames), err
 	}
 	row, err := s.get(ctx, outcomeKey(b.Key, headSK))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -33,13 +33,13 @@ func (s *Store) Books(ctx context.Context, b campaign.Batch, frames []int) (camp
 	if err != nil {
 		return campaign.Ledger{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
 	}
-	books := campaign.Ledger{
+	batchLedger := campaign.Ledger{
 		Head: head, Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
 	}
 	for _, f := range frames {
-		books.Frames[f] = readFrame(books.States, f)
+		batchLedger.Frames[f] = readFrame(batchLedger.States, f)
 	}
-	return books, nil
+	return batchLedger, nil
 }
 
 func readHead(row Item) (campaign.LedgerSummary, error) {
@@ -49,21 +49,21 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 	return head, err
 }
 
-// Enter writes the news, which ledger.News returned, into the ledger of a batch without a
+// Append writes the news, which ledger.News returned, into the ledger of a batch without a
 // ledger: the log and the head with the states change together or not at all, and with
 // them come the deliveries of what each of the endpoints is owed of it, to be looked at by
 // sweep at the time check, which are returned. All has to fit one transaction:
 // see MaxNews. The error wraps campaign.ErrLostRace where the ledger is no longer
 // as they were read; after any other error they may have been written, which
 // reading them again tells.
-func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
-	head := books.HeadAfter(news, len(pages))
-	items := []types.TransactWriteItem{s.headWrite(b, books, head, news)}
+	head := batchLedger.HeadAfter(news, len(pages))
+	items := []types.TransactWriteItem{s.headWrite(b, batchLedger, head, news)}
 	var deliveries []campaign.Delivery
-	first := books.Head.Sequence + 1
+	first := batchLedger.Head.Sequence + 1
 	for i, page := range pages {
-		ordinal := books.Head.Ordinal + 1 + i
+		ordinal := batchLedger.Head.Ordinal + 1 + i
 		items = append(items, s.putNew(logRow(b, ordinal, first, page)))
 		first += len(page)
 		for _, e := range endpoints {
@@ -88,7 +88,7 @@ func (s *Store) Enter(ctx context.Context, b campaign.Batch, books campaign.Ledg
 // maxItems is the number of rows that one transaction may write.
 const maxItems = 100
 
-// MaxAppend is how many changes Enter takes at once for so many endpoints, of
+// MaxAppend is how many changes Append takes at once for so many endpoints, of
 // which there may be 98 at most.
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 

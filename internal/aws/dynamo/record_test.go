@@ -38,9 +38,9 @@ func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	return changes
 }
 
-func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, books campaign.Ledger, news []campaign.Change) error {
+func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change) error {
 	t.Helper()
-	_, err := store.Enter(t.Context(), b, books, news, nil, later)
+	_, err := store.Append(t.Context(), b, batchLedger, news, nil, later)
 	return err
 }
 
@@ -49,21 +49,21 @@ func newKey() (key campaign.BatchKey) {
 	return key
 }
 
-func TestEnterKeepsTheBooks(t *testing.T) {
+func TestEnterKeepsTheBatchLedger(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: campaign.MaxMessages}
 	sent, failed := changesOf(0, 620, campaign.OutcomeSent), changesOf(620, 630, campaign.OutcomeFailed)
 	for _, changes := range [][]campaign.Change{sent, failed} {
-		books, err := store.Books(t.Context(), b, []int{0, 1, 2, 3, 4, 5, 6})
+		batchLedger, err := store.Ledger(t.Context(), b, []int{0, 1, 2, 3, 4, 5, 6})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := enter(t, store, b, books, changes); err != nil {
+		if err := enter(t, store, b, batchLedger, changes); err != nil {
 			t.Fatal(err)
 		}
 	}
-	books, err := store.Books(t.Context(), b, []int{5, 6, 7})
+	batchLedger, err := store.Ledger(t.Context(), b, []int{5, 6, 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEnterKeepsTheBooks(t *testing.T) {
 			want.Frames[6].Outcomes[i] = campaign.OutcomeFailed
 		}
 	}
-	if diff := cmp.Diff(want, books, cmpopts.IgnoreFields(campaign.Ledger{}, "States")); diff != "" {
+	if diff := cmp.Diff(want, batchLedger, cmpopts.IgnoreFields(campaign.Ledger{}, "States")); diff != "" {
 		t.Errorf("books (-want +got):\n%s", diff)
 	}
 	checkLog(t, store, b.Key, append(sent, failed...))
@@ -111,27 +111,27 @@ func checkLog(t *testing.T, store *dynamo.Store, key campaign.BatchKey, want []c
 	}
 }
 
-func TestEnterRefusesBooksThatChanged(t *testing.T) {
+func TestEnterRefusesBatchLedgerThatChanged(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 200}
-	books := func() campaign.Ledger {
+	batchLedger := func() campaign.Ledger {
 		t.Helper()
-		books, err := store.Books(t.Context(), b, []int{0, 1})
+		batchLedger, err := store.Ledger(t.Context(), b, []int{0, 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return books
+		return batchLedger
 	}
-	empty := books()
+	empty := batchLedger()
 	if err := enter(t, store, b, empty, changesOf(0, 1, campaign.OutcomeSent)); err != nil {
 		t.Fatal(err)
 	}
-	first := books()
+	first := batchLedger()
 	if err := enter(t, store, b, first, changesOf(100, 101, campaign.OutcomeSent)); err != nil {
 		t.Fatal(err)
 	}
-	now := books()
+	now := batchLedger()
 	for name, read := range map[string]campaign.Ledger{
 		"nothing": empty, "the first": first,
 	} {
@@ -140,7 +140,7 @@ func TestEnterRefusesBooksThatChanged(t *testing.T) {
 			t.Errorf("%s: error %v, want a lost race", name, err)
 		}
 	}
-	if diff := cmp.Diff(now, books()); diff != "" {
+	if diff := cmp.Diff(now, batchLedger()); diff != "" {
 		t.Errorf("the refused changes left traces:\n%s", diff)
 	}
 }
@@ -149,14 +149,14 @@ func TestRacingEntersAreTakenOneByOne(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 100}
-	books, err := store.Books(t.Context(), b, []int{0})
+	batchLedger, err := store.Ledger(t.Context(), b, []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	errs := make([]error, 12)
 	var all sync.WaitGroup
 	for i := range errs {
-		all.Go(func() { errs[i] = enter(t, store, b, books, changesOf(i, i+1, campaign.OutcomeSent)) })
+		all.Go(func() { errs[i] = enter(t, store, b, batchLedger, changesOf(i, i+1, campaign.OutcomeSent)) })
 	}
 	all.Wait()
 	won := 0

@@ -125,10 +125,10 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 			t.Errorf("the last change of message %d is %+v", i, c)
 		}
 	}
-	books, err := s.Books(ctx, b, []int{0, 2})
+	batchLedger, err := s.Ledger(ctx, b, []int{0, 2})
 	must(t, err)
-	if len(books.Frames) != 2 || books.Outcome(99) != campaign.OutcomeRead || books.Outcome(299) != campaign.OutcomeRead {
-		t.Errorf("books: %+v", books)
+	if len(batchLedger.Frames) != 2 || batchLedger.Outcome(99) != campaign.OutcomeRead || batchLedger.Outcome(299) != campaign.OutcomeRead {
+		t.Errorf("books: %+v", batchLedger)
 	}
 	c, err := s.Campaign(ctx, b.ID)
 	must(t, err)
@@ -138,12 +138,12 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	must(t, err)
 	for name, head := range map[string]campaign.LedgerSummary{"campaign": c.Batches[0].Head, "overview": overview.Batches[0].Head, "batch": progress.Head} {
 		ignore := cmpopts.IgnoreMapEntries(func(_ any, n int) bool { return n == 0 })
-		if diff := cmp.Diff(books.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence")); diff != "" || !found {
+		if diff := cmp.Diff(batchLedger.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence")); diff != "" || !found {
 			t.Errorf("head of the %s (-books +got):\n%s", name, diff)
 		}
 	}
-	if books.Head.Counts[campaign.OutcomeRead] != b.Accepted || books.Head.Sequence != len(want) || progress.Head.Sequence != len(want) {
-		t.Errorf("heads: %+v, %+v", books.Head, progress.Head)
+	if batchLedger.Head.Counts[campaign.OutcomeRead] != b.Accepted || batchLedger.Head.Sequence != len(want) || progress.Head.Sequence != len(want) {
+		t.Errorf("heads: %+v, %+v", batchLedger.Head, progress.Head)
 	}
 }
 
@@ -183,9 +183,9 @@ func TestVersions_Before(t *testing.T) {
 	unaware := b
 	unaware.Ledger = false
 	for range 2 { // it tries again after a lost race
-		books, err := before.Books(t.Context(), unaware, []int{0})
+		batchLedger, err := before.Ledger(t.Context(), unaware, []int{0})
 		must(t, err)
-		if err := enter(t, before, unaware, books, books.Effective(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
+		if err := enter(t, before, unaware, batchLedger, batchLedger.Effective(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
 			t.Errorf("error %v, want a lost race", err)
 		}
 	}

@@ -80,7 +80,7 @@ func shardOf(prefix, tenant, endpointID string, shard int) string {
 	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
 }
 
-// DueDeliveries returns the deliveries of one of the NoticeShards of the Webhooks table whose
+// DueDeliveries returns the deliveries of one of the DeliveryShards of the Webhooks table whose
 // next check is not after now, the longest overdue first. The index lags behind the
 // rows: what it names may have moved on. The sequence ends at the first error.
 func (s *Store) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {

@@ -134,9 +134,9 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string
 	for i := first; i <= last; i++ {
 		changes = append(changes, campaign.Change{Index: i, Outcome: outcome, Code: code, At: at.Add(time.Duration(i-first) * time.Second)})
 	}
-	books, err := d.store.Books(context.Background(), b, frames)
+	batchLedger, err := d.store.Ledger(context.Background(), b, frames)
 	d.must(err)
-	_, err = d.store.Enter(context.Background(), b, books, books.Effective(changes), nil, noon)
+	_, err = d.store.Append(context.Background(), b, batchLedger, batchLedger.Effective(changes), nil, noon)
 	d.must(err)
 }
 

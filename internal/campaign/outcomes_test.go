@@ -48,12 +48,12 @@ func TestSupersedes(t *testing.T) {
 // However often and in whatever order changes come, each message goes as far as
 // any of them takes it, what is to be its first outcome is no other, and the head
 // counts each message once.
-func TestBooksBalance(t *testing.T) {
+func TestBatchLedgerBalance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		books := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
+		batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}
 		for f := range 3 {
-			books.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
+			batchLedger.Frames[f] = campaign.FrameState{Outcomes: map[int]campaign.Outcome{}}
 		}
 		want, steps := map[int]campaign.Outcome{}, 0
 		for round := range rapid.IntRange(1, 5).Draw(t, "rounds") {
@@ -70,33 +70,33 @@ func TestBooksBalance(t *testing.T) {
 					steps++
 				}
 			}
-			news := books.Effective(changes)
-			books.Head = books.HeadAfter(news, 1)
+			news := batchLedger.Effective(changes)
+			batchLedger.Head = batchLedger.HeadAfter(news, 1)
 			for _, c := range news {
-				books.Frames[c.Index/campaign.FrameSize].Outcomes[c.Index] = c.Outcome
+				batchLedger.Frames[c.Index/campaign.FrameSize].Outcomes[c.Index] = c.Outcome
 			}
-			if books.Head.Ordinal != round+1 || books.Head.Sequence != steps || books.Head.Known() != len(want) {
-				t.Fatalf("the head is %+v after %d changes of %d messages", books.Head, steps, len(want))
+			if batchLedger.Head.Ordinal != round+1 || batchLedger.Head.Sequence != steps || batchLedger.Head.Known() != len(want) {
+				t.Fatalf("the head is %+v after %d changes of %d messages", batchLedger.Head, steps, len(want))
 			}
-			if again := books.Effective(changes); len(again) > 0 {
+			if again := batchLedger.Effective(changes); len(again) > 0 {
 				t.Fatalf("%d changes are news twice", len(again))
 			}
 		}
 		counts, got := map[campaign.Outcome]int{}, map[int]campaign.Outcome{}
 		for i, o := range want {
 			counts[o]++
-			got[i] = books.Outcome(i)
+			got[i] = batchLedger.Outcome(i)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}
-		kept := maps.Clone(books.Head.Counts)
+		kept := maps.Clone(batchLedger.Head.Counts)
 		maps.DeleteFunc(kept, func(_ campaign.Outcome, n int) bool { return n == 0 })
 		if diff := cmp.Diff(counts, kept, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
-		if settled := len(want) - counts[campaign.OutcomeSent]; books.Head.Settled() != settled {
-			t.Fatalf("%d are settled, want %d", books.Head.Settled(), settled)
+		if settled := len(want) - counts[campaign.OutcomeSent]; batchLedger.Head.Settled() != settled {
+			t.Fatalf("%d are settled, want %d", batchLedger.Head.Settled(), settled)
 		}
 	})
 }
