@@ -61,7 +61,7 @@ func internalError() *Problem {
 
 func logError(r *http.Request, level slog.Level, err error) {
 	slog.Log(r.Context(), level, "request failed",
-		"error", err.Error(), "route", r.Pattern, "request_id", originOf(r.Context()).RequestID)
+		"error", err.Error(), "route", r.Pattern, "request_id", requestID(r.Context()))
 }
 
 // answerPanic is deferred. It logs where the panic was, and its value only where
@@ -76,7 +76,7 @@ func answerPanic(w http.ResponseWriter, r *http.Request) {
 		reason = err.Error()
 	}
 	slog.ErrorContext(r.Context(), "request panicked", "reason", reason,
-		"stack", string(debug.Stack()), "route", r.Pattern, "request_id", originOf(r.Context()).RequestID)
+		"stack", string(debug.Stack()), "route", r.Pattern, "request_id", requestID(r.Context()))
 	internalError().Write(w)
 }
 

@@ -62,8 +62,8 @@ func tooLarge(limit int) error {
 // SourceIP returns the address of the caller: the one that the gateway saw, never
 // one from a header, which the caller could choose.
 func SourceIP(r *http.Request) string {
-	if ip := originOf(r.Context()).SourceIP; ip != "" {
-		return ip
+	if o, ok := originOf(r.Context()); ok {
+		return o.SourceIP
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -78,8 +78,8 @@ func BaseURL(r *http.Request, configured string) string {
 	if configured != "" {
 		return strings.TrimRight(configured, "/")
 	}
-	if domain := originOf(r.Context()).DomainName; domain != "" {
-		return "https://" + domain
+	if o, ok := originOf(r.Context()); ok {
+		return "https://" + o.DomainName
 	}
 	if r.TLS != nil {
 		return "https://" + r.Host
@@ -101,7 +101,13 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-func originOf(ctx context.Context) Origin {
-	o, _ := ctx.Value(originKey{}).(Origin)
-	return o
+// originOf returns the origin of a request, and reports whether it came through a gateway.
+func originOf(ctx context.Context) (o Origin, ok bool) {
+	o, ok = ctx.Value(originKey{}).(Origin)
+	return o, ok
+}
+
+func requestID(ctx context.Context) string {
+	o, _ := originOf(ctx)
+	return o.RequestID
 }

@@ -55,7 +55,7 @@ func TestEveryRecordedCodeIsExplained(t *testing.T) {
 // and the provider's verdicts that are permanent.
 func collectCodes(t *testing.T, folder string, codes map[string]bool) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	files, err := filepath.Glob(filepath.Join("../..", folder, "*.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources of %s: %v", folder, err)
 	}
