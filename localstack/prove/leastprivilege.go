@@ -40,8 +40,9 @@ var uses = map[string]string{
 
 // unjudged are statements that the emulator does not ask for: it writes the
 // functions' logs, takes their tasks and opens their parameters itself, lets any
-// role be handed on, and tells missing objects from forbidden ones to everybody.
-var unjudged = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease"}
+// role be handed on, and tells missing objects from forbidden ones to everybody. It does
+// not judge leading keys, so ChangeCredentials allows what EndSessions does.
+var unjudged = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
 
 // ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
 // does not make: the revoke function queues their webhooks itself.
