@@ -1,4 +1,4 @@
-# `make help` tells what there is. Everything local is made by localstack/.
+# `make help` lists the commands. localstack/ makes everything local.
 
 # Ports of the stack that `make run` and `make up` start.
 PORT      ?= 3000
@@ -66,7 +66,7 @@ BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch
 .DEFAULT_GOAL := help
 
 .PHONY: help
-help: ## this list
+help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
@@ -74,17 +74,17 @@ help: ## this list
 	@echo "    make test, make bench: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
 .PHONY: run up logs down status sam-env
-run: bin/localstack ## the whole service on this machine, and a demo campaign through it (CAMPAIGN=file.csv or .json)
+run: bin/localstack ## start the stack and send a demo campaign (CAMPAIGN=file.csv or .json)
 	@$(STACK) --campaign $(call quoted,CAMPAIGN) run
-up: bin/localstack ## the same without the demo; again, it deploys what changed
+up: bin/localstack ## start the stack without the demo, or deploy changes to it
 	@$(STACK) up
-logs: bin/localstack ## follow what all functions log
+logs: bin/localstack ## follow the logs of all functions
 	@$(STACK) logs
-down: bin/localstack ## stop everything and forget everything
+down: bin/localstack ## stop the stack and delete its data
 	@$(STACK) down
-status: bin/localstack ## where everything is
+status: bin/localstack ## show the addresses of the stack
 	@$(STACK) status
-sam-env: bin/localstack ## write .local/sam-env.json, for sam local --env-vars against the running stack (SAM_HOST=host.docker.internal)
+sam-env: bin/localstack ## write .local/sam-env.json for sam local --env-vars (SAM_HOST=host.docker.internal)
 	@$(STACK) --sam-host $(call quoted,SAM_HOST) sam-env
 
 # go build looks itself what is up to date.
@@ -97,7 +97,7 @@ bin/localstack bin/admin:
 	@go build -o $@ ./$(folder)
 
 .PHONY: test
-test: bin/localstack $(GOTESTSUM) ## all tests, on a stack of their own; a skipped test fails it (PACKAGES=./internal/phone for some)
+test: bin/localstack $(GOTESTSUM) ## run all tests on a stack of their own; a skipped test fails the run (PACKAGES=./internal/phone for some)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
@@ -124,77 +124,77 @@ tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a 
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
 	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
-template: bin/admin ## make a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=file.json, NAME=; TEMPLATE=uuid for a new version
+template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=file.json, NAME=; TEMPLATE=uuid for a new version
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
-credential: bin/admin ## make an API credential: TENANT=id NAME=
+credential: bin/admin ## create an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
-rotate: bin/admin ## give a credential a new secret: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the previous one and all refresh tokens at once
+rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the old secret and all refresh tokens at once
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
-revoke: bin/admin ## end a credential at once: CLIENT_ID=rcs_…
+revoke: bin/admin ## revoke a credential: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
-user: bin/admin ## let a person sign in to the dashboard, or change their role: TENANT=id EMAIL=address ROLE=admin, viewer, or none to remove them
+user: bin/admin ## add, change or remove a dashboard user: TENANT=id EMAIL=address ROLE=admin, viewer or none
 	@$(call need,TENANT)$(call need,EMAIL)$(ADMIN) user $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--email,EMAIL) $(call flag,--role,ROLE)
-endpoint: bin/admin ## register an address for webhooks: TENANT=id URL= KINDS=
+endpoint: bin/admin ## register a webhook endpoint: TENANT=id URL= KINDS=
 	@$(call need,TENANT)$(call need,URL)$(ADMIN) endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--url,URL) $(call flag,--kinds,KINDS)
-rotate-endpoint: bin/admin ## give an endpoint a new signing secret: TENANT=id ENDPOINT=id KEEP=24h
+rotate-endpoint: bin/admin ## rotate the signing secret of an endpoint: TENANT=id ENDPOINT=id KEEP=24h
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) rotate-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT) $(call flag,--keep,KEEP)
-enable-endpoint: bin/admin ## switch an endpoint on again, and post what waited: TENANT=id ENDPOINT=id
+enable-endpoint: bin/admin ## enable an endpoint and post its waiting webhooks: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) enable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
-disable-endpoint: bin/admin ## switch an endpoint off: TENANT=id ENDPOINT=id
+disable-endpoint: bin/admin ## disable an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) disable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
-resend: bin/admin ## try webhooks again that were given up: TENANT=id ENDPOINT=id
+resend: bin/admin ## resend the dead webhooks of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) resend $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
-failures: bin/admin ## show an endpoint's last failures: TENANT=id ENDPOINT=id
+failures: bin/admin ## show the last failures of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) failures $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 pause: bin/admin ## stop sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
-resume: bin/admin ## go on sending: ALL=1, TENANT=id or AGENT=id
+resume: bin/admin ## resume sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) resume $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
-redrive: bin/admin ## put dead letters back on their queues: QUEUE=release, send, events, notify or revoke
+redrive: bin/admin ## move dead letters back to their queue: QUEUE=release, send, events, notify or revoke
 	@$(ADMIN) redrive $(ON_STACK) $(call flag,--queue,QUEUE)
-replay-webhooks: bin/admin ## queue webhooks again from the recorded outcomes, when the stream was not read: SINCE=2026-11-20T12:00:00-03:00, then CONFIRM=1
+replay-webhooks: bin/admin ## queue the webhooks of recorded outcomes again: SINCE=2026-11-20T12:00:00-03:00, then CONFIRM=1
 	@$(call need,SINCE)$(ADMIN) replay-webhooks $(ON_STACK) $(call flag,--since,SINCE) $(if $(CONFIRM),--confirm)
-drift: bin/admin ## tell what is not as the template says any more; fails where something is not
+drift: bin/admin ## detect drift from template.yaml; fails if there is any
 	@$(ADMIN) drift $(ON_STACK)
-restore: bin/admin ## hold the service, and make tables as they were: AT=2026-11-20T12:00:00-03:00
+restore: bin/admin ## stop traffic and restore the tables to a point in time: AT=2026-11-20T12:00:00-03:00
 	@$(call need,AT)$(ADMIN) restore $(ON_STACK) $(call flag,--at,AT)
-hold: bin/admin ## pause sending and hold the service, without a restore
+hold: bin/admin ## stop sending and traffic, without a restore
 	@$(ADMIN) hold $(ON_STACK)
-reopen: bin/admin ## let the functions go on that hold or restore holds
+reopen: bin/admin ## resume functions paused by hold or restore
 	@$(ADMIN) reopen $(ON_STACK)
 rotate-signing-keys: bin/admin ## show the next step of a signing-key rotation
 	@$(ADMIN) rotate-signing-keys $(ON_STACK)
-list: bin/admin ## show tenants, agents and pauses; with TENANT=id what a tenant has
+list: bin/admin ## list tenants, agents and pauses; with TENANT=id the tenant's templates, credentials and endpoints
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
-export-number: bin/admin ## write all that a tenant's data holds on one phone number to a file: TENANT=id PHONE=+55… FILE=out.json
+export-number: bin/admin ## export the data of a phone number to a file: TENANT=id PHONE=+55… FILE=out.json
 	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) export-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE) $(call flag,--file,FILE)
-erase-number: bin/admin ## erase it, but for an opt-out: TENANT=id PHONE=+55…
+erase-number: bin/admin ## erase the data of a phone number, except an opt-out: TENANT=id PHONE=+55…
 	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) erase-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE)
 
 .PHONY: soak
-soak: ## all that kills functions while outcomes arrive, with MESSAGES=10000 (some ten minutes)
+soak: ## run the test that kills functions while events arrive, with MESSAGES=10000 (about ten minutes)
 	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestKilledFunctionsLoseNoOutcome'"
 soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
 .PHONY: bench
-bench: bin/localstack ## the measured figures, as a table and in .local/bench.json (BENCH=cost for one part)
+bench: bin/localstack ## measure the figures, as a table and in .local/bench.json (BENCH=cost for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
 
 .PHONY: prove
-prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
+prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
 	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
 	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
 
 .PHONY: cost
-cost: ## what a million messages cost on AWS in three orders of their events, by function and service, as a table and in .local/cost.json (COST_MESSAGES=10000)
+cost: ## measure the cost of a million messages by function and service (COST_MESSAGES=10000)
 	@go run ./localstack/prove --only cost
 
 .PHONY: scale
-scale: ## which limit of AWS binds first for three large loads, as a table (METER=1 meters the steps again, on a stack of its own)
+scale: ## compute which limit of AWS is reached first for three large loads (METER=1 meters the steps again)
 	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Who is woken by an alarm finds in the README what to do.
-func TestEveryAlarmHasItsLineInTheRunbook(t *testing.T) {
+// The runbook says what each alarm requires of the operator.
+func TestRunbook_ListsEveryAlarm(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(root + "README.md")
+	text, err := os.ReadFile(root + "docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestEveryAlarmHasItsLineInTheRunbook(t *testing.T) {
 	}
 	slices.Sort(told)
 	if diff := cmp.Diff(alarms(t), told); diff != "" {
-		t.Errorf("alarms and the runbook's lines differ (-template +README):\n%s", diff)
+		t.Errorf("alarms and the runbook's lines differ (-template +runbook):\n%s", diff)
 	}
 }
 

@@ -47,8 +47,8 @@ func TestTheTablesDeleteWhatIsPastItsTime(t *testing.T) {
 	}
 }
 
-// The README's table says of everything how long it is kept.
-func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
+// The table of docs/privacy.md lists the retention of all data.
+func TestPrivacyPage_Retention(t *testing.T) {
 	t.Parallel()
 	pool := resources(t)["UserPoolClient"].Properties
 	want := []string{
@@ -62,10 +62,10 @@ func TestTheReadmeTellsHowLongDataIsKept(t *testing.T) {
 		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
 		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
-		"as long as the tenant is",
+		"as long as the tenant exists",
 	}
 	if diff := cmp.Diff(want, retentionTable(t)); diff != "" {
-		t.Errorf("the README differs (-code +README):\n%s", diff)
+		t.Errorf("docs/privacy.md differs (-code +page):\n%s", diff)
 	}
 }
 
@@ -98,10 +98,10 @@ func told(d time.Duration) string {
 	return d.String()
 }
 
-// retentionTable returns the third column of the README's table.
+// retentionTable returns the third column of the table in docs/privacy.md.
 func retentionTable(t *testing.T) (column []string) {
 	t.Helper()
-	_, section, _ := strings.Cut(read(t, "README.md"), "\n## How long data is kept\n")
+	_, section, _ := strings.Cut(read(t, "docs/privacy.md"), "\n## How long data is kept\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for line := range strings.Lines(section) {
 		if cells := strings.Split(strings.Trim(line, "|\n"), "|"); len(cells) == 4 {
@@ -109,7 +109,7 @@ func retentionTable(t *testing.T) (column []string) {
 		}
 	}
 	if len(column) < 2 {
-		t.Fatal("the README has no table of how long data is kept")
+		t.Fatal("docs/privacy.md has no table of how long data is kept")
 	}
 	return column[2:] // the head and its rule
 }
@@ -154,9 +154,11 @@ func TestEverybodyIsToldTheSameRetention(t *testing.T) {
 		"internal/dashboard/audit/texts.json":     {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
 		"internal/dashboard/webhooks/texts.json":  {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
 		"internal/privacy/retention/retention.go": {`ended: (\d+ days)`: campaign.Retention},
-		"README.md": {
-			`on S3, for (\d+ days)`: campaign.Retention, `rejected numbers, (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
+		"docs/api.md": {
+			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
+			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,
 		},
+		"docs/privacy.md": {`on S3, for (\d+ days)`: campaign.Retention},
 	} {
 		for saying, life := range sayings {
 			checkSaying(t, path, saying, life)

@@ -4,7 +4,7 @@ import "time"
 
 const day = 24 * time.Hour
 
-// How long data is kept. The README's table says it to people, the lifecycles in
+// How long data is kept. docs/privacy.md lists it for people, the lifecycles in
 // template.yaml do it to the objects on S3, and the rows carry the instant of
 // their end; a test holds the three together.
 const (

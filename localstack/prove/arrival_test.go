@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -90,11 +91,11 @@ func TestIdentity_As(t *testing.T) {
 	}
 }
 
-// The README publishes what each shape costs, within what the command holds it to, and
-// which prices of the other region are missing.
-func TestREADME_CostOfEachShape(t *testing.T) {
+// docs/proofs.md publishes the cost of each shape, within the limit of the command, and
+// names the missing prices of the other region. README.md repeats the cost of one shape.
+func TestProofsPage_CostOfEachShape(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +113,15 @@ func TestREADME_CostOfEachShape(t *testing.T) {
 	}
 	for _, s := range arrival.Shapes(arrival.Size{PerCall: 1}, arrival.Size{PerCall: 1}) {
 		if dollars := published[s.Name]; dollars <= 0 || dollars > dearest[s.Name] {
-			t.Errorf("%s: README.md says %v dollars, the limit is %v", s.Name, dollars, dearest[s.Name])
+			t.Errorf("%s: docs/proofs.md says %v dollars, the limit is %v", s.Name, dollars, dearest[s.Name])
 		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("| %.2f dollars per million messages", published["a day's mix"]); !strings.Contains(string(readme), want) {
+		t.Errorf("README.md lacks %q", want)
 	}
 	prices, err := metering.PriceList(metering.SaoPaulo)
 	if err != nil {
@@ -123,7 +131,7 @@ func TestREADME_CostOfEachShape(t *testing.T) {
 		if !strings.Contains(string(text), map[string]string{
 			"dynamoDBWriteUnits": "DynamoDB's write and read units", "dynamoDBReadUnits": "DynamoDB's write and read units", "kmsSignatures": "KMS signatures",
 		}[name]) {
-			t.Errorf("README.md does not say that the price of %s was not found", name)
+			t.Errorf("docs/proofs.md does not say that the price of %s was not found", name)
 		}
 	}
 }

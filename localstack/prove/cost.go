@@ -39,7 +39,7 @@ const (
 )
 
 // dearest is the most that a million messages may cost in dollars until they are read,
-// by the order in which their events arrive. The README publishes what they cost.
+// by the order in which their events arrive. docs/proofs.md publishes the cost of each.
 var dearest = map[string]float64{"clustered": 2.20, "interleaved": 4.20, "a day's mix": 2.80}
 
 // cost meters every call of AWS that the functions make while messages are sent, on

@@ -103,10 +103,10 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	}
 }
 
-// The README has the figures that the model has.
-func TestREADME_Figures(t *testing.T) {
+// docs/proofs.md has the figures of the model.
+func TestProofsPage_Figures(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../docs/proofs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,20 +115,20 @@ func TestREADME_Figures(t *testing.T) {
 	table, after, _ := strings.Cut(section, "\n\n")
 	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
 	if len(rows) == 0 {
-		t.Fatal("the README has no table of limits")
+		t.Fatal("docs/proofs.md has no table of limits")
 	}
 	for _, row := range rows {
 		for i, l := range loads {
 			n := find(t, m.Needs(l), row[1])
 			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[5] == "no") != (n.Kind == Hard) {
-				t.Errorf("%s, %s: the README says %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
+				t.Errorf("%s, %s: docs/proofs.md says %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
 			}
 		}
 	}
 	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[0], "index due of campaigns": loads[2]} {
 		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
 		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
-			t.Errorf("%s: the README's verdict lacks %q: %s", l.Name, from, verdict)
+			t.Errorf("%s: docs/proofs.md's verdict lacks %q: %s", l.Name, from, verdict)
 		}
 	}
 }

@@ -11,7 +11,7 @@ SAM      := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(SAM_VENV)/bin/sam
 SAM_GOFLAGS := CGO_ENABLED=0 GOFLAGS='-trimpath -buildvcs=false -tags=lambda.norpc "-ldflags=-s -w"'
 
 .PHONY: lint fmt
-lint: bin/golangci-lint ## judge the code by .golangci.yml
+lint: bin/golangci-lint ## check the code by .golangci.yml
 	@bin/golangci-lint run ./... || { echo "lint: mend what is listed above; 'make fmt' does the formatting" >&2; exit 1; }
 fmt: bin/golangci-lint ## format the code
 	@bin/golangci-lint fmt ./...
@@ -46,7 +46,7 @@ preflight: ## check that the AWS account can hold the stack (ENV=staging or prod
 	@$(SAM_VENV)/bin/python localstack/tools/preflight.py '$(ENV)'
 
 .PHONY: deploy
-deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging or production, see samconfig.toml); END_TOKENS=1 skips the signing-key check and may invalidate tokens
+deploy: bin/admin ## check the account, build and deploy (ENV=staging or production); END_TOKENS=1 skips the signing-key check
 	@case '$(ENV)' in local|staging|production) ;; \
 		*) echo "say where to deploy to: make deploy ENV=staging, or ENV=production" >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory $(SAM_VENV)/installed
@@ -54,7 +54,7 @@ deploy: bin/admin ## check the account, build, and deploy with sam (ENV=staging 
 		elif [ -z "$$AWS_ENDPOINT_URL" ]; then echo "ENV=local is for an emulator of AWS: set AWS_ENDPOINT_URL to its address, or deploy with ENV=staging" >&2; exit 2; fi
 	@$(MAKE) --no-print-directory sam-build
 	@$(firstword $(SAM)) AWS_DEFAULT_REGION=us-east-1 END_TOKENS='$(END_TOKENS)' $(SAM_VENV)/bin/python localstack/tools/deploy.py $(lastword $(SAM)) '$(ENV)'
-	@echo "next: make drift ENV=$(ENV) tells whether all is as the template says; to go back, deploy the commit before"
+	@echo "next: make drift ENV=$(ENV) detects drift from template.yaml; to roll back, deploy the previous commit"
 
 # The file says that the requirements were installed whole; another version of
 # them is installed from nothing. --no-deps, because they name everything.

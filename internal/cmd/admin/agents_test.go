@@ -29,7 +29,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// README, "A tenant, a template and a credential of your own": its messages are read.
+// docs/development.md, "The local stack": messages of a tenant of one's own are read.
 func TestTenantOfTheLocalStack_HasAnAgentOfItsOwn(t *testing.T) {
 	t.Parallel()
 	c := tool{t, stackenv.Load(t)}

@@ -59,7 +59,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 			Lines: []string{
 				fmt.Sprintf("%d messages, %d rejected lines, %d kept answers, %d replies and opt-outs, %d uploads",
 					len(x.Messages), len(x.Rejected), len(x.Answers), len(x.Events), len(x.Uploads)),
-				"written to " + path + ", which you alone may read: README, Data of a person, tells its form",
+				"written to " + path + ", which only you can read; docs/privacy.md describes its format",
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
