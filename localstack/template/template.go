@@ -5,6 +5,7 @@ package template
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 
@@ -54,16 +55,15 @@ type expansion struct {
 func (e expansion) expand(node *yaml.Node) (*yaml.Node, error) {
 	expanded := *node
 	expanded.Content = nil
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 && strings.HasPrefix(child.Value, forEach) {
-			members, err := e.loop(node.Content[i+1])
+	for i := 0; i < len(node.Content); i++ {
+		child := node.Content[i]
+		if node.Kind == yaml.MappingNode && strings.HasPrefix(child.Value, forEach) {
+			i++ // to the key's value
+			members, err := e.loop(node.Content[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", child.Value, err)
 			}
 			expanded.Content = append(expanded.Content, members...)
-			continue
-		}
-		if node.Kind == yaml.MappingNode && i%2 == 1 && strings.HasPrefix(node.Content[i-1].Value, forEach) {
 			continue
 		}
 		copied, err := e.expand(child)
@@ -92,28 +92,28 @@ func (e expansion) loop(node *yaml.Node) (members []*yaml.Node, err error) {
 
 // with returns the state inside a loop.
 func (e expansion) with(identifier, item string) expansion {
-	items := map[string]string{identifier: item}
-	for outer, value := range e.items {
-		items[outer] = value
-	}
+	items := map[string]string{}
+	maps.Copy(items, e.items)
+	items[identifier] = item
 	return expansion{e.mappings, items}
 }
 
 // resolve returns a node with what is literal inside loops in place of functions. The
 // node's children are resolved.
 func (e expansion) resolve(node *yaml.Node) *yaml.Node {
+	arguments := len(node.Content)
 	switch {
 	case len(e.items) == 0:
 		return node
-	case node.Tag == "!Ref" && node.Kind == yaml.MappingNode: // of a Fn::Sub
+	case node.Tag == "!Ref" && arguments == 2: // a Fn::Sub and its text
 		return scalar("!Ref", node.Content[1].Value)
 	case node.Tag == "!Ref" && e.items[node.Value] != "":
 		return scalar("!!str", e.items[node.Value])
-	case node.Tag == "!GetAtt" && node.Kind == yaml.SequenceNode:
+	case node.Tag == "!GetAtt" && arguments == 2:
 		return scalar("!GetAtt", node.Content[0].Value+"."+node.Content[1].Value)
-	case node.Tag == "!FindInMap":
+	case node.Tag == "!FindInMap" && arguments == 3:
 		return e.find(node)
-	case node.Tag == "!Sub" && node.Kind == yaml.SequenceNode:
+	case node.Tag == "!Sub" && arguments == 2:
 		return fill(node)
 	case node.Kind == yaml.ScalarNode:
 		return e.substitute(node)
@@ -140,7 +140,10 @@ func (e expansion) find(lookup *yaml.Node) *yaml.Node {
 			return lookup
 		}
 	}
-	found := e.mappings[lookup.Content[0].Value][lookup.Content[1].Value][lookup.Content[2].Value]
+	found, ok := e.mappings[lookup.Content[0].Value][lookup.Content[1].Value][lookup.Content[2].Value]
+	if !ok {
+		return lookup
+	}
 	return &found
 }
 
