@@ -46,11 +46,11 @@ func parts() []part {
 		{name: "load", show: apart("load", load), ownStack: true},
 		{name: "crowd", show: apart("crowd", crowd), ownStack: true},
 		{name: "cost", show: cost, ownStack: true},
+		{name: "observability", show: observability}, // before least-privilege, which leaves messages that the provider refuses for days
 		{name: "least-privilege", show: leastPrivilege},
 		{name: "wrong-hands", show: wrongHands},
 		{name: "clients", show: realClients},
 		{name: "bad-input", show: badInput}, // after clients: it uses up the failures of its address
-		{name: "observability", show: observability},
 		{name: "deployment", show: deployment, ownStack: true},
 		{name: "secrets", show: secrets}, // the last one: it searches what all others left
 	}

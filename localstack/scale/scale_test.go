@@ -70,7 +70,7 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 	m := model(t)
 	for name, want := range map[string]Setting{
 		"send":     {Memory: 0.5, BatchSize: 5, Concurrency: 50},
-		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 10},
+		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 15},
 		"events":   {Memory: 0.25, Concurrency: 100},
 	} {
 		if got := m.Settings.Functions[name]; got != want {
@@ -129,6 +129,27 @@ func TestREADME_Figures(t *testing.T) {
 		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
 		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
 			t.Errorf("%s: the README's verdict lacks %q: %s", l.Name, from, verdict)
+		}
+	}
+}
+
+// A minute for the webhooks of a flood of events is what the documentation promises.
+func TestFlood_WebhooksInAMinute(t *testing.T) {
+	t.Parallel()
+	m, err := New("../../template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const flood = 50_000.0
+	for isolated, most := range map[float64]float64{0: 13, mixIsolated: 22, 1: 51} {
+		slowest := 0.0
+		for _, f := range []string{"events", "outcomes", "notify"} {
+			busy := flood*isolated*m.seconds(f, Isolated, m.Metered[Isolated].Functions[f]) +
+				flood*(1-isolated)/GroupSize*m.seconds(f, Group, m.Metered[Group].Functions[f])
+			slowest = max(slowest, busy/m.Settings.Functions[f].Concurrency)
+		}
+		if slowest > most {
+			t.Errorf("%.0f s for a flood of which a share of %v is isolated, want %v at most", slowest, isolated, most)
 		}
 	}
 }
