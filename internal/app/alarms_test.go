@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
 )
 
 // The runbook says what each alarm requires of the operator.
@@ -46,15 +47,7 @@ func alarms(t *testing.T) []string {
 // A queue or a function that comes later is to be watched as well.
 func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(root + "template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, watched, ok := strings.Cut(string(text), "-- alarms\n")
-	watched, _, _ = strings.Cut(watched, "\nOutputs:\n")
-	if !ok {
-		t.Fatal("the template has no alarms")
-	}
+	watched := watchedMetrics(t)
 	metrics := map[string][]string{
 		"AWS::SQS::Queue":           {"ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"},
 		"AWS::Serverless::Function": {"Errors", "Throttles"},
@@ -64,11 +57,34 @@ func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
 			if strings.HasSuffix(name, "DeadLetters") == (metric == "ApproximateAgeOfOldestMessage") && r.Type == "AWS::SQS::Queue" {
 				continue // dead letters are not to be there, tasks not to be old
 			}
-			alarm := regexp.MustCompile(`MetricName: ` + metric + `(?:, |\n +)Dimensions: \[\{Name: \w+, Value: !(?:Ref|GetAtt) ` + name + `\b`)
-			if !alarm.MatchString(watched) {
+			if !watched[metric+" of "+name] {
 				t.Errorf("no alarm watches %s of %s", metric, name)
 			}
 		}
+	}
+}
+
+// watchedMetrics returns the metrics of alarms, as metric of resource.
+func watchedMetrics(t *testing.T) map[string]bool {
+	t.Helper()
+	watched := map[string]bool{}
+	for _, r := range section(t, "Resources") {
+		if value(member(r, "Type")) == "AWS::CloudWatch::Alarm" {
+			addMetrics(watched, member(r, "Properties"))
+		}
+	}
+	return watched
+}
+
+// addMetrics adds the metric of a mapping and of the mappings inside it.
+func addMetrics(watched map[string]bool, node *yaml.Node) {
+	if dimensions := member(node, "Dimensions"); dimensions != nil {
+		of := value(member(dimensions.Content[0], "Value"))
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(of, "!Ref "), "!GetAtt "), ".")
+		watched[value(member(node, "MetricName"))+" of "+name] = true
+	}
+	for _, child := range node.Content {
+		addMetrics(watched, child)
 	}
 }
 

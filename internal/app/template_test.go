@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/localstack/template"
 )
 
 const root = "../../"
@@ -201,17 +202,23 @@ type resource struct {
 
 func resources(t *testing.T) map[string]resource {
 	t.Helper()
-	text, err := os.ReadFile(root + "template.yaml")
+	var stack struct {
+		Resources map[string]resource `yaml:"Resources"`
+	}
+	if err := yaml.Unmarshal(expanded(t), &stack); err != nil {
+		t.Fatalf("read template.yaml: %v", err)
+	}
+	return stack.Resources
+}
+
+// expanded returns template.yaml with its loops expanded.
+func expanded(t *testing.T) []byte {
+	t.Helper()
+	text, err := template.Read(root + "template.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var template struct {
-		Resources map[string]resource `yaml:"Resources"`
-	}
-	if err := yaml.Unmarshal(text, &template); err != nil {
-		t.Fatalf("read template.yaml: %v", err)
-	}
-	return template.Resources
+	return text
 }
 
 // functions returns the template's functions by the names of their folders.
@@ -232,11 +239,7 @@ func functions(t *testing.T) map[string]resource {
 // People must not choose their tenant, nor let themselves in.
 func TestPeopleCannotChooseTheirTenant(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(root + "template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var template struct {
+	var stack struct {
 		Resources struct {
 			UserPool struct {
 				Properties struct {
@@ -256,18 +259,18 @@ func TestPeopleCannotChooseTheirTenant(t *testing.T) {
 			} `yaml:"UserPoolClient"`
 		} `yaml:"Resources"`
 	}
-	if err := yaml.Unmarshal(text, &template); err != nil {
+	if err := yaml.Unmarshal(expanded(t), &stack); err != nil {
 		t.Fatal(err)
 	}
-	if !template.Resources.UserPool.Properties.AdminCreateUserConfig.AllowAdminCreateUserOnly {
+	if !stack.Resources.UserPool.Properties.AdminCreateUserConfig.AllowAdminCreateUserOnly {
 		t.Error("anybody may sign up")
 	}
 	// Without a list the client may write every attribute.
-	writes := template.Resources.UserPoolClient.Properties.WriteAttributes
+	writes := stack.Resources.UserPoolClient.Properties.WriteAttributes
 	if len(writes) == 0 || slices.Contains(writes, "custom:tenant") || slices.Contains(writes, "email") {
 		t.Errorf("people may write %q", writes)
 	}
-	for _, a := range template.Resources.UserPool.Properties.Schema {
+	for _, a := range stack.Resources.UserPool.Properties.Schema {
 		if a.Required && !slices.Contains(writes, a.Name) {
 			t.Errorf("the attribute %s is required, and not among those that the client may write: Cognito refuses that", a.Name)
 		}

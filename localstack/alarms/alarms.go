@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/localstack/template"
 )
 
 // Series is a metric with the values of its dimensions, joined by slashes.
@@ -122,7 +124,7 @@ func lower(node *yaml.Node) {
 
 // Read returns the alarms of a template, by their names, as they are in an
 // environment with those resources.
-func Read(template []byte, environment string, names Names) ([]Alarm, error) {
+func Read(source []byte, environment string, names Names) ([]Alarm, error) {
 	var document struct {
 		Mappings  map[string]map[string]map[string]string `yaml:"Mappings"`
 		Resources map[string]struct {
@@ -130,7 +132,11 @@ func Read(template []byte, environment string, names Names) ([]Alarm, error) {
 			Properties yaml.Node `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
-	if err := yaml.Unmarshal(template, &document); err != nil {
+	expanded, err := template.Expand(source)
+	if err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(expanded, &document); err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
 	var resolve func(node yaml.Node) string

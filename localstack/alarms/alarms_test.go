@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/localstack/alarms"
 )
 
-const template = `
+const sample = `
 Mappings:
   Alarms:
     local: {Seconds: 3}
@@ -81,7 +81,7 @@ func TestWhatSetsAlarmsOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all, err := alarms.Read([]byte(template), "local", names)
+			all, err := alarms.Read([]byte(sample), "local", names)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestWhatSetsAlarmsOff(t *testing.T) {
 
 func TestTheEnvironmentsOwnThreshold(t *testing.T) {
 	t.Parallel()
-	all, err := alarms.Read([]byte(template), "production", names)
+	all, err := alarms.Read([]byte(sample), "production", names)
 	if err != nil || len(all) != 4 || math.Abs(all[0].Threshold-30) > 0 {
 		t.Errorf("read %+v (%v)", all, err)
 	}
@@ -112,7 +112,7 @@ func TestAlarmsThatCannotBeJudged(t *testing.T) {
 		"SUM(METRICS())": "ANOMALY_DETECTION_BAND(a)", "Statistic: Maximum": "Statistic: Average", "!Ref Two": "!Ref Three",
 		"Threshold: 7": "Threshold: seven", "Statistic: Maximum\n      ComparisonOperator: GreaterThanOrEqualTo": "Statistic: Maximum\n      ComparisonOperator: LessThan",
 	} {
-		if _, err := alarms.Read([]byte(strings.Replace(template, was, is, 1)), "local", names); err == nil {
+		if _, err := alarms.Read([]byte(strings.Replace(sample, was, is, 1)), "local", names); err == nil {
 			t.Errorf("with %s there was no error", is)
 		}
 	}

@@ -1,13 +1,13 @@
 package alarms_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
 	"campaign-dispatch/localstack/alarms"
+	"campaign-dispatch/localstack/template"
 )
 
 // Lambda measures the age of a stream's records when it calls the function. Where it does
@@ -46,7 +46,7 @@ func TestTemplate_StreamThatNobodyReads(t *testing.T) {
 // physical names are their logical ones.
 func ofTemplate(t *testing.T) []alarms.Alarm {
 	t.Helper()
-	text, err := os.ReadFile("../../template.yaml")
+	text, err := template.Read("../../template.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,11 @@ package bill
 
 import (
 	"fmt"
-	"os"
 
 	"gopkg.in/yaml.v3"
 
 	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/template"
 )
 
 // Idle is what costs though nothing is sent.
@@ -32,11 +32,11 @@ const rotation = "KeyBExists"
 // CountResources counts them in a template of CloudFormation. An alarm on an
 // expression costs each metric that it looks at.
 func CountResources(path string) (r Resources, err error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the project's own
+	text, err := template.Read(path)
 	if err != nil {
-		return r, fmt.Errorf("read the template: %w", err)
+		return r, err
 	}
-	var template struct {
+	var stack struct {
 		Resources map[string]struct {
 			Type       string `yaml:"Type"`
 			Condition  string `yaml:"Condition"`
@@ -50,10 +50,10 @@ func CountResources(path string) (r Resources, err error) {
 			} `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
-	if err := yaml.Unmarshal(text, &template); err != nil {
+	if err := yaml.Unmarshal(text, &stack); err != nil {
 		return r, fmt.Errorf("read the template: %w", err)
 	}
-	for _, resource := range template.Resources {
+	for _, resource := range stack.Resources {
 		switch resource.Type {
 		case "AWS::KMS::Key":
 			if resource.Condition != rotation {

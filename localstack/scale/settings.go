@@ -2,10 +2,11 @@ package scale
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 
 	"gopkg.in/yaml.v3"
+
+	"campaign-dispatch/localstack/template"
 )
 
 // Setting is how a function is deployed in production; 0 is no limit.
@@ -22,7 +23,7 @@ type Settings struct {
 	Parameters map[string]float64
 }
 
-type template struct {
+type stack struct {
 	Parameters map[string]struct {
 		Default string `yaml:"Default"`
 	} `yaml:"Parameters"`
@@ -50,18 +51,18 @@ type mapping struct {
 
 // ReadSettings reads them.
 func ReadSettings(path string) (s Settings, err error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the project's own
+	text, err := template.Read(path)
 	if err != nil {
-		return s, fmt.Errorf("read the template: %w", err)
+		return s, err
 	}
-	var t template
+	var t stack
 	if err := yaml.Unmarshal(text, &t); err != nil {
 		return s, fmt.Errorf("read the template: %w", err)
 	}
 	return t.settings(), nil
 }
 
-func (t template) settings() Settings {
+func (t stack) settings() Settings {
 	s := Settings{Functions: map[string]Setting{}, Parameters: map[string]float64{}}
 	for name, p := range t.Parameters {
 		if n, err := strconv.ParseFloat(p.Default, 64); err == nil {
@@ -83,7 +84,7 @@ func (t template) settings() Settings {
 }
 
 // number is a value of the template in production, 0 for none.
-func (t template) number(node *yaml.Node) float64 {
+func (t stack) number(node *yaml.Node) float64 {
 	text := node.Value
 	switch node.Tag {
 	case "!Ref":

@@ -44,7 +44,7 @@ def settings(environment):
 def default(parameter):
     """Returns a parameter's default, as template.yaml says."""
     text = pathlib.Path("template.yaml").read_text()
-    return re.search(rf'^  {parameter}:\n(?:    .*\n)*?    Default: "?([^"\n]*)"?$', text, re.M).group(1)
+    return re.search(rf'^  {parameter}: \{{[^}}]*?\bDefault: "?([^",}}]*)', text, re.M).group(1)
 
 
 def account(clients):

@@ -15,6 +15,8 @@ import unittest
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")  # SAM looks for a region
 
 from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.cfn_language_extensions.models import TemplateProcessingContext
+from samcli.lib.cfn_language_extensions.processors.foreach import ForEachProcessor
 from samcli.lib.providers.api_provider import ApiProvider
 from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
@@ -32,8 +34,15 @@ class NoPolicies:
         return {}
 
 
+def looped():
+    """Returns the template with its loops expanded, and nothing else."""
+    context = TemplateProcessingContext(fragment=yaml_parse(TEMPLATE.read_text()))
+    ForEachProcessor().process_template(context)
+    return context.fragment
+
+
 def expanded(**parameters):
-    template = yaml_parse(TEMPLATE.read_text())
+    template = looped()
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"]["CodeUri"] = "s3://packages/function.zip"
@@ -82,6 +91,11 @@ def allowed(resources):
         yield alias(resources, permission["FunctionName"]), source.split(":")[-1]
 
 
+def literal(name):
+    """Returns the name of a resource, which a loop may have put into a Fn::Sub."""
+    return name["Fn::Sub"] if isinstance(name, dict) else name
+
+
 def references(value):
     """Yields the names that a part of the template refers to."""
     if isinstance(value, list):
@@ -91,9 +105,9 @@ def references(value):
         return
     for key, item in value.items():
         if key == "Ref" or key == "DependsOn" and isinstance(item, str):
-            yield item
+            yield literal(item)
         elif key == "Fn::GetAtt":
-            yield item.split(".")[0] if isinstance(item, str) else item[0]
+            yield item.split(".")[0] if isinstance(item, str) else literal(item[0])
         elif key == "Fn::Sub":
             text = item if isinstance(item, str) else item[0]
             yield from re.findall(r"\$\{(\w+)[.}]", text)
@@ -168,7 +182,7 @@ class Expansion(unittest.TestCase):
 
 class SamLocal(unittest.TestCase):
     def setUp(self):
-        self.stacks, _ = SamLocalStackProvider.get_stacks(str(TEMPLATE))
+        self.stacks, _ = SamLocalStackProvider.get_stacks(str(TEMPLATE), language_extensions_enabled=True)
 
     def test_start_api_finds_the_function_of_every_route(self):
         got = {}
