@@ -70,8 +70,8 @@ func TestPeopleWhoAreNotInvited(t *testing.T) {
 	}{
 		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a person of another tenant"},
 		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
-		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "no e-mail address"},
-		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "it is admin or viewer"},
+		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "invalid e-mail address"},
+		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin or viewer"},
 		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
 		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
 		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a person of another tenant"},
