@@ -429,7 +429,7 @@ func TestChangeKinds(t *testing.T) {
 	if diff := cmp.Diff([]string{"message.failed", "message.sent"}, got.Kinds); diff != "" || err != nil {
 		t.Errorf("kinds %v (-want +got):\n%s", err, diff)
 	}
-	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "no kind")
+	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "unknown event kind")
 	refused(t, b.ChangeKinds(ctx, randomID(), made.ID, nil), "no endpoint")
 }
 
