@@ -45,11 +45,11 @@ func TestHandlerFunc_Errors(t *testing.T) {
 		},
 		"any other error": {
 			errors.New("put campaign: table is gone"),
-			`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal_error","detail":"The service failed. Repeat the call later."}`,
+			`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal_error","detail":"The service failed. Retry later."}`,
 		},
 		"a deadline": {
 			fmt.Errorf("read the sets: %w", context.DeadlineExceeded),
-			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The service did not finish in time. Repeat the call."}`,
+			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The request timed out. Retry."}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestNext(t *testing.T) {
 	}{
 		"key A":                    {only("A"), in("AtoB", 2*time.Hour-30*time.Second), ""},
 		"key B":                    {only("B"), in("BtoA", 2*time.Hour-30*time.Second), ""},
-		"before the switch":        {deployed: in("AtoB", time.Second), err: "key B signs from 2026-11-20T12:00:31Z on, and tokens of key A are valid until 2026-11-20T13:00:31Z"},
+		"before the switch":        {deployed: in("AtoB", time.Second), err: "key B signs from 2026-11-20T12:00:31Z, and tokens of key A are valid until 2026-11-20T13:00:31Z"},
 		"within the hour":          {deployed: in("AtoB", time.Second-time.Hour), err: "retry after that"},
 		"after an hour":            {in("AtoB", -time.Hour), only("B"), ""},
 		"after an hour, back to A": {in("BtoA", -time.Hour), only("A"), ""},
@@ -109,8 +109,8 @@ func TestParse(t *testing.T) {
 		"key B":                   {use: "B", want: only("B")},
 		"an instant that passed":  {use: "B", switchAt: instant, want: only("B")},
 		"a change":                {use: "AtoB", switchAt: instant, want: keyrotation.Keys{Use: "AtoB", SwitchAt: at}},
-		"no instant":              {use: "BtoA", err: "SigningKeysSwitchAt is"},
-		"no RFC 3339":             {use: "BtoA", switchAt: "tomorrow", err: "SigningKeysSwitchAt is"},
+		"no instant":              {use: "BtoA", err: "invalid SigningKeysSwitchAt"},
+		"no RFC 3339":             {use: "BtoA", switchAt: "tomorrow", err: "invalid SigningKeysSwitchAt"},
 		"no key":                  {use: "C", err: `invalid SigningKeys "C"`},
 	} {
 		t.Run(name, func(t *testing.T) {

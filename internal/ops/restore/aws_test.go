@@ -85,7 +85,7 @@ func TestCheck_Window(t *testing.T) {
 		"the last instant":          {last, map[string]string{"DescribeContinuousBackups": backups}, ""},
 		"before it":                 {first.Add(-time.Second), map[string]string{"DescribeContinuousBackups": backups}, "2026-11-01T00:00:00Z to 2026-11-20T00:00:00Z"},
 		"after it":                  {last.Add(time.Second), map[string]string{"DescribeContinuousBackups": backups}, "2026-11-01T00:00:00Z to 2026-11-20T00:00:00Z"},
-		"recovery is off":           {last, map[string]string{"DescribeContinuousBackups": off}, "is off"},
+		"recovery is off":           {last, map[string]string{"DescribeContinuousBackups": off}, "is disabled"},
 		"it was restored to before": {first.Add(-time.Second), map[string]string{"DescribeContinuousBackups": backups, "DescribeTable": `{"Table":{}}`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
