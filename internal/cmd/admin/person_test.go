@@ -76,8 +76,8 @@ func TestNumber_Invalid(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no number":      {[]string{"--tenant", tenant, "--phone", "61 98765-0001"}, "no number in E.164"},
-		"one digit less": {[]string{"--tenant", tenant, "--phone", "+556187650001"}, "no number in E.164"},
+		"no number":      {[]string{"--tenant", tenant, "--phone", "61 98765-0001"}, "invalid phone number"},
+		"one digit less": {[]string{"--tenant", tenant, "--phone", "+556187650001"}, "invalid phone number"},
 		"unknown tenant": {[]string{"--tenant", "nowhere", "--phone", somebody}, "does not exist"},
 		"no tenant":      {[]string{"--phone", somebody}, "--tenant is missing"},
 		"nobody":         {[]string{"--tenant", tenant}, "--phone is missing"},

@@ -55,7 +55,7 @@ func TestDocument_MessageCodes(t *testing.T) {
 // the provider's permanent results.
 func collectCodes(t *testing.T, folder string, codes map[string]bool) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources of %s: %v", folder, err)
 	}
