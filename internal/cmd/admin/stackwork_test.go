@@ -97,7 +97,7 @@ func TestRestore_Impossible(t *testing.T) {
 	t.Parallel()
 	a := newCloud(t)
 	code, stderr := a.run(t, "", "restore", "--at", time.Now().Add(-48*time.Hour).Format(time.RFC3339))
-	if code != exitFailed || !strings.Contains(stderr, "the table auth goes back to an instant from") {
+	if code != exitFailed || !strings.Contains(stderr, "the table auth can be restored only to a time from") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	if diff := cmp.Diff([]string{"DescribeTable", "DescribeContinuousBackups"}, a.asked); diff != "" {
