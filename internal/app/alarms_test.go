@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Who is woken by an alarm finds in the README what to do.
-func TestEveryAlarmHasItsLineInTheRunbook(t *testing.T) {
+// Each alarm has a line in the README's runbook.
+func TestTemplate_AlarmsInRunbook(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "README.md")
 	if err != nil {
@@ -43,8 +43,8 @@ func alarms(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// A queue or a function that comes later is to be watched as well.
-func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
+// Each queue and function has an alarm.
+func TestTemplate_AlarmsOfQueuesAndFunctions(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "template.yaml")
 	if err != nil {
@@ -72,7 +72,7 @@ func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
 	}
 }
 
-// Writing to an index costs units of its own, which the table's metric leaves out.
+// Writes to an index cost extra, and the table's metric does not include them.
 func TestCostAlarm_CountsEveryIndex(t *testing.T) {
 	t.Parallel()
 	var counted []string
@@ -91,7 +91,7 @@ func TestCostAlarm_CountsEveryIndex(t *testing.T) {
 	}
 }
 
-// CloudWatch takes no more.
+// CloudWatch allows at most ten metrics per alarm.
 func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
 	t.Parallel()
 	for name, r := range section(t, "Resources") {
@@ -101,7 +101,7 @@ func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
 	}
 }
 
-// Dashboards of all regions of an account share their names.
+// Dashboards of all regions of an account share one namespace.
 func TestDashboard_IsNamedByItsRegion(t *testing.T) {
 	t.Parallel()
 	if name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName")); !strings.Contains(name, "${AWS::Region}") {

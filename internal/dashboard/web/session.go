@@ -261,8 +261,9 @@ func (s *Sessions) verify(ctx context.Context, base, token string, now func() ti
 	}, nil
 }
 
-// signedIn returns when the person signed in. Of a session of the version before it
-// is the beginning of the second in which the session was issued: in doubt it is void.
+// signedIn returns the time of the sign-in. For a session of the previous version it is
+// the start of the second in which the session was issued, so that a doubtful session is
+// void.
 func (c sessionClaims) signedIn() time.Time {
 	if c.SignedIn == 0 {
 		return c.IssuedAt.Time
@@ -270,7 +271,7 @@ func (c sessionClaims) signedIn() time.Time {
 	return time.UnixMilli(c.SignedIn).UTC()
 }
 
-// keyOf returns the key that a session's header names, which must be one of ours.
+// keyOf returns the service's key that a session's header names.
 func keyOf(keys []accesstoken.Key, header map[string]any) (accesstoken.Key, error) {
 	if kind, _ := header["typ"].(string); !strings.EqualFold(kind, sessionType) {
 		return accesstoken.Key{}, ErrNoSession
