@@ -1,4 +1,4 @@
-// Command dashboard is the Lambda function of the pages for people.
+// Command dashboard is the Lambda function of the dashboard.
 package main
 
 import (

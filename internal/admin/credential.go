@@ -12,16 +12,16 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// MaxKeep is how long at most a secret lives on after its rotation.
+// MaxKeep is the maximum time for which a previous secret stays valid after a rotation.
 const MaxKeep = 30 * 24 * time.Hour
 
 var clientID = regexp.MustCompile(`^rcs_[A-Za-z0-9_-]{1,100}$`)
 
-// CheckCredential judges the name of a new credential.
+// CheckCredential validates the name of a new credential.
 func (d *Service) CheckCredential(name string) error { return checkName("credential", name) }
 
-// CreateCredential makes a credential of a tenant that permits the dispatch of
-// campaigns. By is the person who asks for it, "" for an operator.
+// CreateCredential creates a credential of a tenant with permission to dispatch
+// campaigns. by is the person who requested it, or "" for an operator.
 func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error) {
 	if err := d.CheckCredential(name); err != nil {
 		return campaign.IssuedCredential{}, err
@@ -44,15 +44,15 @@ func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string)
 	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
 }
 
-// RotateCredential gives a credential a new secret. The secret it had is
-// accepted for keep longer, MaxKeep at most. With a keep of 0 that secret, and
-// all refresh tokens, end at once; access tokens live out their hour.
+// RotateCredential replaces a credential's secret. The previous secret stays valid for
+// keep, at most MaxKeep. If keep is 0, the previous secret and all refresh tokens are
+// invalid at once; access tokens stay valid for up to an hour.
 func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if err := checkClientID(id); err != nil {
 		return campaign.RotatedSecret{}, err
 	}
 	if keep < 0 || keep > MaxKeep {
-		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
 	secret, err := d.secret()
 	if err != nil {
@@ -66,8 +66,8 @@ func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Dur
 	return rotated, explainCredential(id, err)
 }
 
-// RevokeCredential ends a credential, its refresh tokens and its access tokens
-// at once and for good.
+// RevokeCredential revokes a credential, its refresh tokens and its access tokens,
+// immediately and permanently.
 func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 	if err := checkClientID(id); err != nil {
 		return err
@@ -77,14 +77,14 @@ func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 
 func checkClientID(id string) error {
 	if !clientID.MatchString(id) {
-		return fmt.Errorf("client id %q does not look like one: it begins with rcs_", shorten(id))
+		return fmt.Errorf("invalid client id %q: it starts with rcs_", shorten(id))
 	}
 	return nil
 }
 
 func explainCredential(id string, err error) error {
 	if errors.Is(err, campaign.ErrNotFound) {
-		return missing("there is no live credential " + id + ": list the tenant's")
+		return missing("active credential " + id + " not found: list the tenant's credentials")
 	}
 	return err
 }

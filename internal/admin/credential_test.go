@@ -17,7 +17,7 @@ func sum(secret string) []byte {
 	return s[:]
 }
 
-func TestCredentialLife(t *testing.T) {
+func TestCredential_Lifecycle(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	issued, err := b.CreateCredential(ctx, b.tenant, "crm", "")
@@ -48,7 +48,7 @@ func TestCredentialLife(t *testing.T) {
 	b.holds(t, want)
 
 	_, err = b.RotateCredential(ctx, issued.ClientID, 0)
-	refused(t, err, "no live credential")
+	refused(t, err, "active credential")
 	b.holds(t, want)
 }
 
@@ -60,7 +60,7 @@ func (b bench) holds(t *testing.T, want campaign.Credential) {
 	}
 }
 
-func TestEveryCredentialIsItsOwn(t *testing.T) {
+func TestCreateCredential_Unique(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first, err := b.CreateCredential(t.Context(), b.tenant, "a", "")
@@ -73,7 +73,7 @@ func TestEveryCredentialIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestCredentialRefusals(t *testing.T) {
+func TestCredential_Refused(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	issued, err := b.CreateCredential(ctx, b.tenant, "crm", "")
@@ -92,11 +92,11 @@ func TestCredentialRefusals(t *testing.T) {
 	}{
 		"tenant":          {create(randomID(), "n"), "does not exist"},
 		"no name":         {create(b.tenant, ""), "blank"},
-		"rotate nobody":   {rotate("rcs_"+randomID(), 0), "no live credential"},
+		"rotate nobody":   {rotate("rcs_"+randomID(), 0), "active credential"},
 		"rotate no id":    {rotate("CRED#x", 0), "rcs_"},
-		"keep below zero": {rotate(issued.ClientID, -time.Second), "cannot be kept"},
-		"keep too long":   {rotate(issued.ClientID, admin.MaxKeep+time.Second), "cannot be kept"},
-		"revoke nobody":   {func() error { return b.RevokeCredential(ctx, "rcs_"+randomID()) }, "no live credential"},
+		"keep below zero": {rotate(issued.ClientID, -time.Second), "cannot stay valid"},
+		"keep too long":   {rotate(issued.ClientID, admin.MaxKeep+time.Second), "cannot stay valid"},
+		"revoke nobody":   {func() error { return b.RevokeCredential(ctx, "rcs_"+randomID()) }, "active credential"},
 		"revoke no id":    {func() error { return b.RevokeCredential(ctx, "") }, "rcs_"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestCredentialRefusals(t *testing.T) {
 	}
 }
 
-func TestNoRandomnessNoCredential(t *testing.T) {
+func TestCreateCredential_RandomFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Random = strings.NewReader("too short")

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// Kinds are the events that a webhook endpoint can ask for.
+// Kinds returns the event kinds that a webhook endpoint can subscribe to.
 func Kinds() []string {
 	return []string{
 		string(campaign.KindSent), string(campaign.KindDelivered), string(campaign.KindRead), string(campaign.KindFailed),
@@ -24,16 +24,16 @@ func Kinds() []string {
 
 const maxURL = 2000
 
-// MaxEndpoints is how many endpoints a tenant may have, those switched off among
-// them: each adds a row to every transaction that enters outcomes, which holds 100
-// at most.
+// MaxEndpoints is the maximum number of endpoints of a tenant, including disabled ones.
+// Each endpoint adds a row to every transaction that records outcomes, and a
+// transaction holds at most 100 rows.
 const MaxEndpoints = 20
 
-// CreateEndpoint registers an address of a tenant for webhooks of some kinds,
-// or of all where none is named. The endpoint's Secret verifies the webhooks'
-// signatures (Standard Webhooks); it is not shown again. An address that is
-// private by its name or number is refused; what a public name resolves to is
-// judged at every delivery.
+// CreateEndpoint registers a webhook URL of a tenant for the event kinds, or for all
+// kinds but campaign.completed if none is named. The endpoint's Secret verifies webhook
+// signatures (Standard Webhooks); it is not shown again. A private host name or address
+// is refused. The addresses that a public name resolves to are checked at every
+// delivery.
 func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error) {
 	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
@@ -55,10 +55,10 @@ func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, ki
 }
 
 func endpointsFull(has int) error {
-	return input("endpoints_full", "the tenant has %d endpoints already, as many as can be: those switched off count too", has)
+	return input("endpoints_full", "the tenant has %d endpoints, the maximum: disabled endpoints count too", has)
 }
 
-// signingSecret returns a new secret in the form of Standard Webhooks.
+// signingSecret returns a new secret in the format of Standard Webhooks.
 func (d *Service) signingSecret() (string, error) {
 	key, err := d.random(32)
 	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
@@ -72,7 +72,7 @@ func (d *Service) requireRoom(ctx context.Context, tenant string) error {
 	return err
 }
 
-// CheckNewEndpoint judges a new endpoint of a tenant.
+// CheckNewEndpoint validates a new endpoint of a tenant.
 func (d *Service) CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
@@ -86,21 +86,21 @@ func (d *Service) CheckNewEndpoint(ctx context.Context, tenant, address string, 
 	return d.requireRoom(ctx, tenant)
 }
 
-// CheckKinds judges the kinds of webhooks that an endpoint asks for.
+// CheckKinds validates the event kinds of an endpoint.
 func (d *Service) CheckKinds(kinds []string) error {
 	for _, kind := range kinds {
 		if !slices.Contains(Kinds(), kind) {
-			return input("kind_unknown", "there is no kind %q of event: use some of %s", shorten(kind), strings.Join(Kinds(), ", "))
+			return input("kind_unknown", "unknown event kind %q: use %s", shorten(kind), strings.Join(Kinds(), ", "))
 		}
 	}
 	return nil
 }
 
-// ordered returns the kinds in order and each once.
+// ordered returns the kinds sorted and without duplicates.
 func ordered(kinds []string) []string { return slices.Compact(slices.Sorted(slices.Values(kinds))) }
 
-// ChangeKinds changes the kinds of webhooks that are owed to an endpoint from now
-// on, to all where none is named.
+// ChangeKinds changes the event kinds of an endpoint for future events. Without kinds,
+// the endpoint receives all but campaign.completed.
 func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []string) error {
 	if err := d.CheckKinds(kinds); err != nil {
 		return err
@@ -112,11 +112,11 @@ func (d *Service) ChangeKinds(ctx context.Context, tenant, id string, kinds []st
 	return err
 }
 
-// RotateEndpoint gives an endpoint a new signing secret. Webhooks carry the
-// signatures of both for keep longer, MaxKeep at most.
+// RotateEndpoint replaces an endpoint's signing secret. Webhooks carry the signatures
+// of both secrets for keep, at most MaxKeep.
 func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep time.Duration) (campaign.RotatedSecret, error) {
 	if keep < 0 || keep > MaxKeep {
-		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot be kept for %s: use 0s to %s", keep, MaxKeep)
+		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
 	secret, err := d.signingSecret()
 	if err != nil {
@@ -130,14 +130,14 @@ func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep ti
 	return r, err
 }
 
-// DisableEndpoint switches an endpoint off: it is owed nothing new, and what it
-// was owed waits.
+// DisableEndpoint disables an endpoint. It receives no new deliveries; pending
+// deliveries wait.
 func (d *Service) DisableEndpoint(ctx context.Context, tenant, id string) error {
 	return d.switchEndpoint(ctx, tenant, id, "operator")
 }
 
-// EnableEndpoint switches an endpoint on, whoever switched it off. What waited
-// for it is posted within some minutes.
+// EnableEndpoint enables an endpoint, whoever disabled it. Pending deliveries are
+// posted within a few minutes.
 func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 	if err := d.switchEndpoint(ctx, tenant, id, ""); err != nil {
 		return err
@@ -155,7 +155,8 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 	return fmt.Errorf("enable endpoint %s: %w", id, campaign.ErrLostRace)
 }
 
-// maxRaces is how often a circuit that changes meanwhile is read again.
+// maxRaces is the maximum number of attempts to write a circuit that changes
+// concurrently.
 const maxRaces = 20
 
 func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason string) error {
@@ -166,8 +167,8 @@ func (d *Service) switchEndpoint(ctx context.Context, tenant, id, offReason stri
 	return err
 }
 
-// CheckEndpoint returns an error that says so where the tenant has no such
-// endpoint.
+// CheckEndpoint returns an error that wraps campaign.ErrNotFound if the tenant has no
+// such endpoint.
 func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 	_, err := d.endpoint(ctx, tenant, id)
 	return err
@@ -185,25 +186,25 @@ func noEndpoint(tenant, id string) error {
 	return missing(fmt.Sprintf("tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id)))
 }
 
-// checkAddress judges an endpoint's address. What it says never repeats the
-// address: it may hold a secret.
+// checkAddress validates an endpoint's URL. Its errors never contain the URL, which may
+// hold a secret.
 func (d *Service) checkAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
-		return input("url_malformed", "the url is not an address: write it like https://example.com/webhooks")
+		return input("url_malformed", "the url is malformed: use a URL like https://example.com/webhooks")
 	case len(address) > maxURL:
 		return input("url_long", "the url has %d characters: %d at most", len(address), maxURL)
 	case u.User != nil:
-		return input("url_user", "the url holds a user name or password: leave them out, webhooks are signed instead")
+		return input("url_user", "the url contains a user name or password: remove them, webhooks are signed instead")
 	case u.Fragment != "":
-		return input("url_fragment", "the url has a #fragment, which is never sent: leave it out")
+		return input("url_fragment", "the url has a #fragment, which is never sent: remove it")
 	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https") && netguard.LoopbackHost(u.Hostname()):
 		return nil
 	case u.Scheme != "https":
-		return input("url_not_https", "the url does not begin with https://: webhooks carry phone numbers and are sent encrypted only")
+		return input("url_not_https", "the url does not start with https://: webhooks contain phone numbers and must be encrypted")
 	case !netguard.PublicHost(u.Hostname()):
-		return input("url_private", "the url is not on the public internet: give a public address")
+		return input("url_private", "the url is not on the public internet: use a public address")
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestCreateEndpoint(t *testing.T) {
 	}
 }
 
-func TestEndpointAddresses(t *testing.T) {
+func TestCreateEndpoint_Addresses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for address, says := range map[string]string{
@@ -46,10 +46,10 @@ func TestEndpointAddresses(t *testing.T) {
 		"https://93.184.216.34/hook":               "",
 		"https://[2606:2800:220:1::1]/hook":        "",
 		"https://1e100.net/":                       "",
-		"":                                         "not an address",
-		"example.com/hook":                         "not an address",
-		"https:///hook":                            "not an address",
-		"https://exa mple.com":                     "not an address",
+		"":                                         "malformed",
+		"example.com/hook":                         "malformed",
+		"https:///hook":                            "malformed",
+		"https://exa mple.com":                     "malformed",
 		"http://example.com":                       "https://",
 		"ftp://example.com":                        "https://",
 		"https://SECRET:SECRET@example.com":        "user name",
@@ -99,7 +99,7 @@ func TestEndpointAddresses(t *testing.T) {
 
 var long = strings.Repeat("a", 2000)
 
-func TestLocalEndpoints(t *testing.T) {
+func TestCreateEndpoint_LocalWebhooks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.LocalWebhooks = true
@@ -118,7 +118,7 @@ func TestLocalEndpoints(t *testing.T) {
 	refused(t, err, "https://")
 }
 
-func TestCreateEndpointRefuses(t *testing.T) {
+func TestCreateEndpoint_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	_, err := b.CreateEndpoint(t.Context(), b.tenant, "https://example.com", []string{"message.sent", "delivered"})
@@ -145,12 +145,12 @@ func TestRotateEndpoint(t *testing.T) {
 		t.Errorf("endpoint %v (-want +got):\n%s", err, diff)
 	}
 	_, err = b.RotateEndpoint(ctx, b.tenant, made.ID, -time.Second)
-	refused(t, err, "cannot be kept")
+	refused(t, err, "cannot stay valid")
 	_, err = b.RotateEndpoint(ctx, b.tenant, "nobody", 0)
 	refused(t, err, "no endpoint")
 }
 
-func TestSwitchEndpoint(t *testing.T) {
+func TestEndpoint_DisableAndEnable(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
@@ -162,7 +162,7 @@ func TestSwitchEndpoint(t *testing.T) {
 	}
 	off, err := b.store.Endpoint(ctx, b.tenant, made.ID)
 	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
-		t.Errorf("endpoint %+v, %v; want it off and owed nothing", off, err)
+		t.Errorf("endpoint %+v, %v; want it disabled without deliveries", off, err)
 	}
 	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)
 	refused(t, err, "enable it first")
@@ -208,7 +208,7 @@ func TestResendDead(t *testing.T) {
 	}
 }
 
-// twoDead finds two dead deliveries at once at most.
+// twoDead is a store that returns at most two dead deliveries per page.
 type twoDead struct{ *dynamo.Store }
 
 func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
@@ -227,7 +227,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	for i := range all {
 		n := campaign.Delivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
-			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // some of one instant
+			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
 		}
 		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 	}
 }
 
-// dying gives up each delivery again at once, as notify does where what it tells is
+// dying marks each delivery dead again immediately, as notify does when its batch is
 // gone.
 type dying struct{ *dynamo.Store }
 
@@ -254,7 +254,7 @@ func (s dying) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (boo
 	return s.Store.SaveDelivery(ctx, n, dead)
 }
 
-func TestResendDead_GivenUpAgainMeanwhile(t *testing.T) {
+func TestResendDead_DeadAgain(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	b.Store = dying{b.store}
@@ -276,7 +276,7 @@ func TestResendDead_GivenUpAgainMeanwhile(t *testing.T) {
 	}
 }
 
-func TestResendDeadSinceATime(t *testing.T) {
+func TestResendDead_Since(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
@@ -328,7 +328,7 @@ func TestResendOne(t *testing.T) {
 	}
 	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
-		t.Errorf("what was taken since (-want +got):\n%s", diff)
+		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	dead, parked := fresh, fresh
 	dead.Dead, dead.Attempt = true, 10
@@ -342,16 +342,16 @@ func TestResendOne(t *testing.T) {
 		}
 	}
 	if _, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_b", now); !errors.Is(err, campaign.ErrNotFound) {
-		t.Errorf("what never failed: %v, want not found", err)
+		t.Errorf("a webhook that never failed: %v, want not found", err)
 	}
 	if err := b.DisableEndpoint(ctx, b.tenant, made.ID); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now)
-	refused(t, err, "switched off")
+	refused(t, err, "disabled")
 }
 
-func TestATenantHasSoManyEndpoints(t *testing.T) {
+func TestCreateEndpoint_Limit(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	for range admin.MaxEndpoints {
@@ -363,7 +363,7 @@ func TestATenantHasSoManyEndpoints(t *testing.T) {
 	refused(t, err, "20 endpoints already")
 }
 
-func TestCreateEndpoint_RacingCalls(t *testing.T) {
+func TestCreateEndpoint_ConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	errs := make([]error, 60)
@@ -382,12 +382,13 @@ func TestCreateEndpoint_RacingCalls(t *testing.T) {
 	}
 	kept, err := b.store.Endpoints(ctx, b.tenant)
 	if err != nil || made != admin.MaxEndpoints || len(kept) != made {
-		t.Errorf("%d calls made an endpoint, there are %d, %v; want %d", made, len(kept), err, admin.MaxEndpoints)
+		t.Errorf("%d calls created an endpoint, %d exist, %v; want %d", made, len(kept), err, admin.MaxEndpoints)
 	}
 }
 
-// The version before writes endpoints without the row that racing calls compete for.
-func TestCreateEndpoint_CountsWhatTheVersionBeforeAdds(t *testing.T) {
+// The previous version writes endpoints without the row that concurrent calls compete
+// for.
+func TestCreateEndpoint_EndpointsOfPreviousVersion(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	addAsBefore := func() {
@@ -428,13 +429,13 @@ func TestChangeKinds(t *testing.T) {
 	if diff := cmp.Diff([]string{"message.failed", "message.sent"}, got.Kinds); diff != "" || err != nil {
 		t.Errorf("kinds %v (-want +got):\n%s", err, diff)
 	}
-	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "no kind")
+	refused(t, b.ChangeKinds(ctx, b.tenant, made.ID, []string{"sent"}), "unknown event kind")
 	refused(t, b.ChangeKinds(ctx, randomID(), made.ID, nil), "no endpoint")
 }
 
-// While an endpoint keeps failing nothing is posted to it but probes: what is
-// resent waits for one, which comes soon.
-func TestResendWhatAFailingEndpointIsOwed(t *testing.T) {
+// A failing endpoint receives only probes. Resent deliveries wait for a probe, which is
+// scheduled soon.
+func TestResend_FailingEndpoint(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	made, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)

@@ -8,15 +8,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Subject is whose sending is paused: everybody's, a tenant's or an agent's.
-// Exactly one of its fields is set.
+// Subject is the scope of a pause: everything, a tenant or an agent. Exactly one field
+// is set.
 type Subject struct {
 	All    bool
 	Tenant string
 	Agent  string
 }
 
-// Pause stops sending for the subject. What is accepted meanwhile waits.
+// Pause pauses sending for the subject. Messages accepted during the pause wait.
 func (d *Service) Pause(ctx context.Context, s Subject) error {
 	key, err := d.subjectKey(ctx, s)
 	if err != nil {
@@ -25,7 +25,7 @@ func (d *Service) Pause(ctx context.Context, s Subject) error {
 	return d.Store.Pause(ctx, key)
 }
 
-// Resume ends a pause. The other pauses that hold the same messages stay.
+// Resume ends a pause. Other pauses of the same messages remain.
 func (d *Service) Resume(ctx context.Context, s Subject) error {
 	key, err := d.subjectKey(ctx, s)
 	if err != nil {
@@ -34,8 +34,8 @@ func (d *Service) Resume(ctx context.Context, s Subject) error {
 	return d.Store.Resume(ctx, key)
 }
 
-// subjectKey makes sure that the subject exists: a pause with a misspelt name
-// would stop nothing.
+// subjectKey checks that the subject exists, so that a misspelt pause is not silently
+// ignored.
 func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
 	switch s {
 	case Subject{All: true}:
@@ -47,7 +47,7 @@ func (d *Service) subjectKey(ctx context.Context, s Subject) (string, error) {
 	case Subject{Agent: s.Agent}:
 		return "agent#" + s.Agent, d.requireAgent(ctx, s.Agent)
 	}
-	return "", errors.New("name exactly one: everybody, a tenant or an agent")
+	return "", errors.New("give exactly one of: all, a tenant, an agent")
 }
 
 func (d *Service) requireAgent(ctx context.Context, id string) error {

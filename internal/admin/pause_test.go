@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/admin"
 )
 
-func TestPauseStopsTheChannel(t *testing.T) {
+func TestPause_TenantAndAgent(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	tenant, agent := admin.Subject{Tenant: b.tenant}, admin.Subject{Agent: b.agent}
@@ -35,8 +35,8 @@ func TestPauseStopsTheChannel(t *testing.T) {
 	}
 }
 
-// switches is a store that notes what is paused: on the stack that all tests
-// share a pause for everybody would stop the others.
+// switches is a store that records pauses. A pause for everything on the shared stack
+// would stop other tests.
 type switches struct {
 	admin.Store
 	noted []string
@@ -52,7 +52,7 @@ func (s *switches) Resume(_ context.Context, subject string) error {
 	return nil
 }
 
-func TestPauseForEverybody(t *testing.T) {
+func TestPause_All(t *testing.T) {
 	t.Parallel()
 	store := &switches{}
 	service := admin.Service{Store: store}
@@ -65,7 +65,7 @@ func TestPauseForEverybody(t *testing.T) {
 	}
 }
 
-func TestPauseRefuses(t *testing.T) {
+func TestPause_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, test := range map[string]struct {

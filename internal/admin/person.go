@@ -11,25 +11,25 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// People keeps who may sign in to the dashboard.
+// People manages the dashboard users in the user pool.
 type People interface {
-	// Invite lets a person in: somebody new with a temporary password, by mail
-	// where it is empty. It reports whether the person was known already.
+	// Invite adds a person: a new one with a temporary password, sent by mail if
+	// password is empty. known reports whether the person already had an account.
 	Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error)
-	// Remove ends a person's account. The error wraps campaign.ErrNotFound where
-	// there is none.
+	// Remove deletes a person's account. The error wraps campaign.ErrNotFound if there
+	// is none.
 	Remove(ctx context.Context, who campaign.Person) error
 }
 
-// Invited is a person who may sign in.
+// Invited is a person who was given access.
 type Invited struct {
 	campaign.Person
-	Known bool // there was an account already; its password is as it was
-	// Password is temporary, for the first sign-in; "" where it went out by mail.
+	Known bool // the account already existed; its password is unchanged
+	// Password is temporary, for the first sign-in. It is "" if it was sent by mail.
 	Password string
 }
 
-// roles of people, and their addresses as far as they can be told from nonsense.
+// roles are the roles of dashboard users. address is a rough check of e-mail addresses.
 var (
 	personRoles = []string{"admin", "viewer"}
 	address     = regexp.MustCompile(`^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$`)
@@ -37,16 +37,16 @@ var (
 
 const maxAddress = 254
 
-// InvitePerson lets a person sign in to the dashboard of a tenant, or gives one
-// who may already another role, and ends the sessions of the role before. A new person gets a temporary password by mail;
-// where LocalPasswords is set it is returned instead.
+// InvitePerson gives a person access to a tenant's dashboard, or changes the role of
+// one who has access and ends the open sessions. A new person receives a temporary
+// password by mail; with LocalPasswords it is returned instead.
 func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invited, error) {
 	who, err := checkEmail(who)
 	if err != nil {
 		return Invited{}, err
 	}
 	if !slices.Contains(personRoles, who.Role) {
-		return Invited{}, input("role_unknown", "there is no role %q: it is admin or viewer, or none for somebody who leaves", shorten(who.Role))
+		return Invited{}, input("role_unknown", "unknown role %q: use admin or viewer, or none to remove the person", shorten(who.Role))
 	}
 	if err := d.requireTenant(ctx, who.Tenant); err != nil {
 		return Invited{}, err
@@ -57,7 +57,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 		if err != nil {
 			return Invited{}, err
 		}
-		password = "Aa1-" + drawn[:16] // of every kind that a pool may ask for
+		password = "Aa1-" + drawn[:16] // all character classes that a pool may require
 	}
 	known := false
 	err = d.withSessionsEnded(ctx, who, func() (err error) {
@@ -73,18 +73,18 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 	return Invited{Person: who, Known: known, Password: password}, nil
 }
 
-// checkEmail returns the person with the address as the user pool has it.
+// checkEmail validates the address and returns the person with the address in lower
+// case.
 func checkEmail(who campaign.Person) (campaign.Person, error) {
 	who.Email = strings.ToLower(strings.TrimSpace(who.Email))
 	if !address.MatchString(who.Email) || len(who.Email) > maxAddress {
-		return who, input("email_malformed", "%q is no e-mail address: give one like ana@empresa.com.br", shorten(who.Email))
+		return who, input("email_malformed", "invalid e-mail address %q: use an address like ana@empresa.com.br", shorten(who.Email))
 	}
 	return who, nil
 }
 
-// RemovePerson ends what a person may do in a tenant's dashboard: they cannot sign in
-// any more, and the sessions that they have end. Those end too where somebody else has
-// removed the person from the user pool.
+// RemovePerson removes a person from a tenant's dashboard and ends the open sessions,
+// even if the person is already gone from the user pool.
 func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campaign.Person, error) {
 	who, err := checkEmail(who)
 	if err != nil {
@@ -92,14 +92,14 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 	}
 	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
 	if errors.Is(err, campaign.ErrNotFound) {
-		return who, missing(who.Email + " cannot sign in: there is nobody to remove")
+		return who, missing(who.Email + " has no account: there is nobody to remove")
 	}
 	return who, err
 }
 
-// withSessionsEnded changes what a person may do. It ends their sessions before the
-// change, so that none is left where this is interrupted after the change, and after
-// it, so that none is left that began meanwhile. Where it fails it is to be repeated.
+// withSessionsEnded changes a person's access. It ends the sessions before the change,
+// in case of a crash after it, and again after the change, for sessions that began in
+// between. After an error, repeat it.
 func (d *Service) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
 	end := func() error {
 		err := d.Store.EndSessions(ctx, who.Tenant, who.Email, d.Now())

@@ -11,13 +11,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// door is what a change of a person goes through: the table, the user pool, and the
-// table again. It fails at a step, from 1 on, before it or after it took place.
+// door replaces the table and the user pool. It fails at a step, from 1, before or
+// after the step takes effect.
 type door struct {
 	admin.Store
 	failAt int
 	after  bool
-	err    error // of the user pool, where it is reached
+	err    error // returned by the user pool
 
 	steps []string
 	until time.Time
@@ -65,8 +65,8 @@ func (d *door) service(at func() time.Time) *admin.Service {
 
 var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
 
-// The sessions of a person end before the change and after it: a command that dies at
-// any step has changed nothing, or left no session that is older than it.
+// A person's sessions end before and after the change. A crash at any step has changed
+// nothing, or has left no session from before.
 func TestPerson_SessionsEnd(t *testing.T) {
 	t.Parallel()
 	const end = "end acme ana@acme.example"
@@ -87,15 +87,15 @@ func TestPerson_SessionsEnd(t *testing.T) {
 					t.Errorf("%s, step %d fails: %v", name, failAt, err)
 				}
 				if failAt == 1 && slices.Contains(d.steps, change.deed) {
-					t.Errorf("%s: done without the end of the sessions", name)
+					t.Errorf("%s: done without ending the sessions", name)
 				}
 				if done := slices.Contains(d.steps, change.deed); done && d.until.IsZero() {
-					t.Errorf("%s, step %d fails: the sessions of before go on", name, failAt)
+					t.Errorf("%s, step %d fails: the earlier sessions remain", name, failAt)
 				}
 				if err == nil && (!slices.Equal(d.steps, []string{end, change.deed, end}) || !d.until.Equal(clock)) {
 					t.Errorf("%s: steps %q, void until %v", name, d.steps, d.until)
 				}
-				d.failAt, d.steps = 0, nil // it is run again
+				d.failAt, d.steps = 0, nil // run it again
 				if err := change.do(d.service(tick)); err != nil || !d.until.Equal(clock) {
 					t.Errorf("%s, run again: %v, void until %v", name, err, d.until)
 				}
@@ -104,8 +104,7 @@ func TestPerson_SessionsEnd(t *testing.T) {
 	}
 }
 
-// Somebody else may have removed the person from the user pool: their sessions go on
-// until the operator ends them.
+// A person may already be gone from the user pool: their sessions must still end.
 func TestRemovePerson_UnknownToThePool(t *testing.T) {
 	t.Parallel()
 	d := &door{err: campaign.ErrNotFound}

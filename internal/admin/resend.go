@@ -10,18 +10,16 @@ import (
 )
 
 const (
-	// perResend is how many dead deliveries are looked up at once.
+	// perResend is the number of dead deliveries read per page.
 	perResend = 100
-	// recentFailures is how many of the last failures are gone through for
-	// deliveries that wait.
+	// recentFailures is the number of recent failures searched for waiting deliveries.
 	recentFailures = 500
 )
 
-// ResendDead lets what was given up of an endpoint's webhooks, at since or later,
-// be tried again from the start, within a minute or two. It returns how many
-// deliveries it was, after an error too; where they are as many as most, there may be
-// more. A delivery is some webhooks of one batch. One that is given up again meanwhile
-// is not tried a second time.
+// ResendDead retries an endpoint's dead deliveries that failed at since or later, from
+// their first attempt, within a minute or two. It returns the number of deliveries,
+// also with an error; if it equals most, there may be more. A delivery that becomes
+// dead again is not retried twice. A delivery holds webhooks of one batch.
 func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return 0, err
@@ -52,10 +50,9 @@ func (d *Service) ResendDead(ctx context.Context, tenant, id string, since time.
 	}
 }
 
-// ResendFailed is ResendDead also for webhooks that failed at since or later and
-// wait for their next attempt: it comes at once. An endpoint that keeps failing is
-// probed soon, and all that waits for it is counted, up to most and what was put
-// back.
+// ResendFailed is ResendDead, and also retries deliveries that failed at since or later
+// and wait for their next attempt. A failing endpoint is probed soon, and its waiting
+// deliveries are counted, up to most in all.
 func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error) {
 	n, err := d.resendFailed(ctx, tenant, id, since, most)
 	if err != nil {
@@ -98,10 +95,10 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 	return total, nil
 }
 
-// ResendOne lets a webhook that failed at an instant be posted again, within a
-// minute or two, also where it was taken since. What failed of the same delivery goes
-// with it. Where the endpoint keeps failing it is probed soon, and the webhook waits
-// until it answers.
+// ResendOne posts a webhook that failed at a time again, within a minute or two, even
+// if it was delivered since. The other failed webhooks of its delivery are posted too.
+// A failing endpoint is probed soon; waiting reports that the webhook waits for the
+// probe.
 func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
 	if err := d.resendOne(ctx, tenant, id, webhookID, at); err != nil {
 		return false, err
@@ -109,8 +106,8 @@ func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, a
 	return d.ProbeSoon(ctx, tenant, id)
 }
 
-// ProbeSoon lets an endpoint that keeps failing be probed within a minute or two,
-// and reports whether it is such a one. All that is owed to it waits until it answers.
+// ProbeSoon schedules a probe of a failing endpoint within a minute or two. It reports
+// whether the endpoint is failing. Its pending deliveries wait for the probe.
 func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing bool, err error) {
 	for range maxRaces {
 		c, err := d.Store.Circuit(ctx, tenant, id)
@@ -170,22 +167,20 @@ func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.Delivery, er
 	return n, err
 }
 
-// requireOn returns an error where the tenant has no such endpoint, or it is
-// switched off.
+// requireOn returns an error if the tenant has no such endpoint, or if it is disabled.
 func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 	e, err := d.Store.Endpoint(ctx, tenant, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return noEndpoint(tenant, id)
 	}
 	if err == nil && e.Off() {
-		err = input("endpoint_off", "endpoint %s is switched off: enable it first", id)
+		err = input("endpoint_off", "endpoint %s is disabled: enable it first", id)
 	}
 	return err
 }
 
-// again lets a delivery be posted soon: from the start where it was dead, and one
-// that waits for its next attempt without that wait. It reports whether it was one
-// of these.
+// again schedules a dead or waiting delivery for soon; a dead one starts from its first
+// attempt. It reports whether the delivery was dead or waiting.
 func (d *Service) again(ctx context.Context, t campaign.NotifyTask) (bool, error) {
 	read, err := d.Store.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {

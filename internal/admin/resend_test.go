@@ -18,8 +18,8 @@ func entries(indices ...int) []byte {
 	return ledger.PackFresh([]ledger.Fresh{fresh})
 }
 
-// A webhook of a delivery with an ID is posted again by itself where the delivery is gone,
-// and with its delivery where that is dead.
+// A single webhook is posted again on its own if its delivery is gone, and with its
+// delivery if that is dead.
 func TestResendOne_DeliveryWithID(t *testing.T) {
 	t.Parallel()
 	for name, what := range map[string]struct{ whole, alone campaign.Delivery }{
@@ -75,7 +75,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 	}
 }
 
-// What is dead, or waits for its next attempt, is resent from both tables.
+// Dead and waiting deliveries are resent from both tables.
 func TestResendFailed_BothLayouts(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()

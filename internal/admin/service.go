@@ -1,5 +1,5 @@
-// Package admin is what an operator does for tenants: agents, templates,
-// credentials, webhook endpoints and the switches that pause sending.
+// Package admin implements the operator's commands: agents, templates, credentials,
+// webhook endpoints, dashboard users and pauses.
 package admin
 
 import (
@@ -18,42 +18,42 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Service is where an operator's requests are carried out. Its errors say in one
-// line what to do, and hold no secret.
+// Service carries out the operator's commands. Its errors are one line, name the
+// remedy, and contain no secret.
 type Service struct {
 	Store  Store
 	Keys   Keys
 	People People
 	Random io.Reader
 	Now    func() time.Time
-	// Stack is the name of the CloudFormation stack, a part of the names of
-	// the parameters that hold the agents' keys.
+	// Stack is the name of the CloudFormation stack. It is part of the names of the SSM
+	// parameters with the agents' keys.
 	Stack string
-	// Simulator makes the agents of tenants whose form names none, nil for no such
-	// thing. It is for a local stack only.
+	// Simulator creates an agent for a tenant whose form names none. It is nil except
+	// on a local stack.
 	Simulator Simulator
-	// LocalWebhooks permits webhook endpoints on this machine and over plain
-	// HTTP. It is for a local stack only.
+	// LocalWebhooks permits webhook endpoints on this machine and over HTTP. It is for
+	// local stacks only.
 	LocalWebhooks bool
-	// LocalPasswords tells a new person's temporary password instead of mailing
-	// it. It is for a local stack only.
+	// LocalPasswords returns a new person's temporary password instead of mailing it.
+	// It is for local stacks only.
 	LocalPasswords bool
 }
 
-// Keys keeps the key documents of agents.
+// Keys stores the key documents of agents.
 type Keys interface {
 	PutKeyDocument(ctx context.Context, parameter string, document []byte) error
 }
 
-// Simulator is a provider on this machine, at which an operator can make agents.
+// Simulator is a local provider that creates agents on request.
 type Simulator interface {
 	// KeyDocument returns the key document of an agent's service account.
 	KeyDocument(ctx context.Context, agentID string) ([]byte, error)
-	// RegisterWebhook asks for the events of an agent.
+	// RegisterWebhook registers the webhook of an agent.
 	RegisterWebhook(ctx context.Context, a campaign.Agent) error
 }
 
-// Store keeps all else.
+// Store reads and writes all other rows.
 type Store interface {
 	tenantStore
 	templateStore
@@ -84,8 +84,8 @@ type credentialStore interface {
 }
 
 type endpointStore interface {
-	// AddEndpoint writes a new endpoint unless its tenant has most already. It
-	// returns how many the tenant had before.
+	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
+	// returns the tenant's previous number of endpoints.
 	AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error)
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
@@ -116,7 +116,7 @@ type pauseStore interface {
 	Resume(ctx context.Context, subject string) error
 }
 
-// missing says what does not exist and what to do; it is campaign.ErrNotFound.
+// missing is an error about something that does not exist. It is campaign.ErrNotFound.
 type missing string
 
 func (m missing) Error() string { return string(m) }
@@ -128,23 +128,23 @@ const maxName = 200
 func checkName(what, name string) error {
 	switch {
 	case campaign.Blank(name):
-		return input("name_blank", "the %s's name is blank: give it one", what)
+		return input("name_blank", "the %s's name is blank", what)
 	case !utf8.ValidString(name):
 		return input("name_not_text", "the %s's name is not valid UTF-8", what)
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return input("name_not_text", "the %s's name holds a control character: leave it out", what)
+		return input("name_not_text", "the %s's name contains a control character: remove it", what)
 	case utf8.RuneCountInString(name) > maxName:
 		return input("name_long", "the %s's name has %d characters: %d at most", what, utf8.RuneCountInString(name), maxName)
 	}
 	return nil
 }
 
-// input says what is wrong with something that was entered.
+// input returns an error about an invalid input, with its code.
 func input(code, format string, args ...any) error {
 	return &campaign.InputError{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// requireTenant returns an error where the tenant does not exist.
+// requireTenant returns an error if the tenant does not exist.
 func (d *Service) requireTenant(ctx context.Context, id string) error {
 	if !tenantID.MatchString(id) {
 		return fmt.Errorf("tenant id %q: %s", shorten(id), tenantIDRule)
@@ -156,7 +156,6 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 	return err
 }
 
-// random returns n random bytes.
 func (d *Service) random(n int) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(d.Random, b); err != nil {
@@ -184,7 +183,7 @@ func (d *Service) uuid() (string, error) {
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// shorten keeps what somebody typed fit for one line of an error.
+// shorten shortens an input for a one-line error.
 func shorten(s string) string {
 	const most = 60
 	if runes := []rune(s); len(runes) > most {

@@ -26,11 +26,11 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// now is far ahead, so that nothing which the tests write is due: the stack's own
-// functions work on the same tables.
+// now is far in the future, so that the stack's functions do not process the rows of
+// these tests.
 var now = time.Date(2126, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// bench is a service over the stack's tables, with a tenant of its own.
+// bench is a service on the stack's tables, with a tenant of its own.
 type bench struct {
 	*admin.Service
 	store  *dynamo.Store
@@ -64,7 +64,7 @@ func newBench(t *testing.T) bench {
 
 func randomID() string { return strings.ToLower(rand.Text()) }
 
-// keyDocument returns a service account's key document with a key of its own.
+// keyDocument returns a service account's key document with a new key.
 func keyDocument(t *testing.T) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -86,14 +86,14 @@ func keyDocument(t *testing.T) []byte {
 	return document
 }
 
-// refused checks that an error says what it should and nothing of a secret.
+// refused checks that an error contains a text and no secret.
 func refused(t *testing.T, err error, says string, secrets ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("it was accepted, want an error that says %q", says)
+		t.Fatalf("no error, want one that contains %q", says)
 	}
 	if !strings.Contains(err.Error(), says) {
-		t.Errorf("error %q, want it to say %q", err, says)
+		t.Errorf("error %q, want it to contain %q", err, says)
 	}
 	for _, secret := range append(secrets, "\n") {
 		if strings.Contains(err.Error(), secret) {
@@ -102,7 +102,7 @@ func refused(t *testing.T, err error, says string, secrets ...string) {
 	}
 }
 
-func TestSaveTenantKeepsTheKeyInAParameter(t *testing.T) {
+func TestSaveTenant_KeyParameter(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	document := keyDocument(t)
@@ -127,7 +127,7 @@ func TestSaveTenantKeepsTheKeyInAParameter(t *testing.T) {
 	}
 }
 
-func TestSaveTenantChangesWhatTheFormGives(t *testing.T) {
+func TestSaveTenant_Change(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	other := randomID()
@@ -158,7 +158,7 @@ func TestSaveTenantChangesWhatTheFormGives(t *testing.T) {
 	}
 }
 
-// simulator makes agents, and can fail.
+// simulator is a fake that creates agents and can fail.
 type simulator struct {
 	document []byte
 	hooks    []campaign.Agent
@@ -179,7 +179,7 @@ func TestSaveTenant_AgentAtTheSimulator(t *testing.T) {
 	b.Simulator = sim
 	form := admin.TenantForm{ID: id, Agent: admin.AgentForm{Rate: admin.KeepRate}}
 	_, err := b.SaveTenant(t.Context(), form)
-	refused(t, err, "run it again")
+	refused(t, err, "run the command again")
 	sim.err = nil
 	saved, err := b.SaveTenant(t.Context(), form)
 	if err != nil || saved.Created || saved.AgentID != id+"-agent" || len(sim.hooks) != 2 || sim.hooks[1] != saved.Agent.Agent || saved.Agent.WebhookToken == "" {
@@ -193,7 +193,7 @@ func TestSaveTenant_AgentAtTheSimulator(t *testing.T) {
 	}
 }
 
-// An agent that is another tenant's keeps its key and its token.
+// An agent of another tenant keeps its key and its token.
 func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
@@ -219,9 +219,9 @@ func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
 	}
 }
 
-// Of two operators who make a tenant of one new agent at once one wins, and the token
-// that it is shown stays the agent's.
-func TestSaveTenant_RaceForANewAgent(t *testing.T) {
+// Two operators create tenants with one new agent concurrently: one succeeds, and the
+// token it received is the agent's.
+func TestSaveTenant_ConcurrentNewAgent(t *testing.T) {
 	t.Parallel()
 	b, agent := newBench(t), randomID()
 	var group sync.WaitGroup
@@ -254,7 +254,7 @@ func TestSaveTenant_RaceForANewAgent(t *testing.T) {
 	}
 }
 
-func TestSaveTenantRefuses(t *testing.T) {
+func TestSaveTenant_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := keyDocument(t)
@@ -309,7 +309,7 @@ func withKey(document []byte) admin.TenantForm {
 	return admin.TenantForm{ID: randomID(), Agent: admin.AgentForm{ID: randomID(), KeyDocument: document}}
 }
 
-func TestSaveAgentNeedsTheStacksName(t *testing.T) {
+func TestSaveAgent_NoStackName(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Stack = ""

@@ -14,19 +14,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// TemplateForm describes a template as an operator enters it: a text or a card.
+// TemplateForm is a template as an operator enters it: a text or a card.
 type TemplateForm struct {
 	Tenant string
-	// ID names the template of which this is a new version, empty for a new
-	// template.
+	// ID is the template to add a version to, or empty for a new template.
 	ID   string
-	Name string // empty keeps the name that the template has
+	Name string // empty keeps the template's name
 	Text string
 	Card []byte // the JSON of a campaign.Card, with no other members
 }
 
-// SaveTemplate writes a new template or a new version of one and returns it. A
-// version is never changed: batches keep the one that they were dispatched with.
+// SaveTemplate writes a new template, or a new version of one, and returns it. Versions
+// never change: batches keep the version that they were dispatched with.
 func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
 	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Text: form.Text}
 	if err := readCard(&t, form.Card); err != nil {
@@ -35,8 +34,7 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 	return d.KeepTemplate(ctx, t)
 }
 
-// KeepTemplate is SaveTemplate of a template whose card is read already; its
-// Version and CreatedAt are given here.
+// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
 func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	if err := d.requireTenant(ctx, t.Tenant); err != nil {
 		return t, err
@@ -50,8 +48,8 @@ func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campai
 	return d.Store.PutTemplate(ctx, t)
 }
 
-// identify gives a new template its ID, and a name where it has none. Of a
-// template that exists it takes the name, and makes sure that it is the tenant's.
+// identify sets the ID of a new template, and a default name. For an existing template
+// it sets the name and checks that the tenant owns it.
 func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if t.ID == "" {
 		id, err := d.uuid()
@@ -78,7 +76,7 @@ func readCard(t *campaign.Template, document []byte) error {
 		return nil
 	}
 	if t.Text != "" {
-		return errors.New("a template is a text or a card: give one of them")
+		return errors.New("give either a text or a card")
 	}
 	if !utf8.Valid(document) {
 		return errors.New("the card is not valid UTF-8")
@@ -86,18 +84,18 @@ func readCard(t *campaign.Template, document []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&t.Card); err != nil {
-		return fmt.Errorf("the card is not as it should be, it is a JSON object with title, description, mediaUrl and suggestions: %w", err)
+		return fmt.Errorf("invalid card, it must be a JSON object with title, description, mediaUrl and suggestions: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("the card's file holds more than one JSON object")
+		return errors.New("the card's file contains more than one JSON object")
 	}
 	if t.Card == nil {
-		return errors.New("the card is null: it is a JSON object with title, description, mediaUrl and suggestions")
+		return errors.New("the card is null: it must be a JSON object with title, description, mediaUrl and suggestions")
 	}
 	return nil
 }
 
-// checkTemplate returns the first thing that is wrong with a template.
+// checkTemplate returns the first error of a template.
 func checkTemplate(t campaign.Template) error {
 	for _, flaw := range t.Flaws() {
 		return errors.New(describe(flaw))
@@ -105,7 +103,7 @@ func checkTemplate(t campaign.Template) error {
 	return nil
 }
 
-// describe says in one line what to do about a flaw.
+// describe returns a one-line error for a flaw.
 func describe(f campaign.Flaw) string {
 	what := parts[f.Part]
 	if f.Index > 0 {
@@ -121,11 +119,11 @@ func describe(f campaign.Flaw) string {
 	case campaign.FlawTooMany:
 		return fmt.Sprintf("there are %d %ss: %d at most", f.Have, strings.TrimPrefix(what, "card's "), f.Most)
 	case campaign.FlawBraces:
-		return "the " + what + " holds {{ or }} that is not a variable: write {{name}} with letters, digits and . _ - only"
+		return "the " + what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
 	case campaign.FlawNotHTTPS:
-		return "the " + what + " does not begin with https://"
+		return "the " + what + " does not start with https://"
 	case campaign.FlawControl:
-		return "the " + what + " holds a NUL or another control character: leave it out"
+		return "the " + what + " contains a control character: remove it"
 	case campaign.FlawEncoding:
 		return "the " + what + " is not valid UTF-8"
 	}
@@ -133,7 +131,7 @@ func describe(f campaign.Flaw) string {
 }
 
 func blank(part campaign.TemplatePart, what string) string {
-	switch part { //nolint:exhaustive // the others are missing nothing
+	switch part { //nolint:exhaustive // no other part can be missing
 	case campaign.PartText:
 		return "the template is blank: give it a text or a card"
 	case campaign.PartCard:

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestSaveTemplateMakesVersions(t *testing.T) {
+func TestSaveTemplate_Versions(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	first, err := b.SaveTemplate(ctx, admin.TemplateForm{Tenant: b.tenant, Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"})
@@ -43,7 +43,7 @@ func TestSaveTemplateMakesVersions(t *testing.T) {
 	}
 }
 
-func TestSaveTemplateAtTheLimits(t *testing.T) {
+func TestSaveTemplate_Limits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, form := range map[string]admin.TemplateForm{
@@ -61,7 +61,7 @@ func TestSaveTemplateAtTheLimits(t *testing.T) {
 	}
 }
 
-func TestSaveTemplateRefuses(t *testing.T) {
+func TestSaveTemplate_Refused(t *testing.T) {
 	t.Parallel()
 	b, other := newBench(t), newBench(t)
 	theirs, err := other.SaveTemplate(t.Context(), admin.TemplateForm{Tenant: other.tenant, Text: "t"})
@@ -119,7 +119,7 @@ func TestSaveTemplateRefuses(t *testing.T) {
 	})
 }
 
-func TestWhatDoesNotExistIsSaid(t *testing.T) {
+func TestService_NotFound(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	_, err := b.SaveTemplate(t.Context(), admin.TemplateForm{Tenant: randomID(), Text: "a"})
@@ -128,7 +128,7 @@ func TestWhatDoesNotExistIsSaid(t *testing.T) {
 	}
 }
 
-// variables is a text of n variables.
+// variables returns a text with n variables.
 func variables(n int) string {
 	var text strings.Builder
 	for i := range n {

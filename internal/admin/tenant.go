@@ -13,10 +13,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// KeepRate leaves an agent's rate as it is; a new agent has no limit then.
+// KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
 const KeepRate = -1
 
-// maxKeyDocument is the size of the largest SSM parameter.
+// maxKeyDocument is the maximum size of an SSM parameter in bytes.
 const maxKeyDocument = 8 << 10
 
 const maxRate = 100_000
@@ -31,46 +31,46 @@ const (
 	agentIDRule  = "use 1 to 100 letters, digits and . _ -, a letter or digit first"
 )
 
-// AgentForm describes an agent as an operator enters it.
+// AgentForm is an agent as an operator enters it.
 type AgentForm struct {
 	ID string
-	// KeyDocument is the JSON key of the agent's service account. It may be
-	// empty for an agent that exists: its key stays.
+	// KeyDocument is the JSON key of the agent's service account. If it is empty, an
+	// existing agent keeps its key.
 	KeyDocument []byte
-	// WebhookToken signs the provider's webhooks. Where it is empty, an agent
-	// that exists keeps its token and a new one gets a random one.
+	// WebhookToken signs the provider's webhooks. If it is empty, an existing agent
+	// keeps its token and a new one gets a random token.
 	WebhookToken string
-	Rate         int // messages a second at most, 0 for no limit, or KeepRate
+	Rate         int // maximum messages per second, 0 for no limit, or KeepRate
 }
 
-// SavedAgent is an agent as it was saved.
+// SavedAgent is an agent after it was saved.
 type SavedAgent struct {
 	campaign.Agent
 	Created bool
-	// TokenMade tells that the webhook token was made here: the provider has to
-	// be told of it.
+	// TokenMade reports that the webhook token was generated and must be set at the
+	// provider.
 	TokenMade bool
 }
 
-// TenantForm describes a tenant as an operator enters it. A tenant that exists
-// keeps what the form leaves empty. An agent with an ID alone (and KeepRate) must
-// exist and stays as it is.
+// TenantForm is a tenant as an operator enters it. An existing tenant keeps the fields
+// that are empty. An agent with only an ID (and KeepRate) must exist and is not
+// changed.
 type TenantForm struct {
 	ID    string
-	Name  string // a new tenant without a name is called as its ID
+	Name  string // default for a new tenant: its ID
 	Agent AgentForm
 }
 
-// SavedTenant is a tenant as it was saved, with its agent.
+// SavedTenant is a tenant after it was saved, with its agent.
 type SavedTenant struct {
 	campaign.Tenant
 	Created bool
 	Agent   SavedAgent
 }
 
-// SaveTenant creates a tenant, or changes of one that exists what the form gives,
-// and its agent in the same way. An agent belongs to one tenant: nothing is changed
-// where the agent is another's.
+// SaveTenant creates or changes a tenant and its agent. Fields that the form leaves
+// empty do not change. An agent belongs to one tenant: if another tenant owns it,
+// nothing is changed.
 func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant, error) {
 	if !tenantID.MatchString(form.ID) {
 		return SavedTenant{}, fmt.Errorf("tenant id %q: %s", shorten(form.ID), tenantIDRule)
@@ -91,7 +91,7 @@ func (d *Service) SaveTenant(ctx context.Context, form TenantForm) (SavedTenant,
 		form.Agent.ID = simulated
 		return d.saveSimulated(ctx, form, created)
 	case form.Agent.ID == "":
-		return SavedTenant{}, errors.New("a new tenant needs an agent to send through: give its id")
+		return SavedTenant{}, errors.New("a new tenant needs an agent: give its id")
 	}
 	return d.saveTenant(ctx, form, created)
 }
@@ -109,13 +109,13 @@ func (d *Service) saveTenant(ctx context.Context, form TenantForm, created bool)
 		return SavedTenant{}, err
 	}
 	if err := d.putKey(ctx, agent.Agent, form.Agent.KeyDocument); err != nil {
-		return SavedTenant{}, fmt.Errorf("the tenant is saved, but not its agent's key, run it again: %w", err)
+		return SavedTenant{}, fmt.Errorf("the tenant was saved, but not its agent's key; run the command again: %w", err)
 	}
 	return saved, nil
 }
 
-// saveSimulated is saveTenant for an agent at the simulator, which is made there where
-// it is new, and whose events come from there.
+// saveSimulated is saveTenant for an agent at the simulator. It creates a new agent
+// there and registers its webhook.
 func (d *Service) saveSimulated(ctx context.Context, form TenantForm, created bool) (SavedTenant, error) {
 	_, err := d.Store.Agent(ctx, form.Agent.ID)
 	if errors.Is(err, campaign.ErrNotFound) && len(form.Agent.KeyDocument) == 0 {
@@ -129,13 +129,13 @@ func (d *Service) saveSimulated(ctx context.Context, form TenantForm, created bo
 		return saved, err
 	}
 	if err := d.Simulator.RegisterWebhook(ctx, saved.Agent.Agent); err != nil {
-		return saved, fmt.Errorf("the tenant is saved, but the simulator does not send it events, run it again: %w", err)
+		return saved, fmt.Errorf("the tenant was saved, but its webhook was not registered at the simulator; run the command again: %w", err)
 	}
 	return saved, nil
 }
 
-// SaveAgent creates an agent, or changes of one that exists what the form gives.
-// The key document goes into an encrypted SSM parameter.
+// SaveAgent creates or changes an agent. Fields that the form leaves empty do not
+// change. The key document is stored in an encrypted SSM parameter.
 func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, error) {
 	saved, changed, err := d.prepareAgent(ctx, form)
 	if err != nil || !changed {
@@ -147,7 +147,7 @@ func (d *Service) SaveAgent(ctx context.Context, form AgentForm) (SavedAgent, er
 	return saved, d.Store.SaveAgent(ctx, saved.Agent)
 }
 
-// prepareAgent returns the agent as it is to be saved, and whether that changes it.
+// prepareAgent returns the agent to save, and whether it differs from the stored one.
 func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved SavedAgent, changed bool, err error) {
 	if err := d.checkAgent(form); err != nil {
 		return SavedAgent{}, false, err
@@ -158,7 +158,7 @@ func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved Saved
 		return SavedAgent{}, false, err
 	}
 	if created && len(form.KeyDocument) == 0 {
-		return SavedAgent{}, false, fmt.Errorf("agent %s is new here: give the key file of its service account", form.ID)
+		return SavedAgent{}, false, fmt.Errorf("agent %s is new: give the key file of its service account", form.ID)
 	}
 	saved, err = d.merge(old, form)
 	saved.Created = created
@@ -177,18 +177,18 @@ func (d *Service) checkAgent(form AgentForm) error {
 		return fmt.Errorf("agent id %q: %s", shorten(form.ID), agentIDRule)
 	}
 	if form.Rate < KeepRate || form.Rate > maxRate {
-		return fmt.Errorf("rate %d: use 1 to %d messages a second, or 0 for no limit", form.Rate, maxRate)
+		return fmt.Errorf("rate %d: use 1 to %d messages per second, or 0 for no limit", form.Rate, maxRate)
 	}
 	if len(form.KeyDocument) == 0 {
 		return nil
 	}
 	if d.Stack == "" {
-		return errors.New("the stack has no name, so the key has no place: set STACK_NAME")
+		return errors.New("the stack's name is unknown, so the key cannot be stored: set STACK_NAME")
 	}
 	return checkKey(form.KeyDocument)
 }
 
-// merge returns the old agent, zero for a new one, with what the form gives.
+// merge returns old, which is zero for a new agent, with the fields of the form.
 func (d *Service) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
 	a := old
 	a.ID = form.ID
@@ -209,8 +209,8 @@ func (d *Service) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) 
 	return SavedAgent{Agent: a, TokenMade: true}, err
 }
 
-// checkKey reports whether a document is the key of a service account. The error
-// holds nothing of it.
+// checkKey validates a service account's key document. The error contains nothing of
+// it.
 func checkKey(document []byte) error {
 	var key struct {
 		Type       string `json:"type"`
@@ -222,7 +222,7 @@ func checkKey(document []byte) error {
 		return fmt.Errorf("the key file has %d bytes: %d at most", len(document), maxKeyDocument)
 	}
 	if json.Unmarshal(document, &key) != nil {
-		return errors.New("the key file is not JSON: give the key file of a service account as Google Cloud made it")
+		return errors.New("the key file is not JSON: give the key file that Google Cloud created for the service account")
 	}
 	if key.Type != "service_account" {
 		return errors.New(`the key file's type is not "service_account": give the key file of a service account`)

@@ -18,10 +18,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A role allows what its function calls on tables and objects, and no more. A
-// function calls what the use cases that it wires name in their interfaces; the
-// packages dynamo and s3 say by which actions.
-func TestRolesAllowWhatIsCalled(t *testing.T) {
+// A role allows exactly the calls of its function on tables and objects. The calls are
+// the methods of the interfaces that the function wires; the packages dynamo and s3 map
+// them to actions.
+func TestTemplate_RolesAllowCalls(t *testing.T) {
 	t.Parallel()
 	adapters := map[string]map[string]calls{"dynamo": methods(t, "dynamo"), "s3": methods(t, "s3")}
 	for name := range functions(t) {

@@ -44,8 +44,8 @@ func alarms(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// A queue or a function that comes later is to be watched as well.
-func TestEveryQueueAndFunctionIsWatched(t *testing.T) {
+// Each queue and function has an alarm.
+func TestTemplate_AlarmsOfQueuesAndFunctions(t *testing.T) {
 	t.Parallel()
 	watched := watchedMetrics(t)
 	metrics := map[string][]string{
@@ -88,7 +88,7 @@ func addMetrics(watched map[string]bool, node *yaml.Node) {
 	}
 }
 
-// Writing to an index costs units of its own, which the table's metric leaves out.
+// Writes to an index cost extra, and the table's metric does not include them.
 func TestCostAlarm_CountsEveryIndex(t *testing.T) {
 	t.Parallel()
 	var counted []string
@@ -107,7 +107,7 @@ func TestCostAlarm_CountsEveryIndex(t *testing.T) {
 	}
 }
 
-// CloudWatch takes no more.
+// CloudWatch allows at most ten metrics per alarm.
 func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
 	t.Parallel()
 	for name, r := range section(t, "Resources") {
@@ -117,7 +117,7 @@ func TestAlarms_OfTenMetricsAtMost(t *testing.T) {
 	}
 }
 
-// Dashboards of all regions of an account share their names.
+// Dashboards of all regions of an account share one namespace.
 func TestDashboard_IsNamedByItsRegion(t *testing.T) {
 	t.Parallel()
 	if name := value(member(member(section(t, "Resources")["ServiceDashboard"], "Properties"), "DashboardName")); !strings.Contains(name, "${AWS::Region}") {

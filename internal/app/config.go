@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Config is the environment of a function. Names, addresses and identifiers that
-// template.yaml does not give the function are empty.
+// Config is the environment of a function. Settings that template.yaml does not give
+// the function are empty.
 type Config struct {
 	AWS   aws.Config
 	Local bool // AWS is an emulator
@@ -36,7 +36,7 @@ type Config struct {
 	SignInIssuer, SignInClientID, SignInOrigin string
 
 	MinLead    time.Duration // between a dispatch call and the start of a scheduled batch
-	SweepAfter time.Duration // how long a batch may stay unfinished before sweep looks at it
+	SweepAfter time.Duration // how long a batch may stay unfinished before sweep checks it
 	// TenantDispatch limits the dispatch calls of a tenant.
 	TenantDispatch campaign.CallLimit
 }
@@ -75,8 +75,8 @@ func FromEnv() Config {
 	}
 }
 
-// Grace returns how long after its due time a batch is left to its schedule, before sweep
-// releases it.
+// Grace returns how long after its due time sweep releases a batch that was not
+// released.
 func (c Config) Grace() time.Duration { return min(c.SweepAfter, 2*time.Minute) }
 
 // instant returns the instant of the variable (RFC 3339), or the zero time.

@@ -14,10 +14,10 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 )
 
-// What calls a function past its alias would get a new version whole, at once, and
-// keep it when the deployment goes back. SAM puts a function's events and its URL on
-// the alias, but for those of the API: routes_test.go has them.
-func TestWhateverCallsAFunctionCallsItsAlias(t *testing.T) {
+// A caller that bypasses an alias would get a new version at once, and keep it after a
+// rollback. SAM puts a function's events and URL on the alias, except those of the API:
+// see routes_test.go.
+func TestTemplate_CallersUseAliases(t *testing.T) {
 	t.Parallel()
 	for name, r := range section(t, "Resources") {
 		switch member(r, "Type").Value {
@@ -28,7 +28,7 @@ func TestWhateverCallsAFunctionCallsItsAlias(t *testing.T) {
 	}
 }
 
-func TestEveryDeploymentMakesVersionsThatAlarmsUndo(t *testing.T) {
+func TestTemplate_DeploymentsRollBack(t *testing.T) {
 	t.Parallel()
 	for name, r := range section(t, "Resources") {
 		if member(r, "Type").Value != "AWS::Serverless::Function" {
@@ -79,9 +79,9 @@ func checkFast(t *testing.T, name string) {
 	}
 }
 
-// A function or an alarm that names a table itself would stay with it when a restored
-// one stands in. Roles reach both, by the names that restored tables have.
-func TestRestoredTablesStandInEverywhere(t *testing.T) {
+// A function or an alarm that names a table directly would not switch to a restored
+// table. Roles cover both names.
+func TestTemplate_RestoredTables(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "template.yaml")
 	if err != nil {
@@ -169,8 +169,7 @@ func refs(node *yaml.Node) (names []string) {
 	return names
 }
 
-// A record that fails must not stop the stream until its end, and none may be dropped
-// without a trace.
+// A failing record must not block the stream, and must not be dropped silently.
 func TestStreamOfOutcomes_FailsInParts(t *testing.T) {
 	t.Parallel()
 	mapping := member(member(member(member(section(t, "Resources")["FeedFunction"], "Properties"), "Events"), "Recorded"), "Properties")

@@ -54,8 +54,8 @@ func grants(t *testing.T, role string) []grant {
 	return policies[0].Document.Statement
 }
 
-// Whoever breaks into the pages for people must not make access tokens for the API.
-func TestEachKeySignsForOneFunction(t *testing.T) {
+// A compromised dashboard function must not be able to sign access tokens for the API.
+func TestTemplate_KeysSignForOneFunction(t *testing.T) {
 	t.Parallel()
 	signers := map[string][]string{}
 	for name, r := range resources(t) {
@@ -94,7 +94,7 @@ func attributes(node *yaml.Node) (names []string) {
 
 // While the keys change, the version before signs with the previous key for as long as
 // it has calls, which is before the switch.
-func TestAPreviousKeySignsUntilTheSwitch(t *testing.T) {
+func TestTemplate_PreviousKeySigns(t *testing.T) {
 	t.Parallel()
 	for role, key := range map[string]string{"TokenRole": "SigningKey", "DashboardRole": "SessionKey"} {
 		var got []string
@@ -110,8 +110,9 @@ func TestAPreviousKeySignsUntilTheSwitch(t *testing.T) {
 	}
 }
 
-// The pages read how often a client asks for tokens, and must not change it.
-func TestTheDashboardLeavesRateLimitsAlone(t *testing.T) {
+// The dashboard reads the last token requests of clients, and must not change rate
+// limits.
+func TestTemplate_DashboardAndRateLimits(t *testing.T) {
 	t.Parallel()
 	read := false
 	for _, g := range grants(t, "DashboardRole") {
@@ -128,9 +129,9 @@ func TestTheDashboardLeavesRateLimitsAlone(t *testing.T) {
 	}
 }
 
-// The dispatch function counts calls in the table of credentials, and must change
-// no credential.
-func TestTheDispatchFunctionChangesNoCredential(t *testing.T) {
+// The dispatch function counts calls in the table of credentials, and must not change
+// credentials.
+func TestTemplate_DispatchAndCredentials(t *testing.T) {
 	t.Parallel()
 	counts := false
 	for _, g := range grants(t, "DispatchRole") {

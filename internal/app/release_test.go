@@ -2,9 +2,9 @@ package app_test
 
 import "testing"
 
-// Lambda makes no new version of a function that did not change, so each
-// deployment's Release has to change all of them.
-func TestFunctionsCarryTheirRelease(t *testing.T) {
+// Lambda creates no new version of an unchanged function, so each deployment's Release
+// must change all of them.
+func TestTemplate_FunctionsHaveRelease(t *testing.T) {
 	t.Parallel()
 	variables := member(member(section(t, "Globals")["Function"], "Environment"), "Variables")
 	if got := value(member(variables, "RELEASE")); got != "!Ref Release" {

@@ -24,7 +24,7 @@ var objectLives = map[string]time.Duration{
 	"answers/": campaign.AnswerFileLife, "uploads/": campaign.UploadLife,
 }
 
-func TestTheBucketDeletesWhatIsPastItsTime(t *testing.T) {
+func TestTemplate_BucketLifecycle(t *testing.T) {
 	t.Parallel()
 	lives := map[string]time.Duration{}
 	for _, rule := range resources(t)["Bucket"].Properties.Lifecycle.Rules {
@@ -37,7 +37,7 @@ func TestTheBucketDeletesWhatIsPastItsTime(t *testing.T) {
 	}
 }
 
-func TestTheTablesDeleteWhatIsPastItsTime(t *testing.T) {
+func TestTemplate_TableTTL(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"AuthTable", "CampaignsTable", "OutcomesTable", "WebhooksTable"} {
 		ttl := resources(t)[table].Properties.TTL
@@ -71,7 +71,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 
 // The end of a person's sessions is remembered until no session that it makes void is
 // left: the last renewal comes when the sign-in may just still be renewed.
-func TestEndsOfSessionsOutliveThem(t *testing.T) {
+func TestSessionEndLife(t *testing.T) {
 	t.Parallel()
 	renewed := time.Duration(resources(t)["UserPoolClient"].Properties.RefreshTokenValidity) * time.Minute
 	if renewed != web.RenewalLife {
@@ -138,8 +138,8 @@ func logLife(t *testing.T) time.Duration {
 	return time.Duration(template.Parameters.LogRetentionDays.Default) * day
 }
 
-// What the API and the pages say of how long data is kept is what is done.
-func TestEverybodyIsToldTheSameRetention(t *testing.T) {
+// The API's document and the pages state the actual retention.
+func TestTexts_Retention(t *testing.T) {
 	t.Parallel()
 	for path, sayings := range map[string]map[string]time.Duration{
 		"internal/httpapi/openapi/openapi.json": {

@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The API's body holds each route a second time. One that only the body has is not
-// allowed to call its function, and `sam local` does not find it.
-func TestRoutesAreEventsOfTheirFunctions(t *testing.T) {
+// The API's body repeats each route. A route that is only in the body may not call its
+// function, and `sam local` does not find it.
+func TestTemplate_RoutesAreEvents(t *testing.T) {
 	t.Parallel()
 	events := map[string]string{}
 	for name, r := range section(t, "Resources") {
@@ -27,7 +27,7 @@ func TestRoutesAreEventsOfTheirFunctions(t *testing.T) {
 	}
 }
 
-func TestRoutesCallAliases(t *testing.T) {
+func TestTemplate_RoutesCallAliases(t *testing.T) {
 	t.Parallel()
 	alias := value(member(section(t, "Globals")["Function"], "AutoPublishAlias"))
 	variables := member(member(section(t, "Resources")["Api"], "Properties"), "StageVariables")

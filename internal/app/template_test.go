@@ -16,9 +16,9 @@ import (
 
 const root = "../../"
 
-// A variable that a function reads and the template does not set is a fault
-// that only a deployment shows; one that it sets for nobody is a leftover.
-func TestFunctionsGetTheVariablesTheyRead(t *testing.T) {
+// A variable that a function reads and the template does not set fails only after a
+// deployment. A variable that no function reads is unused.
+func TestTemplate_Variables(t *testing.T) {
 	t.Parallel()
 	for name, function := range functions(t) {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func tablesOf(t *testing.T, name string) (variables []string) {
 // roleOf is the name of a function's role.
 func roleOf(function string) string { return strings.ToUpper(function[:1]) + function[1:] + "Role" }
 
-func TestEveryFunctionIsInTheTemplate(t *testing.T) {
+func TestTemplate_Functions(t *testing.T) {
 	t.Parallel()
 	mains, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
 	if err != nil {
@@ -76,9 +76,9 @@ func TestEveryFunctionIsInTheTemplate(t *testing.T) {
 	}
 }
 
-// SQS shows a message again after the visibility timeout. Six times the
-// function's own timeout leaves its poller time to retry when throttled.
-func TestQueuesHideMessagesLongEnough(t *testing.T) {
+// The visibility timeout is six times the function's timeout, as AWS recommends, so
+// that throttled polls can be retried.
+func TestTemplate_VisibilityTimeouts(t *testing.T) {
 	t.Parallel()
 	all := resources(t)
 	checked := 0
@@ -100,9 +100,9 @@ func TestQueuesHideMessagesLongEnough(t *testing.T) {
 	}
 }
 
-// Lambda follows a message through the calls that put it back on their own queue. After
-// some 16 of them it gives the message to the dead letters, unless the function allows it.
-func TestFunctionsMayQueueWhatTheyTake(t *testing.T) {
+// Lambda's loop detection moves a message to the dead-letter queue after about 16 calls
+// that requeue it, unless the function allows recursion.
+func TestTemplate_RecursiveFunctions(t *testing.T) {
 	t.Parallel()
 	var loops, allowed []string
 	for name, function := range functions(t) {
@@ -131,10 +131,10 @@ func sendsTo(t *testing.T, function, queue string) bool {
 	})
 }
 
-// The heap may grow into what is left beside the program and its stacks. A lower
-// limit makes the collector run all the time beside a large cache, a higher one
-// lets Lambda end the function.
-func TestFunctionsLimitTheirHeap(t *testing.T) {
+// GOMEMLIMIT leaves room for the program and its stacks. A lower limit makes the
+// garbage collector run constantly beside a large cache; with a higher one Lambda ends
+// the function.
+func TestTemplate_GOMEMLIMIT(t *testing.T) {
 	t.Parallel()
 	for name, function := range functions(t) {
 		text := function.Properties.Environment.Variables["GOMEMLIMIT"].Value
@@ -145,9 +145,9 @@ func TestFunctionsLimitTheirHeap(t *testing.T) {
 	}
 }
 
-// A batch is sent from its payload, a year after its acceptance where it is
-// scheduled so, and whatever holds it up then must not cost its contents.
-func TestPayloadsOutliveTheFurthestSchedule(t *testing.T) {
+// Payloads outlive the furthest schedule, a year after acceptance, plus a margin for
+// delays.
+func TestTemplate_PayloadLifetime(t *testing.T) {
 	t.Parallel()
 	const furthestSchedule, margin = 366, 90 // days
 	checked := 0
@@ -236,8 +236,8 @@ func functions(t *testing.T) map[string]resource {
 	return found
 }
 
-// People must not choose their tenant, nor let themselves in.
-func TestPeopleCannotChooseTheirTenant(t *testing.T) {
+// People cannot choose their tenant or sign themselves up.
+func TestTemplate_UserPool(t *testing.T) {
 	t.Parallel()
 	var stack struct {
 		Resources struct {

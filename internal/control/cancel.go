@@ -12,20 +12,19 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codeCancelled says why a message was stopped.
+// codeCancelled is the outcome code of a message that a cancellation stopped.
 const codeCancelled = "cancelled"
 
-// batchesAtOnce is how many batches are moved side by side.
+// batchesAtOnce is the number of batches cancelled concurrently.
 const batchesAtOnce = 16
 
-// canceller moves batches.
+// canceller cancels batches.
 type canceller interface {
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 }
 
-// cancelBatches cancels those of a cancelled campaign's batches that have not
-// ended. One that cannot be cancelled does not keep the others from it. Sweep
-// looks at nextCheck after what was never released.
+// cancelBatches cancels the unfinished batches of a cancelled campaign. An error in one
+// batch does not stop the others. Sweep checks unreleased batches at nextCheck.
 func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, nextCheck time.Time) error {
 	errs := make([]error, len(c.Batches))
 	var group errgroup.Group
@@ -46,56 +45,55 @@ func cancelBatches(ctx context.Context, store canceller, c campaign.Campaign, ne
 	return nil
 }
 
-// Ledger keeps campaigns, their batches and what became of their messages.
+// Ledger stores campaigns, their batches and the outcomes of their messages.
 type Ledger interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with the agent that it is sent by.
+	// AdoptAgent returns the batch with the agent that sends it.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error
 }
 
-// Recorder records outcomes, each once however often it is told.
+// Recorder records outcomes. Recording an outcome twice has no effect.
 type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
-// Tasks takes the tasks of revoking.
+// Tasks queues revoke tasks.
 type Tasks interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// Blobs reads payloads: the bytes from offset from up to, not including, to.
+// Blobs reads the bytes of a payload from offset from up to, but not including, to.
 type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Provider takes back messages that are not delivered. An error that is no
-// campaign.Failure counts as a transient one.
+// Provider revokes undelivered messages. An error that is not a campaign.Failure is
+// transient.
 type Provider interface {
 	Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error
 }
 
-// Canceller does what cancelling a campaign leaves to do. Whatever step it dies
-// at, the same task given to it again does the rest.
+// Canceller completes the cancellation of a campaign. A task may be repeated: after a
+// crash, the next attempt does the remaining steps.
 type Canceller struct {
 	Ledger   Ledger
 	Recorder Recorder
 	Tasks    Tasks
 	Blobs    Blobs
 	Provider Provider
-	// Concurrency is how many messages one task revokes at once.
+	// Concurrency is the number of messages that one task revokes concurrently.
 	Concurrency int
-	// SweepAfter is how long a batch is left to its task before sweep looks at it.
+	// SweepAfter is the delay after which sweep checks a batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 }
 
-// Handle does the tasks, and returns an error by its position for each that has
-// to come again.
+// Handle handles the tasks. It returns one error per task, nil if the task is done.
 func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []error {
 	errs := make([]error, len(tasks))
 	for i, t := range tasks {
@@ -105,15 +103,15 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 			errs[i] = c.revoke(ctx, t)
 		}
 		if errors.Is(errs[i], campaign.ErrNotFound) {
-			slog.WarnContext(ctx, "a task names what does not exist", "campaign_id", t.CampaignID, "batch_id", t.BatchID, "error", errs[i])
+			slog.WarnContext(ctx, "task dropped: campaign or batch not found", "campaign_id", t.CampaignID, "batch_id", t.BatchID, "error", errs[i])
 			errs[i] = nil
 		}
 	}
 	return errs
 }
 
-// cancel cancels the batches of a campaign, stops the messages of those that were
-// never released, and queues the revoking of what the provider may have.
+// cancel cancels the batches of a campaign, stops the messages of unreleased batches,
+// and queues revoke tasks for the others.
 func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	all, err := c.Ledger.Campaign(ctx, id)
 	if err != nil {
@@ -135,8 +133,8 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	return nil
 }
 
-// settle does what a batch needs that was cancelled just now or before: only its
-// row reports whether cancelling it was faster than releasing it.
+// settle handles a batch after its cancellation. The batch's row states whether it was
+// released first.
 func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool) error {
 	b, err := c.Ledger.Batch(ctx, p.BatchRef)
 	if err != nil {
@@ -159,8 +157,7 @@ func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool
 	return c.Tasks.SendAll(ctx, b.Tenant, bodies)
 }
 
-// stopped are the changes of a batch none of whose messages was given to the
-// provider.
+// stopped returns the changes that stop every message of an unreleased batch.
 func stopped(b campaign.Batch) []campaign.Change {
 	changes := make([]campaign.Change, b.Accepted)
 	for i := range changes {

@@ -28,8 +28,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// service is a control service and a canceller of a tenant of its own, on the
-// stack's table. Queues, payloads and the provider are its own.
+// service is a control service and a canceller for a tenant of its own, on the stack's
+// table. Queues, payloads and the provider are fakes.
 type service struct {
 	t         *testing.T
 	store     *dynamo.Store
@@ -37,15 +37,15 @@ type service struct {
 	server    *httptest.Server
 	service   *control.Service
 	canceller *control.Canceller
-	unfit     error // what is wrong with the access token
+	unfit     error // returned for the access token
 
 	mu       sync.Mutex
 	tasks    []campaign.RevokeTask
 	delays   []time.Duration // of the tasks
 	handErr  error
-	handed   []time.Time // due times of the batches that were handed off
+	handed   []time.Time // due times of the scheduled batches
 	payloads map[string][]byte
-	asked    []string         // message ids that the provider was asked to take back
+	asked    []string         // message ids that were revoked
 	refuse   map[string]error // by message id
 }
 
@@ -94,7 +94,7 @@ func (d *service) Revoke(_ context.Context, _ campaign.Agent, messageID, phone s
 	return d.refuse[messageID]
 }
 
-// Record enters changes as outcome does, without what endpoints are owed.
+// Record stores changes as the outcomes function does, without webhook deliveries.
 func (d *service) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	frames := map[int]bool{}
 	for _, c := range changes {
@@ -177,8 +177,8 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, first, last
 	d.must(d.Record(d.t.Context(), b, changes))
 }
 
-// post calls a path below the campaign, checks the answer against the API's
-// document, and returns "status code-or-status".
+// post calls a path below the campaign, checks the answer against the OpenAPI document,
+// and returns "status code-or-status".
 func (d *service) post(path, body string) string {
 	d.t.Helper()
 	address := d.server.URL + "/api/v1/external/campaigns/" + d.id.CampaignID + path
@@ -200,7 +200,7 @@ func (d *service) post(path, body string) string {
 	return fmt.Sprint(res.StatusCode, " ", answer.Status)
 }
 
-// work does the tasks that are queued, each twice, as a queue may.
+// work handles the queued tasks, each twice, as SQS may deliver them.
 func (d *service) work() {
 	d.t.Helper()
 	tasks := d.tasks
@@ -219,7 +219,7 @@ func (d *service) campaign() campaign.Campaign {
 	return c
 }
 
-func TestCancelStopsWhatWasNotReleased(t *testing.T) {
+func TestServeCancel_UnreleasedBatches(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	waiting := d.accept(1, "later", 150, campaign.BatchPending)
@@ -241,14 +241,14 @@ func TestCancelStopsWhatWasNotReleased(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(d.asked) > 0 || len(d.tasks) > 0 {
-		t.Errorf("%d messages and %d tasks of a campaign that is not to be revoked", len(d.asked), len(d.tasks))
+		t.Errorf("%d messages and %d tasks of a campaign cancelled without revoke", len(d.asked), len(d.tasks))
 	}
 	if got := d.post("/cancel", ""); got != "202 cancelling" {
 		t.Errorf("again: %s", got)
 	}
 }
 
-func TestABatchBeingSentIsMarked(t *testing.T) {
+func TestServeCancel_BatchBeingSent(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	sending := d.accept(1, "", 3, campaign.BatchSending)
@@ -262,7 +262,7 @@ func TestABatchBeingSentIsMarked(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	if got := d.campaign().Status(); got != campaign.StatusSending {
-		t.Errorf("%s while two messages may still be on their way", got)
+		t.Errorf("%s while two messages may still be sent", got)
 	}
 	d.record(sending, campaign.OutcomeStopped, 1, 2)
 	if got := d.campaign().Status(); got != campaign.StatusCancelled {
@@ -270,7 +270,7 @@ func TestABatchBeingSentIsMarked(t *testing.T) {
 	}
 }
 
-func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
+func TestServeCancel_Revoke(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "", 120, campaign.BatchSending)
@@ -293,7 +293,7 @@ func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
 	for _, task := range d.tasks {
 		left[task.Frame] = true
 	}
-	// Frame 0 has a throttled message, frame 1 nine that may yet be sent.
+	// Frame 0 has a throttled message; frame 1 has nine that may still be sent.
 	if diff := cmp.Diff(map[int]bool{0: true, 1: true}, left); diff != "" {
 		t.Error(diff)
 	}
@@ -305,9 +305,9 @@ func TestRevokeAsksForWhatIsSentAndNotDelivered(t *testing.T) {
 	}
 }
 
-// One message is erased after the task has read the batch, which gives the batch
-// another payload.
-func TestTheOthersOfABatchWithAnErasedMessageAreTakenBack(t *testing.T) {
+// A message is erased after the task has read the batch: the batch has another payload
+// then.
+func TestServeCancel_RevokeWithErasedMessage(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "", 3, campaign.BatchSending)
@@ -326,7 +326,7 @@ func TestTheOthersOfABatchWithAnErasedMessageAreTakenBack(t *testing.T) {
 	}
 }
 
-// erase lets another payload take the place of a batch's, without one of its messages.
+// erase replaces the batch's payload with one without the message.
 func (d *service) erase(b campaign.Batch, index int) {
 	d.t.Helper()
 	all, err := payload.ReadAll(d.t.Context(), d, b)
@@ -343,7 +343,7 @@ func (d *service) erase(b campaign.Batch, index int) {
 	delete(d.payloads, b.FormerPayload)
 }
 
-func TestWhatCannotBeCancelled(t *testing.T) {
+func TestServeCancel_Refused(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	if got := d.post("/cancel", ""); got != "404 campaign_not_found" {
@@ -367,8 +367,9 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 	}
 }
 
-// Neither call has a dry run. A request for one is refused and changes nothing.
-func TestDryRunOfWhatHasNone(t *testing.T) {
+// Cancel and reschedule have no dry run: a request for one is refused and changes
+// nothing.
+func TestServe_DryRunRefused(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
@@ -389,7 +390,7 @@ func TestDryRunOfWhatHasNone(t *testing.T) {
 	}
 }
 
-func TestRescheduleMovesABatch(t *testing.T) {
+func TestServeReschedule_Batch(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "tarde", 1, campaign.BatchPending)
@@ -400,7 +401,7 @@ func TestRescheduleMovesABatch(t *testing.T) {
 	started, err := d.store.StartRelease(t.Context(), b.BatchRef, "", b.Due, noon)
 	d.must(err)
 	if started {
-		t.Error("the old time released the batch")
+		t.Error("the batch was released at its old time")
 	}
 	if got := d.post("/reschedule", `{"batch":"`+b.BatchID+`","schedule":"2026-11-21T13:00:00Z"}`); got != "200 scheduled" {
 		t.Fatal(got)
@@ -415,7 +416,7 @@ func TestRescheduleMovesABatch(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRescheduled(t *testing.T) {
+func TestServeReschedule_Refused(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "", 1, campaign.BatchSending)
@@ -449,8 +450,8 @@ func TestWhatCannotBeRescheduled(t *testing.T) {
 	}
 }
 
-// A batch's contents are not kept for ever, however often it is moved.
-func TestABatchIsMovedAYearAfterItsAcceptanceAtMost(t *testing.T) {
+// A batch's payload expires, however often the batch is rescheduled.
+func TestServeReschedule_AtMostAYear(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)

@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is the size of a request's body in bytes that is read.
+// maxBody is the maximum size of a request body in bytes.
 const maxBody = 64 << 10
 
 type rescheduleAnswer struct {
@@ -27,8 +27,8 @@ type rescheduleAnswer struct {
 	Schedule   time.Time       `json:"schedule"`
 }
 
-// ServeReschedule gives a batch that was not released another time. The trigger
-// of the old time finds the batch not due, or released.
+// ServeReschedule changes the due time of a batch that was not released. The trigger
+// for the old time has no effect.
 func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error {
 	tenant, err := s.tenant(r)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// Reschedule gives a batch, named as choose says, another time, which is written
-// as a schedule is in a dispatch, and returns the batch with that time. The error
-// of a refused call is a *httpapi.Problem.
+// Reschedule changes the due time of a batch and returns the batch. choose defines how
+// batch names it; schedule has the format of a dispatch call. A refused call returns a
+// *httpapi.Problem.
 func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
@@ -77,9 +77,8 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 	return b, nil
 }
 
-// MayReschedule returns a batch with the time that Reschedule would give it, and
-// changes nothing. Its error is the *httpapi.Problem with which Reschedule would
-// refuse.
+// MayReschedule returns the batch that Reschedule would return, and changes nothing. A
+// call that Reschedule would refuse returns its *httpapi.Problem.
 func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
@@ -90,8 +89,7 @@ func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (ca
 	return b, err
 }
 
-// judge returns the batch that the client names, as it is, if it may have the time
-// due.
+// judge returns the unchanged batch if it may be sent at due.
 func judge(c campaign.Campaign, name string, due time.Time) (campaign.Batch, error) {
 	b, err := choose(c, name)
 	if err != nil {
@@ -100,26 +98,24 @@ func judge(c campaign.Campaign, name string, due time.Time) (campaign.Batch, err
 	if !b.NotAfter.IsZero() && !b.NotAfter.After(due) {
 		return campaign.Batch{}, fault("/schedule", "schedule_after_not_after", "schedule must be earlier than the notAfter of the batch")
 	}
-	if due.After(b.AcceptedAt.AddDate(1, 0, 0)) { // its contents are not kept for much longer
+	if due.After(b.AcceptedAt.AddDate(1, 0, 0)) { // the payload expires soon after
 		return campaign.Batch{}, fault("/schedule", "schedule_too_far", "schedule must be at most a year after the batch was accepted")
 	}
 	return b.Batch, released(b.Batch)
 }
 
-// released refuses a batch of which something may be with the provider, or that
-// was cancelled.
+// released refuses a batch that was released or cancelled.
 func released(b campaign.Batch) error {
 	switch {
 	case b.State == campaign.BatchCancelled:
 		return refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
 	case b.State != campaign.BatchPending:
-		return refuse(http.StatusConflict, "/batch", "batch_released", "the sending of the batch has begun already")
+		return refuse(http.StatusConflict, "/batch", "batch_released", "the batch is already being sent")
 	}
 	return nil
 }
 
-// readReschedule reads a body: batch and schedule, strings both, of which batch
-// may be absent.
+// readReschedule parses a body. batch and schedule are strings; batch is optional.
 func readReschedule(body []byte) (batch, schedule string, err error) {
 	if err := strict(body); err != nil {
 		return "", "", err
@@ -139,7 +135,7 @@ func readReschedule(body []byte) (batch, schedule string, err error) {
 	return batch, schedule, nil
 }
 
-// strict refuses what encoding/json would take.
+// strict refuses malformed JSON that encoding/json accepts.
 func strict(body []byte) error {
 	scan := jsonscan.New(body)
 	_, err := scan.Raw()
@@ -163,29 +159,30 @@ func refuse(status int, pointer, code, detail string) *httpapi.Problem {
 	}
 }
 
-// choose returns the batch that the client names.
+// choose returns the batch with the name, or the campaign's only batch if name is
+// empty.
 func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
 	b, ok := c.Find(name)
 	switch {
 	case !ok:
-		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no batch with this name."}
 	case !c.CancelledAt.IsZero():
 		return b, refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
 	}
 	return b, nil
 }
 
-// move moves the batch and makes its new trigger. Should this call die between
-// the two, sweep releases the batch.
+// move changes the due time and schedules the release. After a crash in between, sweep
+// releases the batch.
 func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) error {
 	err := s.swap(ctx, b, due)
 	if lost, ok := errors.AsType[*raceLost](err); ok {
-		err = s.swap(ctx, lost.now, due) // once more, from what the other call made of it
+		err = s.swap(ctx, lost.now, due) // retry with the batch as the other call left it
 	}
 	if _, ok := errors.AsType[*raceLost](err); ok {
 		return &httpapi.Problem{
 			Status: http.StatusServiceUnavailable, Code: "try_again",
-			Detail: "another call moved the batch at the same time: repeat this one", Header: http.Header{"Retry-After": {"1"}},
+			Detail: "The batch was rescheduled concurrently. Retry.", Header: http.Header{"Retry-After": {"1"}},
 		}
 	}
 	if err != nil {
@@ -193,17 +190,18 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 	}
 	b.Due, b.Scheduled = due, true
 	if err := s.Releases.Schedule(ctx, b); err != nil {
-		slog.WarnContext(ctx, "a batch could not be handed off again, sweep will release it", "batch_id", b.BatchID, "error", err)
+		slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", b.BatchID, "error", err)
 	}
 	return nil
 }
 
-// raceLost says that another call moved the batch at the same time.
+// raceLost means that another call rescheduled the batch concurrently. now is the batch
+// as that call left it.
 type raceLost struct{ now campaign.Batch }
 
-func (*raceLost) Error() string { return "another call moved the batch at the same time" }
+func (*raceLost) Error() string { return "the batch was rescheduled concurrently" }
 
-// swap moves a batch that is still as it was read.
+// swap reschedules a batch if it is still as it was read.
 func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) error {
 	moved, err := s.Store.Reschedule(ctx, b, due, due.Add(s.Grace))
 	if err != nil {
@@ -215,8 +213,9 @@ func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) err
 	return s.judgeUnmoved(ctx, b, due)
 }
 
-// judgeUnmoved tells why a batch was not as it was read: it was released, or
-// cancelled, or moved by another call, or by this one whose answer was lost.
+// judgeUnmoved returns the reason why swap changed nothing: the batch was released,
+// cancelled, or rescheduled by another call. It returns nil if an earlier attempt of
+// this call succeeded.
 func (s *Service) judgeUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
 	now, err := s.Store.Batch(ctx, b.BatchRef)
 	if err != nil {

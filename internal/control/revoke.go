@@ -16,23 +16,19 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// firstAgain is when a frame is looked at again of which messages were still
-// being sent, or which the provider had no time for. It doubles with each look, up
-// to maxAgain, the longest time for which the queue holds a task back.
+// firstAgain is the delay before a frame is retried. The delay doubles with each
+// attempt up to maxAgain, the longest delay of SQS.
 const (
 	firstAgain = 20 * time.Second
 	maxAgain   = 15 * time.Minute
 )
 
-// revoke takes back those messages of a frame that the provider has and that are
-// not delivered. What is still on its way to the provider is waited for, as long
-// as the provider tries to deliver a message.
+// revoke revokes the sent but undelivered messages of a frame. It retries while
+// messages may still be sent, for as long as the provider delivers messages.
 //
-// A message that ended as stopped may be with the provider all the same: what an
-// earlier attempt gave it without hearing its answer is stopped by the next. So
-// those are taken back too, once the whole frame has ended. What the provider
-// never had it refuses for good, which does no harm. The others keep their
-// outcome, unless one turns out to have been delivered.
+// A message with outcome stopped may still be at the provider if the answer to an
+// earlier send was lost. These messages are revoked too, once the whole frame has
+// ended. The provider refuses messages that it does not have, which is harmless.
 func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 	b, err := c.Ledger.Batch(ctx, t.BatchRef)
 	if err != nil {
@@ -63,7 +59,7 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 	return nil
 }
 
-// again lets the task come once more, unless it can help no more.
+// again requeues the task unless the provider no longer delivers the messages.
 func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.RevokeTask) error {
 	if c.Now().After(b.CancelledAt.Add(campaign.MessageTTL)) {
 		return nil
@@ -72,14 +68,13 @@ func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.Revo
 	t.Attempt++
 	body, err := json.Marshal(t)
 	if err != nil {
-		return fmt.Errorf("write a task: %w", err)
+		return fmt.Errorf("encode revoke task: %w", err)
 	}
 	return c.Tasks.Send(ctx, t.Tenant, body, delay)
 }
 
-// takeBack revokes messages of a frame, and reports whether some have to be tried
-// again. Nothing is recorded: the provider's answer says little, and its events
-// tell which messages it revoked and which were delivered before.
+// takeBack revokes messages of a frame, and reports whether some have to be retried. It
+// records no outcome: the provider's events report which messages were revoked.
 func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.RevokeTask, indexes []int) (left bool, err error) {
 	if len(indexes) == 0 {
 		return false, nil
@@ -99,7 +94,7 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	if err != nil {
 		return false, err
 	}
-	// Of what was erased nothing is left that the provider could be told.
+	// An erased message has no number to revoke it by.
 	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })
 	var heard answers
 	var calls errgroup.Group
@@ -115,13 +110,13 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	return heard.failed > 0, nil
 }
 
-// answers are what came of revoking the messages of one task.
+// answers counts the results of revoking the messages of one task.
 type answers struct {
 	mu      sync.Mutex
 	taken   int
-	refused int   // for good: the provider has not got it, or it was delivered
-	failed  int   // to be tried again
-	first   error // of those that failed; it stands for all
+	refused int   // permanently: unknown to the provider, or delivered
+	failed  int   // to be retried
+	first   error // first transient error
 }
 
 func (a *answers) add(err error) {
@@ -146,8 +141,8 @@ func (a *answers) report(ctx context.Context, t campaign.RevokeTask) {
 		"taken_back", a.taken, "refused", a.refused,
 	}
 	if a.failed > 0 {
-		slog.WarnContext(ctx, "the provider did not take messages back, they are tried again", append(line, "failed", a.failed, "error", a.first)...)
+		slog.WarnContext(ctx, "revoking messages failed, will retry", append(line, "failed", a.failed, "error", a.first)...)
 		return
 	}
-	slog.InfoContext(ctx, "messages taken back", line...)
+	slog.InfoContext(ctx, "messages revoked", line...)
 }

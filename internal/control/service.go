@@ -1,4 +1,4 @@
-// Package control cancels campaigns and gives batches another time.
+// Package control cancels campaigns and reschedules batches.
 package control
 
 import (
@@ -15,12 +15,12 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Tokens tells whose a request's access token is.
+// Tokens verifies the access token of a request.
 type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
 
-// Store keeps campaigns.
+// Store reads and changes campaigns.
 type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -29,28 +29,27 @@ type Store interface {
 	Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 }
 
-// Queue takes the tasks of cancelling and revoking.
+// Queue queues revoke tasks.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Releases passes a batch on to be released when it is due.
+// Releases schedules the release of a batch for its due time.
 type Releases interface {
 	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
-// Service answers the requests that control a campaign.
+// Service serves the requests that cancel a campaign or reschedule a batch.
 type Service struct {
 	Tokens   Tokens
 	Store    Store
 	Queue    Queue
 	Releases Releases
 	Now      func() time.Time
-	BaseURL  string        // configured address of the service, or ""
-	Lead     time.Duration // a schedule is at least this far ahead
-	// Grace is how long after its due time an unreleased batch is left to the
-	// hand-off, and one that was cancelled to its task, before sweep takes care of
-	// it.
+	BaseURL  string        // configured base URL, or ""
+	Lead     time.Duration // minimum time from now to a schedule
+	// Grace is the delay after which sweep handles a batch that was not released when
+	// due, or whose cancellation was not completed.
 	Grace time.Duration
 }
 
@@ -61,13 +60,13 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 
-// tenant authorizes a request.
+// tenant authorizes a request and returns its tenant.
 func (s *Service) tenant(r *http.Request) (string, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
 	return claims.Tenant, err
 }
 
-// find reads the campaign of that id, in whatever case a client writes it.
+// find reads a campaign. The ID's case does not matter.
 func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	canonical, ok := campaign.ParseCampaignID(id.CampaignID)
 	if !ok {
@@ -84,7 +83,7 @@ func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, 
 }
 
 func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
 }
 
 type cancelAnswer struct {
@@ -93,7 +92,7 @@ type cancelAnswer struct {
 	Revoke     bool   `json:"revoke"`
 }
 
-// ServeCancel begins the cancelling of a campaign.
+// ServeCancel cancels a campaign; the Canceller completes the cancellation.
 func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	tenant, err := s.tenant(r)
 	if err != nil {
@@ -111,10 +110,9 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Cancel begins the cancelling of a campaign, and reports whether what the provider
-// has is taken back, too, as this call asks or one before did. From its answer on
-// no batch that had to wait for its time is sent; a Canceller does the rest. The
-// error of a refused call is a *httpapi.Problem.
+// Cancel cancels a campaign. revokes reports whether sent messages are revoked too, as
+// this call or an earlier one requested. When Cancel returns, no scheduled batch will
+// be sent; a Canceller does the rest. A refused call returns a *httpapi.Problem.
 func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error) {
 	c, err := s.find(ctx, id)
 	if err != nil {
@@ -131,20 +129,19 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revo
 	return revokes, nil
 }
 
-// MayCancel tells by a *httpapi.Problem why Cancel would refuse a campaign, and
-// changes nothing.
+// MayCancel returns the *httpapi.Problem with which Cancel would refuse the campaign,
+// or nil. It changes nothing.
 func (*Service) MayCancel(c campaign.Campaign) error {
 	if c.Status() == campaign.StatusCompleted {
 		return &httpapi.Problem{
 			Status: http.StatusConflict, Code: "campaign_completed",
-			Detail: "The campaign is completed: there is nothing left to cancel.",
+			Detail: "The campaign is completed. There is nothing to cancel.",
 		}
 	}
 	return nil
 }
 
-// switches of the calls that change a campaign. None of them has a dry run: they
-// know its name to refuse it.
+// switches are the query parameters of both calls. dryRun is known only to refuse it.
 var switches = httpapi.Parameters{"revoke": "invalid_revoke", "dryRun": "invalid_dry_run"}
 
 func readSwitches(r *http.Request) (revoke bool, err error) {
@@ -164,12 +161,10 @@ func readSwitches(r *http.Request) (revoke bool, err error) {
 	return query.Switch("revoke")
 }
 
-// cancel closes the campaign first: the batches that are read after that are all
-// it will ever have. The task does again what is done here, and all the rest,
-// should this call die. It returns only when the task is queued and every batch is
-// marked: a client that got no answer before has to repeat its call, and for one
-// that got it sweep finds by its mark each batch that was never released, even if
-// the task is lost.
+// cancel marks the campaign first: no batch is added after that. It returns when the
+// task is queued and every batch is marked, so that sweep finds the unreleased batches
+// even if the task is lost. After a crash, the task or the client's retry completes the
+// steps.
 func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error {
 	at := s.Now()
 	if err := s.Store.CancelCampaign(ctx, id, at, revoke); err != nil {
@@ -177,10 +172,10 @@ func (s *Service) cancel(ctx context.Context, id campaign.ID, revoke bool) error
 	}
 	body, err := json.Marshal(campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: id}})
 	if err != nil {
-		return fmt.Errorf("write a task: %w", err)
+		return fmt.Errorf("encode revoke task: %w", err)
 	}
 	if err := s.Queue.Send(ctx, id.Tenant, body, 0); err != nil {
-		return fmt.Errorf("queue the cancelling of campaign %s: %w", id.CampaignID, err)
+		return fmt.Errorf("queue the cancellation of campaign %s: %w", id.CampaignID, err)
 	}
 	c, err := s.Store.Campaign(ctx, id)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-func TestTokensThatAreRefused(t *testing.T) {
+func TestServe_InvalidToken(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
@@ -40,11 +40,11 @@ func TestTokensThatAreRefused(t *testing.T) {
 		}
 	}
 	if c := d.campaign(); c.Status() != campaign.StatusScheduled || len(d.handed)+len(d.tasks) > 0 {
-		t.Errorf("%s after calls that were refused", c.Status())
+		t.Errorf("%s after refused calls", c.Status())
 	}
 }
 
-func TestAnotherTenantControlsNothing(t *testing.T) {
+func TestServe_OtherTenant(t *testing.T) {
 	t.Parallel()
 	d, other := newService(t), newService(t)
 	d.accept(1, "p", 1, campaign.BatchPending)
@@ -73,7 +73,7 @@ func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at tim
 	return s.Store.CancelBatch(ctx, ref, at, takeBack, next)
 }
 
-func TestABatchThatCannotBeCancelledKeepsNoOtherFromIt(t *testing.T) {
+func TestServeCancel_OneBatchFails(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "broken", 3, campaign.BatchPending)
@@ -81,11 +81,11 @@ func TestABatchThatCannotBeCancelledKeepsNoOtherFromIt(t *testing.T) {
 	d.service.Store = stubborn{d.store, campaign.BatchID("broken")}
 	d.canceller.Ledger = stubborn{d.store, campaign.BatchID("broken")}
 	if got := d.post("/cancel", ""); got != "500 internal_error" {
-		t.Errorf("answered %s, and the client would not repeat it", got)
+		t.Errorf("answered %s, want an error that the client retries", got)
 	}
 	task := campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: d.id}}
 	if errs := d.canceller.Handle(t.Context(), []campaign.RevokeTask{task}); !errors.Is(errs[0], errBroken) {
-		t.Errorf("error %v, want the task to come again", errs[0])
+		t.Errorf("error %v, want the task to be retried", errs[0])
 	}
 	c := d.campaign()
 	if broken, whole := c.Batches[0], c.Batches[1]; broken.Status() != campaign.StatusScheduled || whole.Head.Counts[campaign.OutcomeStopped] != 3 {
@@ -93,9 +93,8 @@ func TestABatchThatCannotBeCancelledKeepsNoOtherFromIt(t *testing.T) {
 	}
 }
 
-// A plain cancellation stopped everything; only then is it to be taken back what
-// the provider may have got.
-func TestRevokingAfterAPlainCancellation(t *testing.T) {
+// A cancellation with revoke follows one without.
+func TestServeCancel_RevokeAfterCancel(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "", 3, campaign.BatchSending)
@@ -105,7 +104,7 @@ func TestRevokingAfterAPlainCancellation(t *testing.T) {
 	d.record(b, campaign.OutcomeStopped, 0, 2)
 	d.work()
 	if len(d.asked)+len(d.tasks) > 0 {
-		t.Errorf("%d messages and %d tasks of a campaign that is not to be revoked", len(d.asked), len(d.tasks))
+		t.Errorf("%d messages and %d tasks of a campaign cancelled without revoke", len(d.asked), len(d.tasks))
 	}
 	if got := d.post("/cancel?revoke=true", ""); got != "202 cancelling" {
 		t.Fatal(got)
@@ -113,12 +112,12 @@ func TestRevokingAfterAPlainCancellation(t *testing.T) {
 	d.work()
 	d.work()
 	if len(d.asked) < 3 || len(d.tasks) > 0 {
-		t.Errorf("%d of 3 messages were taken back, %d tasks are left", len(d.asked), len(d.tasks))
+		t.Errorf("%d of 3 messages were revoked, %d tasks are left", len(d.asked), len(d.tasks))
 	}
 }
 
-//nolint:paralleltest // it listens to the log of the process
-func TestARevocationThatFailsComesLaterAndLaterAndSaysSo(t *testing.T) {
+//nolint:paralleltest // captures the process's log
+func TestHandle_RevokeFails(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
@@ -157,11 +156,11 @@ func TestARevocationThatFailsComesLaterAndLaterAndSaysSo(t *testing.T) {
 	d.tasks = nil
 	d.must(d.canceller.Handle(t.Context(), []campaign.RevokeTask{task})[0])
 	if len(d.tasks) > 0 {
-		t.Error("it comes again when the provider has given up")
+		t.Error("the task is retried although the provider no longer delivers")
 	}
 }
 
-// rival is a store in which other calls move a batch just before this one does.
+// rival is a store in which other calls reschedule a batch just before this one does.
 type rival struct {
 	*dynamo.Store
 	times []time.Time // left to move it to
@@ -181,7 +180,7 @@ func (r *rival) Reschedule(ctx context.Context, b campaign.Batch, due, next time
 	return r.Store.Reschedule(ctx, b, due, next)
 }
 
-func TestRescheduleAfterLostRaces(t *testing.T) {
+func TestServeReschedule_Concurrent(t *testing.T) {
 	t.Parallel()
 	due := noon.Add(time.Hour)
 	for name, test := range map[string]struct {
@@ -204,14 +203,14 @@ func TestRescheduleAfterLostRaces(t *testing.T) {
 			d.must(err)
 			moved := strings.HasPrefix(test.want, "200")
 			if moved != now.Due.Equal(due) || moved != (len(d.handed) == 1) {
-				t.Errorf("due at %v, handed off %v", now.Due, d.handed)
+				t.Errorf("due at %v, scheduled %v", now.Due, d.handed)
 			}
 		})
 	}
 }
 
-// Sweep releases the batch whose new trigger could not be made.
-func TestRescheduleWithoutATrigger(t *testing.T) {
+// Sweep releases a batch whose new trigger could not be created.
+func TestServeReschedule_SchedulingFails(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(1, "p", 1, campaign.BatchPending)
@@ -227,6 +226,6 @@ func TestRescheduleWithoutATrigger(t *testing.T) {
 		}
 	}
 	if now, err := d.store.Batch(t.Context(), b.BatchRef); err != nil || !found || !now.Due.Equal(noon.Add(time.Hour)) {
-		t.Errorf("due at %v (%v), in sweep's sight %v", now.Due, err, found)
+		t.Errorf("due at %v (%v), found by sweep %v", now.Due, err, found)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// maxInlineAnswer is the size in bytes up to which an idempotent answer is kept
-// in its row.
+// maxInlineAnswer is the largest idempotent answer, in bytes, stored in its row. Larger
+// answers go to S3.
 const maxInlineAnswer = 2 << 10
 
-// staged is what a call has put on S3 so far. Its keys are minted for this call,
-// so that two racing calls never share one.
+// staged lists the objects that a call has written to S3 so far. Each call generates
+// its own keys, so two concurrent calls never share an object.
 type staged struct {
 	done            bool
 	templateVersion int
@@ -33,12 +33,12 @@ type staged struct {
 	accepted        int // messages in the payload
 	answer          []byte
 	answerKey       string
-	put             []string // keys of all that was put
+	put             []string // keys of all objects written
 }
 
-// accept writes the call: its blobs side by side, and beside them its count, then
-// one transaction, then the hand-off. A hand-off that fails is no failure of the call: sweep finds
-// the batch by its row.
+// accept writes the objects and counts the call concurrently, then commits one
+// transaction and schedules the release. A scheduling failure does not fail the call:
+// sweep finds the batch by its row.
 func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptState) ([]byte, error) {
 	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptS
 	if a.Batch.Accepted > 0 {
 		if err := s.Releases.Schedule(ctx, a.Batch); err != nil {
 			metrics.Add(ctx, metrics.HandoffsFailed, 1)
-			slog.WarnContext(ctx, "the hand-off failed, sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
+			slog.WarnContext(ctx, "scheduling the release failed; sweep will release the batch", "batch_id", a.Batch.BatchID, "error", err)
 		}
 	}
 	return c.staged.answer, nil
@@ -113,15 +113,14 @@ func (s *Service) batch(c *call) campaign.Batch {
 	if b.Rejected > 0 {
 		b.ErrorFile = c.staged.errorsName
 	}
-	if b.Accepted == 0 { // there is nothing to send: sweep completes it
+	if b.Accepted == 0 { // nothing to send: sweep completes it
 		b.State, b.NextCheck = campaign.BatchSent, b.AcceptedAt
 	}
 	return b
 }
 
-// stage puts the payload, the error file and a long answer on S3, side by side.
-// A call that lost a race keeps what it has staged unless the template changed
-// meanwhile.
+// stage writes the payload, the error file and a long answer to S3 concurrently. A
+// retry after a lost race reuses the objects unless the template has changed.
 func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error {
 	if c.staged.done && c.staged.templateVersion == t.Version {
 		return nil
@@ -204,12 +203,12 @@ func encode(q *request, variables []string) (body []byte, offsets []int) {
 	return w.Finish()
 }
 
-// discardTimeout bounds the clean-up after a refused call, whose own time may
-// be over.
+// discardTimeout limits the clean-up after a refused call, whose own deadline may have
+// passed.
 const discardTimeout = 2 * time.Second
 
-// discard deletes what the call has staged. What cannot be deleted is left to
-// the bucket's lifecycle.
+// discard deletes the staged objects. The bucket's lifecycle rule deletes the objects
+// that remain after an error.
 func (s *Service) discard(ctx context.Context, c *call) {
 	if len(c.staged.put) == 0 {
 		return
@@ -218,7 +217,7 @@ func (s *Service) discard(ctx context.Context, c *call) {
 	defer cancel()
 	for _, key := range c.staged.put {
 		if err := s.Blobs.Delete(ctx, key); err != nil {
-			slog.WarnContext(ctx, "a refused call's blob was left behind", "error", err)
+			slog.WarnContext(ctx, "deleting a staged object of a refused call failed", "error", err)
 		}
 	}
 	c.staged = staged{}

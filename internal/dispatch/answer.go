@@ -9,11 +9,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// errorFileFrom is the number of rejected phones from which on an error file is
+// errorFileFrom is the smallest number of rejected phones for which an error file is
 // written.
 const errorFileFrom = 6
 
-// answer is the body of a 202.
+// answer is the body of a 202 response.
 type answer struct {
 	CampaignID string   `json:"campaignId"`
 	Status     string   `json:"status"`
@@ -34,10 +34,11 @@ type invalidPhone struct {
 }
 
 // maxEcho is the number of characters of a rejected phone or an unknown name that an
-// answer repeats: no number is as long, and an answer has to fit into the gateway.
+// answer repeats. The limit keeps the answer below API Gateway's maximum; no valid
+// number is as long.
 const maxEcho = 100
 
-// echo returns a phone or a name as it was sent.
+// echo returns a phone or a name as sent, shortened to maxEcho characters.
 func echo(sent []byte) string {
 	if len(sent) <= maxEcho {
 		return string(sent)
@@ -46,7 +47,6 @@ func echo(sent []byte) string {
 	return string(runes[:min(len(runes), maxEcho)])
 }
 
-// newAnswer returns the answer to an accepted call, without an error file.
 func newAnswer(q *request) answer {
 	a := answer{CampaignID: q.campaignID.value, Status: "sending", Feedback: feedback{InvalidPhones: []invalidPhone{}}}
 	if q.schedule.sent() {
@@ -65,20 +65,20 @@ func newAnswer(q *request) answer {
 	return a
 }
 
-// encodeJSON writes an answer. It leaves < and > as they are: no browser reads
-// it as a page, and they would take six times the room.
+// encodeJSON encodes an answer without escaping < and >: no browser renders it as a
+// page, and the escapes are six times as long.
 func encodeJSON(v any) ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("write the answer: %w", err)
+		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// errorFile returns the rejected messages as an error file, with the line that each
-// message has in lines, or else its position in the call from 1.
+// errorFile returns the rejected messages as CSV. A row starts with the message's line
+// in lines, or with its position in the call from 1 if lines is nil.
 func errorFile(q *request, lines []int) []byte {
 	file := campaign.ErrorFileHeader.AppendTo(nil)
 	for i := range q.messages {

@@ -1,6 +1,5 @@
-// Package dispatch accepts dispatch calls: it judges a call by the rows that it
-// rests on, writes all of it or nothing in one transaction, and hands the batch
-// on to be released.
+// Package dispatch accepts dispatch calls. It validates a call against the stored
+// campaign, writes the batch in one transaction, and schedules its release.
 package dispatch
 
 import (
@@ -22,40 +21,40 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// MaxBody is the size of a request's body in bytes, decoded, that is read.
+// MaxBody is the maximum size of a request body in bytes, decoded.
 const MaxBody = 4 << 20
 
-// Store reads and writes what a dispatch call rests on.
+// Store reads and writes the rows of a dispatch call.
 type Store interface {
 	Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error)
-	// Accept returns an error that wraps campaign.ErrLostRace when nothing was
-	// written because a row has changed since it was read.
+	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
+	// since it was read. Nothing is written then.
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
-	// AddCall counts a call in the tenant's bucket as it was read, or returns the
-	// bucket as it is now.
+	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
+	// Otherwise it returns the current bucket.
 	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
 }
 
-// Blobs keeps payloads, error files and long answers.
+// Blobs stores payloads, error files and long answers.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Get(ctx context.Context, key string) ([]byte, error)
 	Delete(ctx context.Context, key string) error
 }
 
-// Tokens tells whose a request's access token is; beside the error of a token
-// that lacks the scope stand its claims.
+// Tokens verifies the access token of a request. The claims are returned beside the
+// error of a token that lacks the scope.
 type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
 
-// Releases passes an accepted batch on to be released when it is due.
+// Releases schedules the release of an accepted batch for its due time.
 type Releases interface {
 	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
-// Service answers POST /api/v1/external/campaigns/dispatch, and the same calls made
-// in the dashboard.
+// Service serves POST /api/v1/external/campaigns/dispatch and the dispatch calls of the
+// dashboard.
 type Service struct {
 	Tokens      Tokens
 	Store       Store
@@ -64,40 +63,39 @@ type Service struct {
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
 	Random      io.Reader
-	BaseURL     string        // configured address of the service, or ""
-	Lead        time.Duration // a schedule is at least this far ahead
-	// Grace is how long after its due time an unreleased batch is left to the
-	// hand-off before sweep takes care of it.
+	BaseURL     string        // configured base URL, or ""
+	Lead        time.Duration // minimum time from now to a schedule
+	// Grace is the time after its due time at which sweep releases a batch that was not
+	// released.
 	Grace time.Duration
-	// Limiter limits the calls of each tenant's clients, nil for no limit. People's
-	// calls are not limited.
+	// Limiter limits the calls of each tenant's clients; nil means no limit. Calls from
+	// the dashboard are not limited.
 	Limiter *Limiter
 }
 
-// call is one dispatch call on its way through the rules.
+// call is the state of one dispatch call.
 type call struct {
 	tenant   string
-	clientID string // of the credential, "" for a person who has signed in
+	clientID string // "" for a call from the dashboard
 	key      string // Idempotency-Key
 	bodyHash [sha256.Size]byte
 	base     string
-	lines    []int // where the messages stand for a person, nil for their positions
+	lines    []int // line of each message in an uploaded file, or nil
 	now      time.Time
 	dryRun   bool
-	unscoped error        // the answer to a token without the scope
-	unfit    error        // the answer to a mistyped query, or to a body over MaxBody
-	counted  func() error // waits until the call is counted, see Service.limit
+	unscoped error        // the token lacks the scope
+	unfit    error        // invalid query, or body larger than MaxBody
+	counted  func() error // waits for the count, see Service.limit
 	req      *request
-	unknown  *unknownNames // of a dry run, else nil
-	wrong    violations    // of the body alone
+	unknown  *unknownNames // nil unless this is a dry run
+	wrong    violations    // found in the body alone
 	times    times
-	numbers  numberset.Set // the accepted ones
+	numbers  numberset.Set // accepted numbers
 	staged   staged
 	accepted bool
 }
 
-// ServeDispatch answers one dispatch call, or returns the *httpapi.Problem to
-// answer.
+// ServeDispatch serves one dispatch call. A refused call returns a *httpapi.Problem.
 func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	base := httpapi.BaseURL(r, s.BaseURL)
 	claims, err := s.Tokens.Authorize(r, base, campaign.ScopeDispatch)
@@ -131,12 +129,11 @@ func isDryRun(r *http.Request) (bool, error) {
 	return query.Switch("dryRun")
 }
 
-// Dispatch answers a call that a person of the tenant makes who has signed in: as
-// a client's, by the same rules, but without a credential. base is the service's
-// address; lines are those of the person's file that the messages stand in, one for
-// each, nil where there is no file: the error file names them. The error of a
-// refused call is the *httpapi.Problem that a client would get. A dry run's answer
-// tells all that speaks against the call.
+// Dispatch serves a call made in the dashboard, by the same rules as a client's call
+// but without a credential. base is the base URL of the service. lines holds the line
+// of each message in the uploaded file, for the error file; it is nil if there is no
+// file. A refused call returns the *httpapi.Problem that a client would get. The answer
+// to a dry run lists all violations.
 func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error) {
 	c := &call{tenant: tenant, base: base, lines: lines, now: s.Now(), dryRun: dryRun}
 	s.read(c, body)
@@ -144,8 +141,8 @@ func (s *Service) Dispatch(ctx context.Context, tenant, base string, body []byte
 	return answer, err
 }
 
-// receive takes a client's call in. What is wrong with it is noted, not answered:
-// a revoked credential comes first, and takes a look at its row.
+// receive reads a client's call. It stores the violations in c; they are reported later
+// because a revoked credential takes precedence and its row is not read yet.
 func (s *Service) receive(c *call, r *http.Request) {
 	key, sent := idempotencyKey(r.Header)
 	if c.key = key; sent && !validKey(key) {
@@ -158,7 +155,7 @@ func (s *Service) receive(c *call, r *http.Request) {
 		return
 	}
 	if c.dryRun {
-		c.key = "" // nothing is kept, so nothing is repeated
+		c.key = "" // a dry run stores no answer to repeat
 	}
 	if c.key != "" {
 		c.bodyHash = sha256.Sum256(body)
@@ -166,7 +163,7 @@ func (s *Service) receive(c *call, r *http.Request) {
 	s.read(c, body)
 }
 
-// read takes in what is asked for.
+// read parses and validates the body.
 func (s *Service) read(c *call, body []byte) {
 	if c.dryRun {
 		c.unknown = &unknownNames{}
@@ -192,11 +189,10 @@ func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(c rune) bool { return !visible(c) }) < 0
 }
 
-// maxRaces bounds how often a call is judged again because another was faster.
+// maxRaces is the maximum number of attempts after lost races.
 const maxRaces = 40
 
-// decide judges the call until it is accepted, refused, or has lost too many
-// races.
+// decide attempts the call until it is accepted or refused, at most maxRaces times.
 func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int, err error) {
 	for race := range maxRaces {
 		if err = retry.Wait(ctx, race); err != nil {
@@ -211,25 +207,25 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 		s.discard(ctx, c)
 	}
 	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
-		slog.ErrorContext(ctx, "a dispatch call could not be decided", "error", err)
+		slog.ErrorContext(ctx, "dispatch call failed", "error", err)
 		return nil, 0, tryAgain()
 	}
 	return body, status, err
 }
 
-// errUnsettled says that it is unknown whether a call was accepted: its blobs
+// errUnsettled means that the outcome of the transaction is unknown. The staged objects
 // may belong to an accepted batch.
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
 
 func tryAgain() *httpapi.Problem {
 	return &httpapi.Problem{
 		Status: http.StatusServiceUnavailable, Code: "try_again",
-		Detail: "the call could not be decided in time: repeat it, with the same Idempotency-Key where you use one",
+		Detail: "The call was not completed in time. Retry with the same Idempotency-Key, if you use one.",
 		Header: http.Header{"Retry-After": {"1"}},
 	}
 }
 
-// attempt reads, judges and, where nothing speaks against it, accepts the call.
+// attempt reads and validates the call, and accepts it if there is no violation.
 func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
 	snapshot, earlier, err := s.look(ctx, c)
 	if err != nil {
@@ -251,8 +247,7 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	return body, status, err
 }
 
-// answer judges a call that may be made and, where nothing speaks against it,
-// accepts it.
+// answer validates an authorized call, and accepts it if there is no violation.
 func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptState, earlier numberset.Set) (body []byte, status int, err error) {
 	if c.unfit != nil {
 		return nil, 0, c.unfit
@@ -273,13 +268,14 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 	return body, http.StatusAccepted, err
 }
 
-// mayCall reports whether the caller's credential still stands. A person has none.
+// mayCall reports whether the caller's credential is active. A call from the dashboard
+// has no credential.
 func (c *call) mayCall(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
-// look reads what the call rests on, and which of its numbers an earlier batch
-// holds.
+// look reads the rows that the call depends on. It also returns those of the call's
+// numbers that an earlier batch holds.
 func (s *Service) look(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
 	q := campaign.AcceptQuery{
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
@@ -303,19 +299,19 @@ func (s *Service) look(ctx context.Context, c *call) (campaign.AcceptState, numb
 	return campaign.AcceptState{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
 
-// maxLooks is how often the sets of a campaign are read again where one is
-// missing: the first reading may have been too early for the newest, and a
-// consistent one beside a call that adds one as well.
+// maxLooks is the maximum number of reads of a campaign's sets while a set is missing.
+// An eventually consistent read may miss the newest set, and a consistent read may miss
+// a set that is being added.
 const maxLooks = 4
 
 var errIncomplete = errors.New("a set of numbers is missing")
 
-// repeat answers a call whose idempotency key has an answer already.
+// repeat returns the stored answer of an idempotency key.
 func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byte, error) {
 	if !bytes.Equal(a.BodyHash, c.bodyHash[:]) {
 		return nil, &httpapi.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "idempotency_key_reused",
-			Detail: "this Idempotency-Key was used with another body: use a new key for a new call",
+			Detail: "This Idempotency-Key was used with another body. Use a new key for a new call.",
 		}
 	}
 	if a.BlobKey == "" {
@@ -323,7 +319,7 @@ func (s *Service) repeat(ctx context.Context, c *call, a campaign.Answer) ([]byt
 	}
 	body, err := s.Blobs.Get(ctx, a.BlobKey)
 	if err != nil {
-		return nil, fmt.Errorf("get the answer of an idempotency key: %w", err)
+		return nil, fmt.Errorf("get the stored answer of an idempotency key: %w", err)
 	}
 	return body, nil
 }

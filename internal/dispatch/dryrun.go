@@ -6,13 +6,13 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// dryAnswer is the body of a dry run's 200.
+// dryAnswer is the body of a dry run's 200 response.
 type dryAnswer struct {
 	answer
 	DryRun bool         `json:"dryRun"`
 	Valid  bool         `json:"valid"`
 	Errors []dryProblem `json:"errors"`
-	// What does not keep the call from being accepted, but may be a mistake.
+	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int    `json:"repeatedNumbers"`
 	TextTooLong     places `json:"textTooLong"`
 	UnknownNames    places `json:"unknownNames"`
@@ -25,19 +25,18 @@ type dryProblem struct {
 	Detail  string `json:"detail"`
 }
 
-// places are the places in a body where something was found: how many there are, and
-// JSON pointers to at most maxErrors of them.
+// places is a number of findings in a body, with JSON pointers to at most maxErrors of
+// them.
 type places struct {
 	Count    int      `json:"count"`
 	Pointers []string `json:"pointers"`
 }
 
-// maxErrors is the number of violations, and of places of one kind, that an answer
-// lists.
+// maxErrors is the maximum number of violations, and of pointers in each places, that
+// an answer lists.
 const maxErrors = 100
 
-// newDryAnswer returns the answer to a dry run. t is the template that the call
-// names, or nil.
+// newDryAnswer returns the answer to a dry run. t is the template of the call, or nil.
 func newDryAnswer(c *call, t *campaign.Template, wrong violations) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{},
@@ -52,7 +51,7 @@ func newDryAnswer(c *call, t *campaign.Template, wrong violations) dryAnswer {
 	return a
 }
 
-// repeatedNumbers returns how many of the accepted numbers stand in more than one
+// repeatedNumbers returns how many of the accepted numbers occur in more than one
 // message.
 func (q *request) repeatedNumbers() (repeated int) {
 	messages := make(map[e164.Number]int, len(q.messages))
@@ -66,8 +65,8 @@ func (q *request) repeatedNumbers() (repeated int) {
 	return repeated
 }
 
-// textTooLong returns the accepted messages that the provider would refuse as too
-// long. What is missing counts as empty.
+// textTooLong returns the accepted messages that exceed the provider's text limit. A
+// missing variable counts as empty.
 func (q *request) textTooLong(t campaign.Template) places {
 	found := places{Pointers: []string{}}
 	variables, safe := t.Variables(), t.SafeValueLen()
@@ -89,7 +88,7 @@ func (q *request) textTooLong(t campaign.Template) places {
 	return found
 }
 
-// text returns the value as a message shows it, "" for what no message takes.
+// text returns the value as a message shows it, or "" for null, an array or an object.
 func (v *variable) text() string {
 	if v == nil || v.kind == jsonscan.Null || v.kind == jsonscan.Array || v.kind == jsonscan.Object {
 		return ""
@@ -103,11 +102,11 @@ func (p *places) add(pointer string) {
 	}
 }
 
-// unknownNames gathers the names in a body that a call does not have. A nil one
-// gathers nothing.
+// unknownNames collects the names in a body that the API does not define. A nil
+// *unknownNames collects nothing.
 type unknownNames struct {
 	fields   places
-	messages places // each name once, where it first stands
+	messages places // each name once, at its first occurrence
 	seen     map[string]bool
 }
 
@@ -133,7 +132,8 @@ func (u *unknownNames) addOfMessage(i int, name []byte) {
 	u.messages.add(messagePointer(i, short))
 }
 
-// places returns the fields first: no message crowds them out.
+// places lists the fields before the names in messages, so that messages do not
+// displace them.
 func (u *unknownNames) places() places {
 	if u == nil {
 		return places{Pointers: []string{}}

@@ -14,7 +14,7 @@ import (
 
 const dispatchPath = "/api/v1/external/campaigns/dispatch"
 
-func TestDryRun_MistypedIsRefused(t *testing.T) {
+func TestDryRun_InvalidParameter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	good := b.body(nil)
@@ -29,12 +29,12 @@ func TestDryRun_MistypedIsRefused(t *testing.T) {
 		}
 	}
 	if len(b.handoffs.batches) != 0 {
-		t.Errorf("%d batches handed on", len(b.handoffs.batches))
+		t.Errorf("%d batches scheduled", len(b.handoffs.batches))
 	}
-	b.postTo(dispatchPath+"?x=1&x=2&dryRun=false&%zz&to=a;b", good).accepted(t) // so nothing was written before
+	b.postTo(dispatchPath+"?x=1&x=2&dryRun=false&%zz&to=a;b", good).accepted(t) // the dry runs wrote nothing
 }
 
-func TestDryRun_TokenIsJudgedBeforeTheQuery(t *testing.T) {
+func TestDryRun_TokenBeforeQuery(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const url = dispatchPath + "?dryRun=yes"
@@ -56,7 +56,7 @@ func (b *bench) dryRun(body string) reply {
 	return got
 }
 
-func TestDryRun_NothingToReport(t *testing.T) {
+func TestDryRun_NoWarnings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	body := b.body(fields{
@@ -91,11 +91,11 @@ func TestDryRun_UnknownNames(t *testing.T) {
 	}
 	b.post(body).accepted(t) // the call itself ignores them
 	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].Scheduled {
-		t.Errorf("handed on: %+v", b.handoffs.batches)
+		t.Errorf("scheduled: %+v", b.handoffs.batches)
 	}
 }
 
-func TestDryRun_UnknownNamesAreBounded(t *testing.T) {
+func TestDryRun_TooManyUnknownNames(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	one := messages(11987654321, 1)[0]
@@ -154,8 +154,8 @@ func TestDryRun_TextTooLong(t *testing.T) {
 	}
 }
 
-// The length of another tenant's template is nobody's business.
-func TestDryRun_TemplateOfAnotherTenantIsNotMeasured(t *testing.T) {
+// The length of another tenant's template must not be disclosed.
+func TestDryRun_TextTooLongForeignTemplate(t *testing.T) {
 	t.Parallel()
 	b, stranger := newBench(t), newBench(t)
 	long := fields{"phone": "11987654321", "uid": "u", "vars": fields{"nome": strings.Repeat("a", 4000), "pedido": "1"}}

@@ -10,33 +10,33 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// SeenNumbers remembers the numbers of the earlier batches of the campaigns that
-// this process has seen. Packed sets never change, so what is remembered stays
-// true; only newer ones are read. The zero Earlier remembers nothing yet.
+// SeenNumbers caches the numbers of earlier batches, by campaign. Packed sets never
+// change, so cached sets stay valid and only newer sets are read. The zero SeenNumbers
+// is empty.
 type SeenNumbers struct {
-	// Limit is the number of bytes after which the campaign that was asked for
-	// longest ago is forgotten.
+	// Limit is the maximum size of the cache in bytes. The least recently used
+	// campaigns are evicted.
 	Limit int
 
 	mu        sync.Mutex
 	campaigns map[campaign.ID]*remembered
-	asked     list.List // of *remembered, the one that was asked for last in front
-	bytes     int       // of all that is remembered
+	asked     list.List // of *remembered, most recently used first
+	bytes     int       // total of all campaigns
 }
 
 type remembered struct {
 	id      campaign.ID
-	created int64 // when, in milliseconds since 1970: once it is forgotten, another campaign may have its id
-	ordinal int   // the sets up to this one are merged
+	created int64 // in milliseconds since 1970; a deleted campaign's id may be reused
+	ordinal int   // last merged set
 	numbers numberset.Merged
-	bytes   int // as counted in Earlier.bytes
+	bytes   int // as counted in SeenNumbers.bytes
 	place   *list.Element
 }
 
-// overhead is what a remembered campaign takes beside its numbers, in bytes.
+// overhead is the memory of a cached campaign in bytes, without its numbers.
 const overhead = 512
 
-// Known returns the ordinal up to which the campaign's sets are remembered.
+// Known returns the ordinal of the last cached set of the campaign, or 0.
 func (e *SeenNumbers) Known(id campaign.ID) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -46,10 +46,9 @@ func (e *SeenNumbers) Known(id campaign.ID) int {
 	return 0
 }
 
-// Find merges the sets that are new and returns those of the numbers that the
-// sets of all the campaign's batches hold. It returns false where a set is missing:
-// an eventually consistent read had not seen it, or what was remembered is of a
-// campaign that had the id before.
+// Find merges the new sets and returns those of the numbers that an earlier batch
+// holds. complete is false if a set is missing: an eventually consistent read did not
+// return it, or the cached sets belong to a deleted campaign with the same id.
 func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.PackedSet, numbers numberset.Set) (numberset.Set, bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,17 +59,16 @@ func (e *SeenNumbers) Find(id campaign.ID, meta campaign.Meta, sets []campaign.P
 	return r.numbers.Intersect(numbers), true, nil
 }
 
-// Add remembers a set that this process has just written of the campaign that was
-// created at that instant. One that cannot be remembered is read when it is needed.
+// Add caches a set that this process has just written. created is the campaign's
+// creation time. A set that cannot be cached is read when it is needed.
 func (e *SeenNumbers) Add(id campaign.ID, created time.Time, set campaign.PackedSet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	_, _ = e.remember(id, created, []campaign.PackedSet{set})
 }
 
-// remember merges the sets that follow on what is known of the campaign, and
-// forgets the campaigns that were asked for longest ago where that takes too
-// much room.
+// remember merges the sets that follow the cached ones, and evicts the least recently
+// used campaigns beyond Limit.
 func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*remembered, error) {
 	r := e.touch(id, created.UnixMilli())
 	if err := r.merge(sets); err != nil {
@@ -109,7 +107,7 @@ func (e *SeenNumbers) drop(r *remembered) {
 	delete(e.campaigns, r.id)
 }
 
-// merge takes the sets that follow on what is remembered.
+// merge adds the sets that follow the merged ones.
 func (r *remembered) merge(sets []campaign.PackedSet) error {
 	var packed [][]byte
 	next := r.ordinal + 1

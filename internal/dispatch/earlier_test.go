@@ -15,14 +15,14 @@ func set(ordinal int, numbers ...uint64) campaign.PackedSet {
 	return campaign.PackedSet{Ordinal: ordinal, Packed: numberset.New(numbers).Pack()}
 }
 
-func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
+func TestFind_MissingSet(t *testing.T) {
 	t.Parallel()
 	id := campaign.ID{Tenant: "t", CampaignID: "c"}
 	e := &dispatch.SeenNumbers{Limit: 1 << 20}
 	meta := campaign.Meta{CreatedAt: time.Unix(1, 0), Batches: 3}
 	sets := []campaign.PackedSet{set(1, 10, 20), set(3, 30)}
 	if _, complete, err := e.Find(id, meta, sets, numberset.Set{30}); complete || err != nil {
-		t.Fatalf("set 2 is missing, but Find says complete = %v, %v", complete, err)
+		t.Fatalf("set 2 is missing, but complete = %v, %v", complete, err)
 	}
 	found, complete, err := e.Find(id, meta, []campaign.PackedSet{set(2, 25), set(3, 30)}, numberset.Set{5, 20, 25, 30})
 	if diff := cmp.Diff(numberset.Set{20, 25, 30}, found); diff != "" || !complete || err != nil {
@@ -33,7 +33,7 @@ func TestNumbersAreFoundOnceEverySetIsThere(t *testing.T) {
 	}
 }
 
-func TestTheCampaignAskedForLongestAgoIsForgotten(t *testing.T) {
+func TestFind_EvictsLeastRecentlyUsed(t *testing.T) {
 	t.Parallel()
 	e := &dispatch.SeenNumbers{Limit: 1}
 	one, two := campaign.ID{CampaignID: "1"}, campaign.ID{CampaignID: "2"}
@@ -44,15 +44,15 @@ func TestTheCampaignAskedForLongestAgoIsForgotten(t *testing.T) {
 	}
 }
 
-// A campaign that was forgotten does not haunt the next one of its id.
-func TestACampaignThatHadTheIDBeforeIsAnother(t *testing.T) {
+// Cached sets of a deleted campaign do not apply to a new campaign with the same id.
+func TestFind_ReusedCampaignID(t *testing.T) {
 	t.Parallel()
 	id, e := campaign.ID{CampaignID: "1"}, &dispatch.SeenNumbers{Limit: 1 << 20}
 	before, now := time.Unix(1, 0), campaign.Meta{CreatedAt: time.Unix(2, 0), Batches: 1}
 	e.Add(id, before, set(1, 10, 20))
 	e.Add(id, before, set(2, 30))
 	if _, complete, err := e.Find(id, now, nil, numberset.Set{10}); complete || err != nil {
-		t.Fatalf("nothing of the campaign was read, but Find says complete = %v, %v", complete, err)
+		t.Fatalf("no set of the new campaign was read, but complete = %v, %v", complete, err)
 	}
 	if known := e.Known(id); known != 0 {
 		t.Errorf("%d sets are known, want 0", known)

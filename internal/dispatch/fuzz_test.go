@@ -11,8 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Whatever the body, there is an answer to it that can be written, and a request
-// without a violation can be kept.
+// Every body has an encodable answer, and a request without violations can be stored.
 func FuzzReadRequest(f *testing.F) {
 	f.Add([]byte(`{"campaignId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b11","name":"n","templateId":"0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b12",` +
 		`"batch":"b","schedule":"2026-03-02T12:00","notAfter":"2026-03-03T12:00:00Z",` +
@@ -25,11 +24,11 @@ func FuzzReadRequest(f *testing.F) {
 		read, late := q.checkTimes(now, 5*time.Minute)
 		for _, v := range append(wrong, late...) {
 			if v.status != http.StatusBadRequest && v.status != http.StatusUnprocessableEntity && v.status != 0 || v.code == "" || v.detail == "" {
-				t.Errorf("a violation without its words: %+v", v)
+				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
 		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Text: "{{a}} {{c}}"}, wrong)); err != nil || !json.Valid(text) {
-			t.Errorf("no answer: %v", err)
+			t.Errorf("encode answer: %v", err)
 		}
 		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q, nil))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
 			t.Errorf("an error file of %d lines: %v", len(lines), err)
@@ -41,7 +40,7 @@ func FuzzReadRequest(f *testing.F) {
 			t.Errorf("accepted %d messages", len(q.messages))
 		}
 		if _, err := json.Marshal([]time.Time{read.due, read.notAfter}); err != nil {
-			t.Errorf("a time that cannot be kept: %v", err)
+			t.Errorf("a time that cannot be stored: %v", err)
 		}
 		for i := range q.messages {
 			m := &q.messages[i]

@@ -2,7 +2,7 @@ package dispatch
 
 import "strings"
 
-// id is the campaign's identifier as it is compared: in lower case.
+// id returns the campaign ID in lower case.
 func (q *request) id() string {
 	if !isUUID(q.campaignID.value) {
 		return ""
@@ -10,8 +10,7 @@ func (q *request) id() string {
 	return strings.ToLower(q.campaignID.value)
 }
 
-// template is the template's identifier as it is looked up: in lower case, and
-// empty for what cannot name one.
+// template returns the template ID in lower case, or "" if it is not a UUID.
 func (q *request) template() string {
 	if !isUUID(q.templateID.value) {
 		return ""
@@ -19,7 +18,7 @@ func (q *request) template() string {
 	return strings.ToLower(q.templateID.value)
 }
 
-// isUUID accepts 8-4-4-4-12 hexadecimal digits, whatever their version bits.
+// isUUID reports whether s is 8-4-4-4-12 hexadecimal digits, of any UUID version.
 func isUUID(s string) bool {
 	if len(s) != 36 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever arrives is answered by a clear 4xx or accepted.
+// Every body is accepted or refused with a clear 4xx.
 func TestBrokenBodies(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -49,13 +49,13 @@ func TestBrokenBodies(t *testing.T) {
 			got := b.post(test.body)
 			got.want(t, test.status, test.code)
 			if strings.Contains(got.body, "\xff") {
-				t.Error("the answer echoes what was sent")
+				t.Error("the answer echoes the request")
 			}
 		})
 	}
 }
 
-func TestAnAnswerListsAtMost100Violations(t *testing.T) {
+func TestServeDispatch_TooManyViolations(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for url, status := range map[string]int{

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// judge returns all that speaks against a call, in the order in which the
-// rules stand; its first violation decides the answer. earlier are the numbers
-// of the call that an earlier batch of the campaign holds.
+// judge returns all violations of a call, in the order of the rules. The first one
+// determines the status of the answer. earlier holds the call's numbers that an earlier
+// batch of the campaign holds.
 func judge(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	wrong := slices.Clone(c.wrong)
 	if c.req.templateID.sent() {
@@ -27,15 +27,15 @@ func judge(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 func judgeTemplate(c *call, t *campaign.Template) violations {
 	switch {
 	case t == nil:
-		return violations{{http.StatusNotFound, "/templateId", "template_not_found", "there is no template with this templateId"}}
+		return violations{{http.StatusNotFound, "/templateId", "template_not_found", "the template does not exist"}}
 	case t.Tenant != c.tenant:
 		return violations{{http.StatusForbidden, "/templateId", "template_of_another_tenant", "the template belongs to another tenant"}}
 	}
 	return judgeVariables(c.req, t.Variables())
 }
 
-// judgeVariables looks for the variables that the template needs, and for no
-// others.
+// judgeVariables checks that each message has the needed variables. Other variables are
+// ignored.
 func judgeVariables(q *request, needed []string) (wrong violations) {
 	for i := range q.messages {
 		vars := q.vars[q.messages[i].vars[0]:q.messages[i].vars[1]]
@@ -69,20 +69,20 @@ func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) viola
 	}
 	var wrong violations
 	if absent(c.req.batch.kind) {
-		wrong.add("/batch", "batch_required", "the campaign exists already: name the batch that extends it")
+		wrong.add("/batch", "batch_required", "the campaign already exists: batch is required to extend it")
 	}
 	if s.Meta.Cancelled {
 		wrong = append(wrong, conflict("/campaignId", "campaign_cancelled", "the campaign was cancelled"))
 	}
 	if s.Batch != nil && c.req.batch.sent() {
-		wrong = append(wrong, conflict("/batch", "batch_already_used", "the campaign has a batch of this name already"))
+		wrong = append(wrong, conflict("/batch", "batch_already_used", "the campaign already has a batch with this name"))
 	}
 	for _, i := range messagesWith(c.req, earlier) {
 		wrong = append(wrong, conflict(messagePointer(i, "phone"), "number_already_dispatched",
 			"an earlier batch of the campaign holds this number"))
 	}
 	if s.Meta.Name != c.req.name.value {
-		wrong = append(wrong, conflict("/name", "campaign_name_mismatch", "the campaign exists already under another name"))
+		wrong = append(wrong, conflict("/name", "campaign_name_mismatch", "the campaign already exists with another name"))
 	}
 	return wrong
 }
@@ -91,10 +91,10 @@ func judgeCreation(s campaign.AcceptState) violations {
 	if !s.NameTaken {
 		return nil
 	}
-	return violations{{http.StatusConflict, "/name", "campaign_name_taken", "another campaign has this name already"}}
+	return violations{{http.StatusConflict, "/name", "campaign_name_taken", "another campaign already has this name"}}
 }
 
-// messagesWith returns the indexes of the messages to one of the numbers.
+// messagesWith returns the indexes of the accepted messages to any of the numbers.
 func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 	if len(numbers) == 0 {
 		return nil
@@ -108,7 +108,6 @@ func messagesWith(q *request, numbers numberset.Set) (indexes []int) {
 	return indexes
 }
 
-// numbers returns the accepted numbers of a call.
 func (q *request) numbers() numberset.Set {
 	numbers := make([]e164.Number, 0, len(q.messages))
 	for i := range q.messages {

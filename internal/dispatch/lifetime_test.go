@@ -13,15 +13,14 @@ import (
 	"campaign-dispatch/internal/privacy/retention"
 )
 
-// at sets the clock.
 func (b *bench) at(now time.Time) {
 	b.now, b.store.Now = now, func() time.Time { return now }
 	b.Now = b.store.Now
 }
 
-// A campaign's numbers outlive their batches, until the campaign itself has ended;
-// the next one of its id begins anew, whatever a process remembers.
-func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
+// A campaign's numbers outlive its batches until the campaign ends. A new campaign with
+// the same id starts empty, also in a process that has cached the old numbers.
+func TestServeDispatch_LongLivedCampaign(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	begun := b.now
@@ -33,7 +32,7 @@ func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
 
 	b.at(begun.Add(campaign.Retention))
 	b.post(b.body(merge(call, fields{"batch": "3"}))).want(t, http.StatusConflict, "number_already_dispatched")
-	b.post(b.body(merge(call, fields{"messages": messages(31987654321, 1)}))).accepted(t) // there is no batch 1 any more
+	b.post(b.body(merge(call, fields{"messages": messages(31987654321, 1)}))).accepted(t) // batch 1 has expired
 	b.post(b.body(merge(next, fields{"messages": messages(41987654321, 1)}))).want(t, http.StatusConflict, "batch_already_used")
 
 	b.at(begun.Add(2 * campaign.Retention))
@@ -48,8 +47,9 @@ func TestTheNumbersOfACampaignThatIsFedForYears(t *testing.T) {
 	b.post(b.body(fields{"name": "natal"})).accepted(t)
 }
 
-// What is being forgotten neither takes a batch nor makes room for another.
-func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
+// A campaign that is being deleted accepts no batch, and its ID and name are not free
+// yet.
+func TestServeDispatch_CampaignBeingDeleted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1"}
@@ -66,7 +66,7 @@ func TestACallMeetsACampaignThatIsBeingForgotten(t *testing.T) {
 	r := httptest.NewRequestWithContext(waiting, http.MethodPost, "/", strings.NewReader(b.body(call)))
 	httpapi.HandlerFunc(b.ServeDispatch).ServeHTTP(answer, r)
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") == "" {
-		t.Errorf("answered %d %s, want 503 and when to try again", answer.Code, answer.Body)
+		t.Errorf("answered %d %s, want 503 with Retry-After", answer.Code, answer.Body)
 	}
 	if forgotten, err := (&retention.Purger{Store: b.store, Now: b.store.Now}).PurgeIfExpired(t.Context(), id); err != nil || !forgotten {
 		t.Fatalf("forgotten: %v, %v", forgotten, err)

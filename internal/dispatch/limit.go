@@ -18,31 +18,31 @@ import (
 // Limiter limits the dispatch calls of each tenant's clients.
 type Limiter struct {
 	Limit campaign.CallLimit
-	// Timeout is how long a call waits for a table that does not answer.
+	// Timeout limits the wait for the table.
 	Timeout time.Duration
 
 	warned cache.Cache[struct{}, struct{}]
 }
 
 const (
-	// maxCounts is how many times a call tries to be counted. A try fails where the
-	// bucket's period, 40 ms by default, ended between the read and the write. More
-	// than two tries are for a slow table.
+	// maxCounts is the maximum number of attempts to count a call. An attempt fails if
+	// the bucket's period, 40 ms by default, ended between the read and the write. More
+	// than two attempts occur only if the table is slow.
 	maxCounts = 5
-	// warnEvery is the time from one warning of a process to the next.
+	// warnEvery is the minimum time between two warnings of a process.
 	warnEvery = time.Minute
 )
 
-// limits reports whether the call counts against its tenant's limit, and was not
-// counted yet. A call with a token that lacks the scope does not count.
+// limits reports whether the call counts against its tenant's limit and is not counted
+// yet. A call whose token lacks the scope does not count.
 func (s *Service) limits(c *call) bool {
 	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.unscoped == nil && c.counted == nil
 }
 
-// limit refuses a call of a tenant whose bucket, as it was read, has no call left:
-// that costs no write, however often a client repeats it. Any other call is counted
-// while it is judged and staged, so that the limit adds no round trip to an accepted
-// one; c.counted waits for the result. Whatever comes of the call, it counts once.
+// limit refuses a call if the tenant's bucket was empty when read. A refusal writes
+// nothing. Any other call is counted concurrently with its validation, so that the
+// limit adds no round trip; c.counted waits for the result. Each call counts once,
+// whatever its outcome.
 func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
 	if !s.limits(c) {
 		if c.counted == nil {
@@ -59,8 +59,8 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 	return nil
 }
 
-// count counts the call, or returns the 429 where others have used up the bucket
-// since it was read. A call that cannot be counted passes.
+// count counts the call, or returns a 429 if concurrent calls have emptied the bucket
+// since it was read. If counting fails, the call passes.
 func (s *Service) count(ctx context.Context, tenant string, bucket campaign.CallBucket) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Limiter.Timeout)
 	defer cancel()

@@ -18,8 +18,7 @@ import (
 
 var perSecond = campaign.CallLimit{Rate: 25, Burst: 50}
 
-// limited returns a bench whose tenant has the limit, and a clock that the test
-// moves.
+// limited returns a bench with the limit, and a function that advances its clock.
 func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.Duration)) {
 	t.Helper()
 	b = newBench(t)
@@ -38,13 +37,13 @@ func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.D
 	}
 }
 
-// countedCall makes a call that is counted and writes nothing else.
+// countedCall makes a dry run: it is counted and writes nothing else.
 func (b *bench) countedCall() reply {
 	b.t.Helper()
 	return b.postTo("/api/v1/external/campaigns/dispatch?dryRun=true", `{}`)
 }
 
-// rateLimited checks that a call was refused, and may be repeated after a second.
+// rateLimited checks that a call was refused with a Retry-After of one second.
 func rateLimited(t *testing.T, got reply) {
 	t.Helper()
 	t.Helper()
@@ -75,8 +74,8 @@ func TestLimit_BurstThenRate(t *testing.T) {
 	}
 }
 
-// Every call counts, whatever comes of it. 429 comes after 401 and 403, and before
-// all else.
+// Every authorized call counts, whatever its outcome. A 429 comes after 401 and 403,
+// and before all other errors.
 func TestLimit_Order(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
@@ -94,7 +93,7 @@ func TestLimit_Order(t *testing.T) {
 	rateLimited(t, b.post(strings.Repeat(" ", dispatch.MaxBody+1)))
 	rateLimited(t, b.countedCall())
 	if len(b.handoffs.batches) != 1 {
-		t.Errorf("%d batches handed on, want 1", len(b.handoffs.batches))
+		t.Errorf("%d batches scheduled, want 1", len(b.handoffs.batches))
 	}
 
 	own := b.Tokens
@@ -124,30 +123,30 @@ func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 	}
 }
 
-// One tenant's calls are not another's, and those of people are not limited.
-func TestLimit_OfOneTenant(t *testing.T) {
+// Tenants have separate limits. Calls from the dashboard are not limited.
+func TestLimit_OtherTenant(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
 	b.countedCall()
 	rateLimited(t, b.countedCall())
 	for range 3 {
 		if _, err := b.Dispatch(t.Context(), b.tenant, "https://api.example.test", []byte(`{}`), nil, true); err != nil {
-			t.Error("a person of the tenant:", err)
+			t.Error("dashboard call:", err)
 		}
 	}
 	other := newBench(t)
 	other.Limiter = b.Limiter
 	if got := other.countedCall(); got.status != http.StatusOK {
-		t.Error("another tenant:", got.status, got.body)
+		t.Error("other tenant:", got.status, got.body)
 	}
 }
 
-// counting counts the writes of buckets.
+// counting counts the writes to buckets.
 type counting struct {
 	*dynamo.Store
 	mu     sync.Mutex
 	writes int
-	err    error // of every write
+	err    error // returned by every write
 	before func(tenant string, l campaign.CallLimit)
 }
 
@@ -164,10 +163,10 @@ func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.Cal
 	return c.Store.AddCall(ctx, tenant, read, l, now)
 }
 
-// Real calls at once, on the real table: as many pass as the bucket holds and is
-// filled with meanwhile, and none fails. A second write is for calls that read the
-// bucket just before its period ended, which a slow emulator makes many.
-func TestLimit_RacingCalls(t *testing.T) {
+// Concurrent calls on a real table: exactly the calls that the bucket allows pass.
+// Second writes are for calls that read the bucket just before its period ended; on a
+// slow emulator there are many.
+func TestLimit_ConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, perSecond)
 	b.Now = time.Now
@@ -207,13 +206,13 @@ func TestLimit_RacingCalls(t *testing.T) {
 	}
 }
 
-// A slow call is counted although other calls fill up and begin the bucket's period
-// again and again meanwhile.
-func TestLimit_PeriodsThatEndMeanwhile(t *testing.T) {
+// A slow call is counted although concurrent calls fill the bucket and restart its
+// period several times.
+func TestLimit_PeriodEndsBetweenReadAndWrite(t *testing.T) {
 	t.Parallel()
 	b, move := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
 	bucket := campaign.CallBucket{}
-	others := []int{2, 1, 1, 1} // other calls before each write, the first two of which end what was read
+	others := []int{2, 1, 1, 1} // concurrent calls before each write; the first two end the period
 	b.Store = &counting{Store: b.store, before: func(tenant string, l campaign.CallLimit) {
 		if len(others) == 0 {
 			return
@@ -221,7 +220,7 @@ func TestLimit_PeriodsThatEndMeanwhile(t *testing.T) {
 		for range others[0] {
 			move(time.Second)
 			if current, counted, err := b.store.AddCall(t.Context(), tenant, bucket, l, b.Now()); err != nil || !counted {
-				t.Errorf("another call found %+v, %v", current, err)
+				t.Errorf("a concurrent call found %+v, %v", current, err)
 			}
 			bucket = campaign.CallBucket{Period: bucket.Period + 1, Next: b.Now().Add(l.Every())}
 		}
@@ -244,7 +243,7 @@ func callOn(t *testing.T, s *dispatch.Service) int {
 	return w.Code
 }
 
-// What a runaway client is refused costs no writes.
+// Refused calls write nothing.
 func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 5})
@@ -254,11 +253,11 @@ func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 		b.countedCall()
 	}
 	if store.writes != 5 {
-		t.Errorf("%d writes for 5 calls that passed and 25 that did not", store.writes)
+		t.Errorf("%d writes for 5 accepted and 25 refused calls", store.writes)
 	}
 }
 
-func TestLimit_UnavailableLimiterLetsCallsPass(t *testing.T) {
+func TestLimit_CountFails(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
 	store := &counting{Store: b.store, err: errors.New("throttled")}
@@ -267,11 +266,11 @@ func TestLimit_UnavailableLimiterLetsCallsPass(t *testing.T) {
 		b.post(b.body(nil)).accepted(t)
 	}
 	if store.writes != 5 {
-		t.Errorf("%d tries, want one a call", store.writes)
+		t.Errorf("%d attempts, want one per call", store.writes)
 	}
 }
 
-func TestLimit_None(t *testing.T) {
+func TestLimit_Disabled(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{})
 	store := &counting{Store: b.store}

@@ -12,7 +12,8 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// ask dispatches for a person of the tenant, and returns what a client would see.
+// ask makes a dispatch call from the dashboard, and returns the answer as a client
+// would receive it.
 func (b *bench) ask(tenant, body string, dryRun bool) reply {
 	b.t.Helper()
 	answer, err := b.Dispatch(b.t.Context(), tenant, "https://dash.example.test", []byte(body), nil, dryRun)
@@ -25,7 +26,7 @@ func (b *bench) ask(tenant, body string, dryRun bool) reply {
 	return got
 }
 
-func TestAPersonsCallNeedsNoCredential(t *testing.T) {
+func TestDispatch_NoCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
@@ -48,7 +49,7 @@ func TestAPersonsCallNeedsNoCredential(t *testing.T) {
 	b.ask(b.tenant, body, false).want(t, http.StatusConflict, "batch_already_used")
 }
 
-func TestTheErrorFileNamesThePersonsLines(t *testing.T) {
+func TestDispatch_ErrorFileLines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	body := b.body(fields{"messages": append(messages(11987654321, 1), messages(1, 2)...)})
@@ -66,7 +67,7 @@ func TestTheErrorFileNamesThePersonsLines(t *testing.T) {
 	}
 }
 
-func TestAPersonsCallIsJudgedAsAClients(t *testing.T) {
+func TestDispatch_SameRulesAsClients(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, body := range map[string]string{

@@ -15,8 +15,8 @@ import (
 
 const racers = 12
 
-// race posts all bodies at once, each through a process of its own, and returns
-// the answers in their order.
+// race posts all bodies concurrently, each through its own service, and returns the
+// answers in order.
 func race(b *bench, bodies []string, headers ...string) []reply {
 	b.t.Helper()
 	replies := make([]reply, len(bodies))
@@ -37,8 +37,8 @@ func race(b *bench, bodies []string, headers ...string) []reply {
 	return replies
 }
 
-// winner checks that exactly one call was accepted and the others were answered
-// with one of the codes.
+// winner checks that exactly one call was accepted and that the others returned one of
+// the codes.
 func winner(t *testing.T, replies []reply, codes ...string) int {
 	t.Helper()
 	won := -1
@@ -64,10 +64,10 @@ func winner(t *testing.T, replies []reply, codes ...string) int {
 	return won
 }
 
-func TestRacingCallsHaveOneWinner(t *testing.T) {
+func TestServeDispatch_ConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		before bool // the campaign exists
+		before bool // the campaign already exists
 		call   func(id string, i int) fields
 		codes  []string
 	}{
@@ -105,11 +105,11 @@ func TestRacingCallsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// sendsOnly checks that what was handed on is the payload of these messages.
+// sendsOnly checks that the one scheduled payload holds exactly these messages.
 func (b *bench) sendsOnly(want []fields) {
 	b.t.Helper()
 	if len(b.handoffs.batches) != 1 {
-		b.t.Fatalf("%d batches handed on, want 1", len(b.handoffs.batches))
+		b.t.Fatalf("%d batches scheduled, want 1", len(b.handoffs.batches))
 	}
 	batch := b.handoffs.batches[0]
 	body, err := b.Blobs.Get(b.t.Context(), batch.Payload)
@@ -126,7 +126,7 @@ func (b *bench) sendsOnly(want []fields) {
 	}
 }
 
-func TestRacingCallsWithDisjointNumbersAreAllAccepted(t *testing.T) {
+func TestServeDispatch_ConcurrentDisjointNumbers(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"extending": true, "creating": false} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestRacingCallsWithDisjointNumbersAreAllAccepted(t *testing.T) {
 	}
 }
 
-func TestRacingCallsWithOneIdempotencyKeyGetTheSameAnswer(t *testing.T) {
+func TestServeDispatch_ConcurrentIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	bodies := make([]string, racers)
@@ -163,21 +163,21 @@ func TestRacingCallsWithOneIdempotencyKeyGetTheSameAnswer(t *testing.T) {
 		}
 	}
 	if len(b.handoffs.batches) != 1 {
-		t.Errorf("%d batches handed on, want 1", len(b.handoffs.batches))
+		t.Errorf("%d batches scheduled, want 1", len(b.handoffs.batches))
 	}
 }
 
-func TestAFailedHandOffIsLeftToSweep(t *testing.T) {
+func TestServeDispatch_SchedulingFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.handoffs.fail = errors.New("the queue is away")
 	b.post(b.body(nil)).accepted(t)
 	if next := b.handoffs.batches[0].NextCheck; next.Sub(b.now) != b.Grace {
-		t.Errorf("sweep looks at the batch %v after its due time, want %v", next.Sub(b.now), b.Grace)
+		t.Errorf("sweep checks the batch %v after its due time, want %v", next.Sub(b.now), b.Grace)
 	}
 }
 
-// unsure is a store whose transaction ends in an error that says nothing.
+// unsure is a store whose transaction returns an error that leaves the outcome unknown.
 type unsure struct {
 	dispatch.Store
 	committed bool
@@ -192,7 +192,7 @@ func (u unsure) Accept(ctx context.Context, a campaign.AcceptCommand, token stri
 	return errors.New("the answer was lost")
 }
 
-func TestAnUnknownOutcomeMayBeRepeated(t *testing.T) {
+func TestServeDispatch_UnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAnUnknownOutcomeMayBeRepeated(t *testing.T) {
 	}
 }
 
-// lossy is a store whose packed sets are gone.
+// lossy is a store that has lost its packed sets.
 type lossy struct{ dispatch.Store }
 
 func (l lossy) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
@@ -220,7 +220,7 @@ func (l lossy) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.A
 	return snapshot, err
 }
 
-func TestACampaignWhoseSetsAreIncompleteAcceptsNothing(t *testing.T) {
+func TestServeDispatch_IncompleteSets(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	call := fields{"campaignId": newUUID(), "name": "n", "batch": "1"}

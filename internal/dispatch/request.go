@@ -12,10 +12,10 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// maxText is the number of characters that a name, batch or uid may have.
+// maxText is the maximum number of characters of a name, batch or uid.
 const maxText = 1000
 
-// request is a dispatch call as it was sent. Byte slices point into its body.
+// request is a parsed dispatch call. Its byte slices point into the body.
 type request struct {
 	campaignID text
 	name       text
@@ -25,11 +25,11 @@ type request struct {
 	notAfter   text
 	kind       jsonscan.Kind // of messages
 	messages   []message
-	vars       []variable // of all messages, each message's side by side
+	vars       []variable // of all messages, grouped by message
 }
 
-// text is a field that must be a string. Its kind is jsonscan.Invalid where the
-// field is absent; null counts as absent.
+// text is a field that must be a string. kind is jsonscan.Invalid if the field is
+// absent; null counts as absent.
 type text struct {
 	value string
 	kind  jsonscan.Kind
@@ -45,7 +45,7 @@ type message struct {
 	uid       []byte
 	number    e164.Number
 	rejection *e164.Rejection // nil for an accepted number
-	vars      [2]int          // its part of request.vars
+	vars      [2]int          // range in request.vars
 }
 
 // variable is one member of a message's vars.
@@ -55,24 +55,24 @@ type variable struct {
 	kind  jsonscan.Kind
 }
 
-// Bytes of a body that a message takes at least and a variable takes usually:
-// room for what a body may hold is made once.
+// Minimum bytes of a message and typical bytes of a variable, used to size the slices
+// once.
 const (
 	leastMessage  = len(`{"phone":"","uid":""},`)
 	usualVariable = 48
 )
 
-// reader reads a request and gathers all that is wrong with it.
+// reader parses a request and collects its violations.
 type reader struct {
 	scan    *jsonscan.Scanner
 	req     *request
 	wrong   violations
-	unknown *unknownNames // nil for a call that ignores them
+	unknown *unknownNames // nil to ignore unknown names
 }
 
-// readRequest reads a body. The violations are empty for a body whose fields
-// are all well-formed; whether they fit the template and the campaign is judged
-// later. Names that a call does not have are added to unknown, unless it is nil.
+// readRequest parses a body. It returns no violations if all fields are well-formed;
+// the template and the campaign are checked later. Unknown names are added to unknown
+// unless it is nil.
 func readRequest(body []byte, unknown *unknownNames) (*request, violations) {
 	r := reader{scan: jsonscan.New(body), unknown: unknown, req: &request{
 		messages: make([]message, 0, min(len(body)/leastMessage, campaign.MaxMessages)),
@@ -108,7 +108,7 @@ func (r *reader) document() error {
 	return r.scan.End()
 }
 
-// object calls member for each member of the next value, an object.
+// object calls member for each member of the next value, which must be an object.
 func (r *reader) object(member func(name []byte) error) error {
 	if err := r.scan.EnterObject(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *reader) text(pointer string) (text, error) {
 	return text{string(b), kind}, err
 }
 
-// bytes reads a value that must be a string or null, and says what it was.
+// bytes reads a value that must be a string or null, and returns its kind.
 func (r *reader) bytes(pointer func() string) (value []byte, kind jsonscan.Kind, err error) {
 	kind = r.scan.Peek()
 	if kind == jsonscan.String {
@@ -195,8 +195,8 @@ func (r *reader) messages() error {
 	}
 }
 
-// element reads one item of messages; those beyond the limit are only checked
-// to be JSON.
+// element reads one item of messages. Items beyond the limit are only checked for valid
+// JSON.
 func (r *reader) element(i int) error {
 	if i >= campaign.MaxMessages {
 		_, err := r.scan.Raw()
@@ -264,8 +264,8 @@ func (r *reader) checkUID(i int, uid []byte, kind jsonscan.Kind) {
 	}
 }
 
-// blank reports whether there is nothing but white space; the common case, a
-// first byte that is a letter or digit, is decided at once.
+// blank reports whether b is empty or white space. The fast path is a first byte that
+// is a letter or a digit.
 func blank(b []byte) bool {
 	if len(b) > 0 && b[0] > ' ' && b[0] < utf8.RuneSelf {
 		return false
@@ -303,11 +303,11 @@ func (r *reader) wrongType(pointer, detail string) error {
 
 const tooLong = "must have at most 1,000 characters"
 
-// checkFields judges the fields that stand by themselves.
+// checkFields validates the fields that do not depend on others.
 func (r *reader) checkFields() {
 	q := r.req
 	if r.wrong.has("") {
-		return // there are no fields to judge
+		return // there are no fields
 	}
 	r.require("/campaignId", q.campaignID.kind)
 	r.require("/name", q.name.kind)

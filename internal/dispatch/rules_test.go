@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-func TestAValidCallIsAcceptedAndHandedOn(t *testing.T) {
+func TestServeDispatch_ValidCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := newUUID()
@@ -30,11 +30,11 @@ func TestAValidCallIsAcceptedAndHandedOn(t *testing.T) {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
 	if len(b.handoffs.batches) != 1 || b.handoffs.batches[0].CampaignID != id || b.handoffs.batches[0].Accepted != 2 {
-		t.Errorf("handed on: %+v, want the one batch", b.handoffs.batches)
+		t.Errorf("scheduled: %+v, want the one batch", b.handoffs.batches)
 	}
 }
 
-func TestTheCampaignIDIsComparedInLowerCaseAndEchoedAsSent(t *testing.T) {
+func TestServeDispatch_CampaignIDCase(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id, name := newUUID(), "n"
@@ -50,7 +50,7 @@ func TestTheCampaignIDIsComparedInLowerCaseAndEchoedAsSent(t *testing.T) {
 	}
 }
 
-func TestFieldsAreJudged(t *testing.T) {
+func TestServeDispatch_InvalidFields(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	foreign := newUUID()
@@ -123,7 +123,7 @@ func withVars(b *bench, vars fields) fields {
 	return fields{"templateId": b.template, "messages": []fields{{"phone": "bad", "uid": "u", "vars": vars}}}
 }
 
-func TestOddButValidCallsAreAccepted(t *testing.T) {
+func TestServeDispatch_UnusualValidCalls(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for name, changes := range map[string]fields{
@@ -145,7 +145,7 @@ func TestOddButValidCallsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestAScheduleIsKept(t *testing.T) {
+func TestServeDispatch_Schedule(t *testing.T) {
 	t.Parallel()
 	for schedule, due := range map[string]string{
 		"2026-11-21T12:05:00":       "2026-11-21T15:05:00Z", // exactly five minutes ahead, in São Paulo
@@ -160,12 +160,12 @@ func TestAScheduleIsKept(t *testing.T) {
 			t.Errorf("%s: status %v, want scheduled", schedule, got.Status)
 		}
 		if batch := b.handoffs.batches[0]; !batch.Scheduled || batch.Due.Format(time.RFC3339) != due {
-			t.Errorf("%s: handed on for %v, want %s", schedule, batch.Due, due)
+			t.Errorf("%s: scheduled for %v, want %s", schedule, batch.Due, due)
 		}
 	}
 }
 
-func TestTheRulesOfAnExistingCampaign(t *testing.T) {
+func TestServeDispatch_ExistingCampaign(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := newUUID()
@@ -192,7 +192,7 @@ func TestTheRulesOfAnExistingCampaign(t *testing.T) {
 	}
 }
 
-func TestANumberOfAnyEarlierBatchIsRefused(t *testing.T) {
+func TestServeDispatch_NumberOfEarlierBatch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	call := fields{"campaignId": newUUID(), "name": "natal", "batch": "1", "messages": messages(11987654321, 3)}
@@ -216,7 +216,7 @@ func merge(base, changes fields) fields {
 	return all
 }
 
-func TestTenantsDoNotMeet(t *testing.T) {
+func TestServeDispatch_TenantIsolation(t *testing.T) {
 	t.Parallel()
 	one, two := newBench(t), newBench(t)
 	changes := fields{"campaignId": newUUID(), "name": "the same"}
@@ -224,7 +224,7 @@ func TestTenantsDoNotMeet(t *testing.T) {
 	two.post(two.body(changes)).accepted(t)
 }
 
-func TestInvalidPhonesAreRejectedNotTheCall(t *testing.T) {
+func TestServeDispatch_InvalidPhones(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	got := b.post(b.body(fields{"messages": []fields{
@@ -240,7 +240,7 @@ func TestInvalidPhonesAreRejectedNotTheCall(t *testing.T) {
 	}
 }
 
-func TestAnAnswerStaysSmallWhateverWasSentAsAPhone(t *testing.T) {
+func TestServeDispatch_LongInvalidPhones(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	bad := make([]fields, 20)
@@ -254,19 +254,19 @@ func TestAnAnswerStaysSmallWhateverWasSentAsAPhone(t *testing.T) {
 	}
 }
 
-func TestACallOfInvalidPhonesAloneIsRecorded(t *testing.T) {
+func TestServeDispatch_OnlyInvalidPhones(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := newUUID()
 	got := b.post(b.body(fields{"campaignId": id, "name": "n", "messages": []fields{{"phone": "x", "uid": "a"}}}))
 	got.accepted(t)
 	if got.Accepted != 0 || got.Rejected != 1 || len(b.handoffs.batches) != 0 {
-		t.Errorf("accepted %d, rejected %d, handed on %d", got.Accepted, got.Rejected, len(b.handoffs.batches))
+		t.Errorf("accepted %d, rejected %d, scheduled %d", got.Accepted, got.Rejected, len(b.handoffs.batches))
 	}
 	b.post(b.body(fields{"campaignId": id, "name": "n"})).want(t, 400, "batch_required")
 }
 
-func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
+func TestServeDispatch_ErrorFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	bad := []fields{{"phone": "11987654321", "uid": "ok"}}
@@ -310,7 +310,7 @@ func TestMoreThanFiveInvalidPhonesMakeAnErrorFile(t *testing.T) {
 	}
 }
 
-func TestARevokedCredentialIsToldSoFirst(t *testing.T) {
+func TestServeDispatch_RevokedCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
@@ -323,7 +323,7 @@ func TestARevokedCredentialIsToldSoFirst(t *testing.T) {
 	}
 }
 
-func TestARevokedCredentialIsToldSoBeforeAMissingScope(t *testing.T) {
+func TestServeDispatch_RevokedCredentialAndMissingScope(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Tokens = holder{b.Tokens.(holder).claims, &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
@@ -332,7 +332,7 @@ func TestARevokedCredentialIsToldSoBeforeAMissingScope(t *testing.T) {
 	b.post(b.body(nil)).want(t, http.StatusUnauthorized, "invalid_token")
 }
 
-func TestADryRunFindsEverythingAndWritesNothing(t *testing.T) {
+func TestDryRun_AllViolations(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const url = "/api/v1/external/campaigns/dispatch?dryRun=true"
@@ -341,9 +341,9 @@ func TestADryRunFindsEverythingAndWritesNothing(t *testing.T) {
 
 	got := b.postTo(url, good)
 	if got.status != http.StatusOK || !got.Valid || !got.DryRun || got.Accepted != 1 || got.Rejected != 1 {
-		t.Errorf("a good call: %d %s", got.status, got.body)
+		t.Errorf("a valid call: %d %s", got.status, got.body)
 	}
-	b.post(good).accepted(t) // so nothing was written before
+	b.post(good).accepted(t) // the dry run wrote nothing
 
 	got = b.postTo(url, b.body(fields{"campaignId": id, "templateId": newUUID(), "schedule": "x", "messages": messages(11987654321, 1)}))
 	var codes []string
@@ -352,17 +352,17 @@ func TestADryRunFindsEverythingAndWritesNothing(t *testing.T) {
 	}
 	want := []string{"invalid_schedule", "template_not_found", "batch_required", "number_already_dispatched", "campaign_name_mismatch"}
 	if diff := cmp.Diff(want, codes); diff != "" || got.status != http.StatusOK || got.Valid {
-		t.Errorf("a bad call: %d (-want +got):\n%s", got.status, diff)
+		t.Errorf("an invalid call: %d (-want +got):\n%s", got.status, diff)
 	}
 	if got = b.postTo(url, "{"); got.status != http.StatusOK || got.Valid || got.Errors[0].Code != "malformed_json" {
-		t.Errorf("a broken call: %d %s", got.status, got.body)
+		t.Errorf("a malformed call: %d %s", got.status, got.body)
 	}
 	if len(b.handoffs.batches) != 1 {
-		t.Errorf("%d batches handed on, want the accepted one", len(b.handoffs.batches))
+		t.Errorf("%d batches scheduled, want the accepted one", len(b.handoffs.batches))
 	}
 }
 
-func TestAnIdempotencyKeyRepeatsTheAnswer(t *testing.T) {
+func TestServeDispatch_RepeatedIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for name, count := range map[string]int{"short": 1, "long, on S3": 200} {
 		t.Run(name, func(t *testing.T) {
@@ -388,9 +388,8 @@ func TestAnIdempotencyKeyRepeatsTheAnswer(t *testing.T) {
 	}
 }
 
-// Another client that happens to use the same key, or has guessed it, is told
-// nothing of the first one's answer.
-func TestAnIdempotencyKeyIsItsClientsOwn(t *testing.T) {
+// A client that uses or guesses another client's key does not get its answer.
+func TestServeDispatch_IdempotencyKeyOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	b, stranger := newBench(t), newBench(t)
 	body := b.body(fields{"messages": messages(1, 1)})
@@ -399,18 +398,18 @@ func TestAnIdempotencyKeyIsItsClientsOwn(t *testing.T) {
 	own := stranger.post(stranger.body(nil), "Idempotency-Key", "k")
 	own.accepted(t)
 	if own.Accepted != 1 || own.Rejected != 0 {
-		t.Errorf("the stranger was answered %s", own.body)
+		t.Errorf("the other client received %s", own.body)
 	}
 }
 
-func TestARefusedCallKeepsItsKeyFree(t *testing.T) {
+func TestServeDispatch_IdempotencyKeyOfRefusedCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.post(b.body(fields{"name": ""}), "Idempotency-Key", "k").want(t, 400, "blank")
 	b.post(b.body(nil), "Idempotency-Key", "k").accepted(t)
 }
 
-func TestACampaignKeepsTheTemplateItWasDispatchedWith(t *testing.T) {
+func TestServeDispatch_TemplateChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.post(b.body(nil)).accepted(t)
@@ -421,7 +420,7 @@ func TestACampaignKeepsTheTemplateItWasDispatchedWith(t *testing.T) {
 	}
 }
 
-func TestAnotherTemplateAndScheduleBelongToTheirBatch(t *testing.T) {
+func TestServeDispatch_TemplateAndScheduleOfBatch(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id := newUUID()

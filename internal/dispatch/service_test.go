@@ -27,8 +27,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// bench is a dispatch service of a tenant of its own, on the stack's tables and
-// bucket, with a clock that stands still.
+// bench is a dispatch service for a tenant of its own, on the stack's tables and
+// bucket, with a fixed clock.
 type bench struct {
 	*dispatch.Service
 	t        *testing.T
@@ -41,7 +41,7 @@ type bench struct {
 	handoffs *handoffs
 }
 
-// handoffs records what was handed on.
+// handoffs records scheduled batches.
 type handoffs struct {
 	mu      sync.Mutex
 	batches []campaign.Batch
@@ -55,7 +55,7 @@ func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 	return h.fail
 }
 
-// holder stands for the access token, which accesstoken's own tests judge.
+// holder replaces access token verification, which the tests of accesstoken cover.
 type holder struct {
 	claims accesstoken.Claims
 	err    error
@@ -115,7 +115,7 @@ func (b *bench) must(err error) {
 	}
 }
 
-// reply is what a client sees.
+// reply is an answer as a client receives it.
 type reply struct {
 	status int
 	header http.Header
@@ -142,7 +142,7 @@ type reply struct {
 	UnknownNames    *places `json:"unknownNames"`
 }
 
-// places are where a dry run found something.
+// places is a finding in a dry run's answer.
 type places struct {
 	Count    int
 	Pointers []string
@@ -171,7 +171,7 @@ func (b *bench) postTo(url, body string, headers ...string) reply {
 // fields are the members of a dispatch call; a nil value leaves one out.
 type fields map[string]any
 
-// body returns a call that is valid as it stands, with the changes made.
+// body returns a valid call with the changes applied.
 func (b *bench) body(changes fields) string {
 	b.t.Helper()
 	all := fields{
@@ -194,7 +194,7 @@ func encode(t *testing.T, v any) string {
 	return buffer.String()
 }
 
-// messages returns n messages to numbers from first on.
+// messages returns n messages to consecutive numbers from first.
 func messages(first, n int) []fields {
 	all := make([]fields, n)
 	for i := range all {

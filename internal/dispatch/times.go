@@ -8,11 +8,11 @@ import (
 
 // times are the instants of a request.
 type times struct {
-	due      time.Time // now, where there is no schedule
-	notAfter time.Time // zero, where there is none
+	due      time.Time // now if there is no schedule
+	notAfter time.Time // zero if absent
 }
 
-// checkTimes reads schedule and notAfter and judges them at now.
+// checkTimes parses schedule and notAfter and validates them at now.
 func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
 	t.due = now
 	if q.schedule.sent() {

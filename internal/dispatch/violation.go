@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// violation is one thing that is wrong with a call.
+// violation is one error in a call.
 type violation struct {
 	status                int
 	pointer, code, detail string
@@ -16,7 +16,7 @@ type violation struct {
 
 type violations []violation
 
-// add notes a violation that is answered 400.
+// add appends a violation with status 400.
 func (v *violations) add(pointer, code, detail string) {
 	*v = append(*v, violation{http.StatusBadRequest, pointer, code, detail})
 }
@@ -30,8 +30,8 @@ func (v violations) has(pointer string) bool {
 	return false
 }
 
-// problem is the answer to the first violation, which lists the others that
-// share its status.
+// problem returns a Problem for the first violation, with all violations of the same
+// status. It returns nil if there are none.
 func (v violations) problem() *httpapi.Problem {
 	if len(v) == 0 {
 		return nil

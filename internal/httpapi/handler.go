@@ -1,4 +1,4 @@
-// Package httpapi reads HTTP requests and answers errors as RFC 9457 problems.
+// Package httpapi reads HTTP requests and writes errors as RFC 9457 problems.
 package httpapi
 
 import (
@@ -15,10 +15,9 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// HandlerFunc is a handler that returns the error it cannot answer itself. A
-// *Problem, however wrapped, is told to the client; a passed deadline is a 503
-// that asks to try again; any other error, and a panic, is logged and shown as
-// an internal error. It must not have written anything when it returns an error.
+// HandlerFunc is a handler that returns its errors. A wrapped *Problem is sent to the
+// client. A passed deadline is answered 503. Any other error, and a panic, is logged
+// and answered 500. A handler that returns an error must not have written anything.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
 func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +29,7 @@ func (h HandlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// problem is the one place where an error becomes a status.
+// problem maps an error to the Problem to answer, and logs unexpected errors.
 func problem(r *http.Request, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		if p.Status >= http.StatusInternalServerError {
@@ -43,7 +42,7 @@ func problem(r *http.Request, err error) *Problem {
 		return &Problem{
 			Status: http.StatusServiceUnavailable,
 			Code:   "try_again",
-			Detail: "The service did not finish in time. Repeat the call.",
+			Detail: "The request timed out. Retry.",
 			Header: http.Header{"Retry-After": {"1"}},
 		}
 	}
@@ -55,7 +54,7 @@ func internalError() *Problem {
 	return &Problem{
 		Status: http.StatusInternalServerError,
 		Code:   "internal_error",
-		Detail: "The service failed. Repeat the call later.",
+		Detail: "The service failed. Retry later.",
 	}
 }
 
@@ -64,8 +63,8 @@ func logError(r *http.Request, level slog.Level, err error) {
 		"error", err.Error(), "route", r.Pattern, "request_id", requestID(r.Context()))
 }
 
-// answerPanic is deferred. It logs where the panic was, and its value only where
-// the runtime made it: any other may hold what a client sent.
+// answerPanic is deferred. It logs the panic's location, and its value only if the
+// runtime raised it: other values may contain request data.
 func answerPanic(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -80,7 +79,7 @@ func answerPanic(w http.ResponseWriter, r *http.Request) {
 	internalError().Write(w)
 }
 
-// WriteJSON answers with v as JSON.
+// WriteJSON answers with v encoded as JSON.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	writeJSON(w, status, "application/json", v)
 }
@@ -90,15 +89,15 @@ func writeJSON(w http.ResponseWriter, status int, contentType string, v any) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // a type that JSON cannot hold: HandlerFunc answers
+		panic(err) // a type that JSON cannot encode; HandlerFunc recovers
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes())
 }
 
-// Exact serves only paths that are written in their plain form. The others go to
-// unknown, where a ServeMux would redirect a path with // or .. in it.
+// Exact serves paths in canonical form only. Other paths go to unknown, where a
+// ServeMux would redirect.
 func Exact(h, unknown http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path.Clean(r.URL.Path) != r.URL.Path {

@@ -25,7 +25,7 @@ func serve(t *testing.T, h httpapi.HandlerFunc) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestErrorsBecomeProblems(t *testing.T) {
+func TestHandlerFunc_Errors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err  error
@@ -45,11 +45,11 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		},
 		"any other error": {
 			errors.New("put campaign: table is gone"),
-			`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal_error","detail":"The service failed. Repeat the call later."}`,
+			`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal_error","detail":"The service failed. Retry later."}`,
 		},
 		"a deadline": {
 			fmt.Errorf("read the sets: %w", context.DeadlineExceeded),
-			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The service did not finish in time. Repeat the call."}`,
+			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The request timed out. Retry."}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 	}
 }
 
-func TestProblemHeaders(t *testing.T) {
+func TestHandlerFunc_Headers(t *testing.T) {
 	t.Parallel()
 	w := serve(t, func(http.ResponseWriter, *http.Request) error {
 		return &httpapi.Problem{Status: 401, Code: "invalid_token", Header: http.Header{"WWW-Authenticate": {"Bearer"}}}
@@ -78,7 +78,7 @@ func TestProblemHeaders(t *testing.T) {
 	}
 }
 
-func TestAtMostHundredViolations(t *testing.T) {
+func TestHandlerFunc_TooManyViolations(t *testing.T) {
 	t.Parallel()
 	w := serve(t, func(http.ResponseWriter, *http.Request) error {
 		return &httpapi.Problem{Status: 400, Code: "missing_uid", Errors: make([]httpapi.Violation, 2000)}
@@ -89,8 +89,8 @@ func TestAtMostHundredViolations(t *testing.T) {
 	}
 }
 
-// The log is the process's own, so this test runs alone.
-func TestFailuresAreLoggedWithoutWhatTheyHeld(t *testing.T) { //nolint:paralleltest // sets the default logger
+// The test replaces the process's default logger, so it does not run in parallel.
+func TestHandlerFunc_LogsNoRequestData(t *testing.T) { //nolint:paralleltest // sets the default logger
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
@@ -124,7 +124,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// bodyHandler answers 200 when it got the whole text.
+// bodyHandler answers 200 if it received the whole text.
 func bodyHandler(text string, limit int) httpapi.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) error {
 		got, err := httpapi.Body(r, limit)
@@ -151,7 +151,7 @@ func inMemory(t *testing.T, text string, limit int) int {
 	return w.Code
 }
 
-func TestAddressesWithoutAGateway(t *testing.T) {
+func TestBaseURL_WithoutGateway(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:3000/x", http.NoBody)
 	r.Header.Set("X-Forwarded-For", "203.0.113.99")
@@ -171,7 +171,7 @@ func TestAddressesWithoutAGateway(t *testing.T) {
 	}
 }
 
-func TestExactDoesNotRedirect(t *testing.T) {
+func TestExact_NoRedirect(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })

@@ -5,10 +5,10 @@ import (
 	"net/http"
 )
 
-// maxViolations is how many violations an answer lists.
+// maxViolations is the maximum number of violations in an answer.
 const maxViolations = 100
 
-// Problem is an error that the client is told about, as an RFC 9457 problem.
+// Problem is an error that is sent to the client as an RFC 9457 problem.
 type Problem struct {
 	Status int
 	Code   string // stable, for programs
@@ -17,7 +17,7 @@ type Problem struct {
 	Header http.Header // added to the answer
 }
 
-// Violation is one fault of a request.
+// Violation is one error in a request.
 type Violation struct {
 	Pointer string `json:"pointer"` // JSON pointer into the request's body
 	Code    string `json:"code"`
@@ -37,7 +37,7 @@ type problemDocument struct {
 	Errors []Violation `json:"errors,omitempty"`
 }
 
-// Write answers with the problem.
+// Write writes the problem as the answer.
 func (p *Problem) Write(w http.ResponseWriter) {
 	for name, values := range p.Header {
 		for _, v := range values {

@@ -9,20 +9,19 @@ import (
 	"unicode"
 )
 
-// Parameters are the names that a route knows in a query, each with the code of the
-// problem that answers a mistake in it.
+// Parameters maps the query parameters of a route to the code of the problem for an
+// invalid value.
 type Parameters map[string]string
 
-// Query holds the values of the parameters that a request's query names.
+// Query holds the known parameters of a request's query.
 type Query struct {
 	values map[string]string
 	codes  Parameters
 }
 
-// Read reads the query of a request and ignores the names that the route does not
-// know. A known name is a *Problem where it stands twice, is not spelled exactly so,
-// or is not separated or percent-encoded as it should be: a mistyped parameter must
-// not count as absent. Known names consist of letters.
+// Read parses a request's query. It ignores unknown names, but returns a *Problem for a
+// known name that is repeated, misspelled, or badly separated or encoded: a mistyped
+// parameter must not count as absent. Known names consist of letters.
 func (p Parameters) Read(r *http.Request) (Query, error) {
 	q := Query{codes: p}
 	if r.URL.RawQuery == "" {
@@ -35,7 +34,7 @@ func (p Parameters) Read(r *http.Request) (Query, error) {
 		_, twice := q.values[name]
 		switch meant := p.meant(field); {
 		case ok && known && twice:
-			return q, q.problem(name, name+" must be in the query only once.")
+			return q, q.problem(name, name+" must occur only once.")
 		case ok && known:
 			q.values[name] = value
 		case meant != "":
@@ -45,7 +44,7 @@ func (p Parameters) Read(r *http.Request) (Query, error) {
 	return q, nil
 }
 
-// decodeField returns the name and the value of one field of a query.
+// decodeField returns the name and value of a query field.
 func decodeField(field string) (name, value string, ok bool) {
 	name, value, _ = strings.Cut(field, "=")
 	name, wrongName := url.QueryUnescape(name)
@@ -53,9 +52,9 @@ func decodeField(field string) (name, value string, ok bool) {
 	return name, value, wrongName == nil && wrongValue == nil && !strings.Contains(field, ";")
 }
 
-// meant returns the known name that a field seems to hold, "" for none. The name may
-// have other capitals, or characters around and between its letters; it may follow
-// a ; or ? that should have been a &, and its = may be percent-encoded.
+// meant returns the known name that a malformed field seems to contain, or "". It
+// ignores case and characters around or between the letters, and accepts a ; or ?
+// instead of &, and a percent-encoded =.
 func (p Parameters) meant(field string) string {
 	if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
 		return dryRun
@@ -74,10 +73,10 @@ func (p Parameters) meant(field string) string {
 	return ""
 }
 
-// dryRun is the switch whose absence lets a call act.
+// dryRun is the parameter whose absence lets a call take effect.
 const dryRun = "dryRun"
 
-// namesDryRun reports whether the switch is a word of a field's name, as in dryRun:true.
+// namesDryRun reports whether dryRun is a word of a field's name, as in dryRun:true.
 func namesDryRun(field string) bool {
 	field, _, _ = strings.Cut(field, "=")
 	field = escape.ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
@@ -94,7 +93,7 @@ func namesDryRun(field string) bool {
 var escape = regexp.MustCompile(`(?s)%.{0,2}`)
 
 func unescapeOrDrop(escape string) string {
-	plain, _ := url.PathUnescape(escape) // "" beside an error
+	plain, _ := url.PathUnescape(escape) // "" with an error
 	return plain
 }
 
@@ -111,16 +110,16 @@ func (q Query) problem(name, detail string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: q.codes[name], Detail: detail}
 }
 
-// Has reports whether the query names the parameter.
+// Has reports whether the query contains the parameter.
 func (q Query) Has(name string) bool {
 	_, ok := q.values[name]
 	return ok
 }
 
-// Get returns the parameter's value, "" where the query does not name it.
+// Get returns the parameter's value, or "" if it is absent.
 func (q Query) Get(name string) string { return q.values[name] }
 
-// Switch reports whether a parameter is on. Absent it is off; any value but true
+// Switch returns a boolean parameter. An absent one is false; a value other than true
 // and false is a *Problem.
 func (q Query) Switch(name string) (on bool, err error) {
 	if q.Has(name) && !slices.Contains([]string{"true", "false"}, q.Get(name)) {

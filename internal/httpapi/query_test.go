@@ -12,7 +12,7 @@ import (
 
 var known = httpapi.Parameters{"dryRun": "invalid_dry_run", "uid": "invalid_uid"}
 
-// read returns the switch dryRun of a query, and the code of its problem.
+// read returns the values of dryRun and uid in a query, and the code of its problem.
 func read(t *testing.T, raw string) (on bool, uid, code string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
@@ -43,7 +43,7 @@ func TestQuery_Switch(t *testing.T) {
 	}
 }
 
-// No mistake in a switch leaves it off.
+// A mistyped switch is refused, not ignored.
 func TestQuery_MistypedSwitch(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
@@ -66,7 +66,7 @@ func TestQuery_MistypedSwitch(t *testing.T) {
 	}
 }
 
-func TestQuery_UnknownNamesAreIgnored(t *testing.T) {
+func TestQuery_UnknownNames(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		"x=1", "x=1&x=2", "&&&", "=", "==", "=1", "x", "x=%zz", "%zz=1", "x;y=1", "dryRuns=1", "xdryRun=1", "dry%zz=1", "dry=1&run=1",
@@ -94,7 +94,7 @@ func TestQuery_Values(t *testing.T) {
 	}
 }
 
-// However a query is written, it is read as net/http reads it or refused.
+// Every query is refused, or read as net/http reads it.
 func FuzzQuery(f *testing.F) {
 	for _, raw := range []string{"dryRun=true", "dryrun=1&x=%zz", "a;dryRun=true", "dry%52un=false&uid=+", "?dryRun%3D1"} {
 		f.Add(raw)

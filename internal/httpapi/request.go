@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// body is a request's body that is in memory already.
+// body is a request body in memory.
 type body struct {
-	data []byte // what is left to read
+	data []byte // unread bytes
 }
 
 // NewBody returns a request body over data, which Body returns without a copy.
@@ -29,9 +29,9 @@ func (b *body) Read(p []byte) (int, error) {
 
 func (b *body) Close() error { return nil }
 
-// Body returns the whole body of the request, up to limit bytes; a longer one is
-// a *Problem with status 413. The bytes of a NewBody
-// are not copied: they must not be changed, nor kept after the handler returns.
+// Body returns the whole body of the request. A body longer than limit bytes is a
+// *Problem with status 413. The bytes of a NewBody are not copied: do not change them,
+// or keep them after the handler returns.
 func Body(r *http.Request, limit int) ([]byte, error) {
 	if b, ok := r.Body.(*body); ok {
 		if len(b.data) > limit {
@@ -46,7 +46,7 @@ func Body(r *http.Request, limit int) ([]byte, error) {
 		return nil, tooLarge(limit)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the request's body: %w", err)
+		return nil, fmt.Errorf("read request body: %w", err)
 	}
 	return data, nil
 }
@@ -59,8 +59,8 @@ func tooLarge(limit int) error {
 	}
 }
 
-// SourceIP returns the address of the caller: the one that the gateway saw, never
-// one from a header, which the caller could choose.
+// SourceIP returns the caller's address as API Gateway reports it. Headers are ignored,
+// because the caller can forge them.
 func SourceIP(r *http.Request) string {
 	if o, ok := originOf(r.Context()); ok {
 		return o.SourceIP
@@ -72,8 +72,8 @@ func SourceIP(r *http.Request) string {
 	return host
 }
 
-// BaseURL returns the address of the service without a trailing slash: the
-// configured one, or where that is empty the one the request came to.
+// BaseURL returns the service's base URL without a trailing slash: the configured one,
+// or the request's if that is empty.
 func BaseURL(r *http.Request, configured string) string {
 	if configured != "" {
 		return strings.TrimRight(configured, "/")
@@ -87,7 +87,7 @@ func BaseURL(r *http.Request, configured string) string {
 	return "http://" + r.Host
 }
 
-// Origin is what a gateway knows of a request, each empty where it does not.
+// Origin holds what API Gateway reports about a request. Unknown fields are empty.
 type Origin struct {
 	SourceIP   string
 	DomainName string
@@ -96,7 +96,7 @@ type Origin struct {
 
 type originKey struct{}
 
-// WithOrigin returns a context for a request that came through a gateway.
+// WithOrigin returns a context with the origin of a request.
 func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// failure is an answer of RFC 6749 §5.2.
+// failure is an error response of RFC 6749 §5.2.
 type failure struct {
 	status      int
 	code        string
@@ -54,7 +54,7 @@ func tooManyFailures(wait time.Duration) *failure {
 	}
 }
 
-// unavailable is the answer when what went wrong is not the client's fault.
+// unavailable is the failure for errors that the client did not cause.
 func unavailable() *failure {
 	return &failure{
 		status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
@@ -62,7 +62,7 @@ func unavailable() *failure {
 	}
 }
 
-// tokenResponse is the answer of RFC 6749 §5.1.
+// tokenResponse is the success response of RFC 6749 §5.1.
 type tokenResponse struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -76,8 +76,8 @@ type errorResponse struct {
 	Description string `json:"error_description"`
 }
 
-// answerError writes the answer to a token request that failed. An error that
-// is no failure is logged and answered without its text.
+// answerError writes the error response to a token request. An error that is not a
+// *failure is logged and not disclosed.
 func answerError(w http.ResponseWriter, r *http.Request, err error) {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
@@ -94,5 +94,5 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 	httpapi.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
 }
 
-// seconds rounds up, so that who waits that long has waited long enough.
+// seconds rounds up, so that a client that waits that long is not limited again.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

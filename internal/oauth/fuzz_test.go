@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever is sent, it is a request that says who asks for what, or a failure of
-// the client's own.
+// Every request is either parsed completely or refused with a client error.
 func FuzzReadTokenRequest(f *testing.F) {
 	const form = "application/x-www-form-urlencoded"
 	f.Add([]byte("grant_type=client_credentials&client_id=a&client_secret=b&scope=c"), form, "")
@@ -33,12 +32,12 @@ func FuzzReadTokenRequest(f *testing.F) {
 		}
 		for _, field := range []string{q.GrantType, q.ClientID, q.ClientSecret, q.RefreshToken, q.Scope} {
 			if !utf8.ValidString(field) {
-				t.Errorf("a parameter that is no text: %q", field)
+				t.Errorf("a parameter that is not valid UTF-8: %q", field)
 			}
 		}
 		secret := q.GrantType == grantClientCredentials && q.ClientID != "" && q.ClientSecret != ""
 		if !secret && (q.GrantType != grantRefreshToken || q.RefreshToken == "") {
-			t.Errorf("nothing is proven by %+v", q)
+			t.Errorf("accepted without credentials: %+v", q)
 		}
 	})
 }

@@ -23,21 +23,21 @@ const (
 	grantRefreshToken      = "refresh_token"
 )
 
-// reuseGrace is how long after its rotation a used token is taken for its own
-// client's retry, and not for a thief's.
+// reuseGrace is the time after its rotation in which reuse of a refresh token counts as
+// a client's retry, not as theft.
 const reuseGrace = time.Minute
 
-// maxClientID is longer than any client id that was ever given out.
+// maxClientID exceeds the length of every issued client ID.
 const maxClientID = 256
 
-// caller is where a request comes from and what it asks.
+// caller is a token request with its source address.
 type caller struct {
 	tokenRequest
 	address string
 	baseURL string
 }
 
-// clientCredentials answers the grant of RFC 6749 §4.4.
+// clientCredentials handles the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
 	proven := clientKey(c.ClientID)
 	q := campaign.AuthQuery{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
@@ -57,7 +57,7 @@ func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse
 	return s.startFamily(ctx, c, *rows.Credential)
 }
 
-// secretMatches does the same work whether the credential exists or not.
+// secretMatches takes the same time whether or not the credential exists.
 func (s *Server) secretMatches(c *campaign.Credential, secret string) bool {
 	known := c != nil
 	if !known {
@@ -95,7 +95,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 	return answer, nil
 }
 
-// refreshToken answers the grant of RFC 6749 §6.
+// refreshToken handles the grant of RFC 6749 §6.
 func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
 	hash := hashToken(c.RefreshToken)
 	read, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
@@ -127,9 +127,9 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 	return s.rotate(ctx, c, *token, *rows.Credential)
 }
 
-// reused answers a token that was exchanged before. Long after the exchange it
-// has two owners, and all that came out of it ends, even where the request is
-// beyond a limit: otherwise a thief at the client's own address could prevent it.
+// reused handles a refresh token that was already used. After reuseGrace it counts as
+// stolen and its family is revoked. A rate limit does not prevent the revocation:
+// otherwise a thief at the client's address could exhaust the limit.
 func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) error {
 	if s.Now().Sub(read.Token.Used) > reuseGrace {
 		if err := s.endFamily(ctx, read.Token.Family); err != nil {
@@ -139,7 +139,8 @@ func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) e
 	return s.refuse(ctx, c, read, invalidGrant())
 }
 
-// endFamily writes once, however often a token of the family is used again.
+// endFamily revokes the token's family. It writes nothing if the family is already
+// revoked.
 func (s *Server) endFamily(ctx context.Context, family string) error {
 	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Family: family})
 	if err != nil || rows.FamilyRevoked {
@@ -148,9 +149,8 @@ func (s *Server) endFamily(ctx context.Context, family string) error {
 	return s.Store.RevokeFamily(ctx, family, s.Now().Add(campaign.RefreshLife))
 }
 
-// judgeRefresh returns why a token that was never used is not accepted: its
-// family ended, its credential was revoked or rotated without overlap, or it was
-// presented by another client.
+// judgeRefresh returns why an unused token is refused, or nil: its family or credential
+// was revoked, the secret was rotated without overlap, or another client presented it.
 func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
 	foreign := c.ClientID != "" && c.ClientID != token.ClientID
 	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
@@ -163,8 +163,8 @@ func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campai
 	return nil
 }
 
-// rotate exchanges the token. The access token is signed first: were that to
-// fail afterwards, the client would be left with neither.
+// rotate exchanges the token. It signs the access token first, so that a signing
+// failure leaves the refresh token valid.
 func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
 	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
 	if err != nil {
@@ -202,8 +202,8 @@ func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credent
 	}, nil
 }
 
-// newRefreshToken draws a token that takes over all from one but its time, and
-// returns it with what is kept of it.
+// newRefreshToken generates a refresh token with the properties of from, except its
+// times. It returns the token and the row to store.
 func (s *Server) newRefreshToken(from campaign.RefreshToken) (string, campaign.RefreshToken, error) {
 	secret, err := s.draw(32)
 	if err != nil {
@@ -223,13 +223,13 @@ func hashToken(token string) string {
 func (s *Server) draw(n int) ([]byte, error) {
 	b := make([]byte, n)
 	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return nil, fmt.Errorf("draw a token: %w", err)
+		return nil, fmt.Errorf("generate refresh token: %w", err)
 	}
 	return b, nil
 }
 
-// narrow returns the scope that was asked for, all that was granted where none
-// was. More than was granted is a *failure.
+// narrow returns the requested scope, or the granted scope if none was requested. A
+// scope beyond the granted one is a *failure.
 func narrow(granted, asked string) (string, error) {
 	wanted := strings.Fields(asked)
 	if len(wanted) == 0 {
@@ -244,7 +244,7 @@ func narrow(granted, asked string) (string, error) {
 	return strings.Join(wanted, " "), nil
 }
 
-// common returns the words of a that are in b too.
+// common returns the words of a that b contains.
 func common(a, b string) string {
 	allowed := strings.Fields(b)
 	words := slices.DeleteFunc(strings.Fields(a), func(w string) bool { return !slices.Contains(allowed, w) })

@@ -9,15 +9,15 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// cacheControl lets verifiers keep the keys for a while: a new key is published
-// before it signs.
+// cacheControl allows verifiers to cache the keys: a new key is published before it is
+// used to sign.
 const cacheControl = "public, max-age=300"
 
 type keySet struct {
 	Keys []accesstoken.JWK `json:"keys"`
 }
 
-// metadata is the document of RFC 8414.
+// metadata is the authorization server metadata of RFC 8414.
 type metadata struct {
 	Issuer        string   `json:"issuer"`
 	TokenEndpoint string   `json:"token_endpoint"`

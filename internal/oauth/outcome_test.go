@@ -14,12 +14,12 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// cutter delivers requests of an operation and loses their answers after the
-// status line, as often as it is told.
+// cutter delivers requests of one operation and drops a number of their responses after
+// the status line.
 type cutter struct {
 	operation string
 	times     atomic.Int32
-	last      func() // called when the last of them is lost, if not nil
+	last      func() // called when the last response is dropped, if not nil
 }
 
 func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -44,7 +44,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// newCutBench is a bench whose store loses answers.
+// newCutBench returns a bench whose store loses responses.
 func newCutBench(t *testing.T, operation string) (*bench, *cutter) {
 	t.Helper()
 	b, c := newBench(t), &cutter{operation: operation}
@@ -55,7 +55,7 @@ func newCutBench(t *testing.T, operation string) (*bench, *cutter) {
 	return b, c
 }
 
-func TestLostAnswerOfARotationIsSettled(t *testing.T) {
+func TestRefresh_RotationAnswerLost(t *testing.T) {
 	t.Parallel()
 	b, c := newCutBench(t, "TransactWriteItems")
 	refresh := b.granted(t, b.login(t))
@@ -68,12 +68,12 @@ func TestLostAnswerOfARotationIsSettled(t *testing.T) {
 	b.granted(t, b.refresh(t, next))
 }
 
-func TestRotationThatCannotBeSettledIsA503(t *testing.T) {
+func TestRefresh_RotationOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	b, c := newCutBench(t, "TransactWriteItems")
 	refresh := b.granted(t, b.login(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	c.last = cancel // the call's time is over
+	c.last = cancel // the request's deadline has passed
 	c.times.Store(3)
 	r := request(t, form, "grant_type=refresh_token&refresh_token="+refresh)
 	a := b.do(t, r.WithContext(ctx))
@@ -81,13 +81,13 @@ func TestRotationThatCannotBeSettledIsA503(t *testing.T) {
 	if a.Header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	refused(t, b.refresh(t, refresh), 401, "invalid_grant") // it had been written, and is a retry
+	refused(t, b.refresh(t, refresh), 401, "invalid_grant") // the rotation was written: this is a retry
 	b.granted(t, b.login(t))
 }
 
-// A conditional write that the SDK repeats because its answer was lost meets
-// itself.
-func TestLostAnswerOfACountIsCountedOnce(t *testing.T) {
+// The SDK repeats a conditional write whose answer was lost. The request is counted
+// once.
+func TestCount_AnswerLost(t *testing.T) {
 	t.Parallel()
 	b, c := newCutBench(t, "PutItem")
 	for range 10 {

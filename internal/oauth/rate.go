@@ -12,34 +12,33 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The limits: so many requests are let through in any period.
+// The limits are requests per period.
 const (
-	limit        = 10 // of a client, and failures of one that an address claims to be
+	limit        = 10 // requests of a client; also failures for one client ID from one address
 	failureLimit = 60 // failures of an address
 	period       = time.Minute
 )
 
-// maxSwaps is how often a request may lose the race for its window. Each time
-// another request was let through, so that a window is full long before.
+// maxSwaps is the maximum number of lost races for a window. Each lost race admits
+// another request, so the window is full before that.
 const maxSwaps = 4 * limit
 
-// clientKey is the limit of requests that prove to come from the client.
+// clientKey is the window of requests that the client authenticated.
 func clientKey(clientID string) string { return campaign.ClientWindow(clientID) }
 
-// claimedKey and failuresKey are the limits of a request that proves nothing.
-// Neither of them concerns a request that does: nobody can lock a client out by
-// using its name, nor by failing at an address that they share. So neither keeps a
-// guesser from a right guess; that is what the 256 bits of secrets and refresh
-// tokens are for. They bound what guessers and broken clients cost: a failure
-// beyond a limit writes nothing.
+// claimedKey is the limit for failures from an address with one client ID.
+//
+// Neither it nor failuresKey limits authenticated requests, so nobody can lock a client
+// out by using its ID or its address. They do not protect secrets, which have 256 bits;
+// they limit the cost of failures: beyond a limit, a failure writes nothing.
 func (c caller) claimedKey() string { return "address " + network(c.address) + " " + c.ClientID }
 
-// failuresKey is the limit of the address. It counts every failure, a 400 too,
-// whatever client it claims.
+// failuresKey is the limit for all failures from an address, whatever their client ID
+// or status.
 func (c caller) failuresKey() string { return "failures " + network(c.address) }
 
-// network returns what belongs to one party: an IPv4 address, or the /64 of an
-// IPv6 address.
+// network returns the network of one party: an IPv4 address, or the /64 of an IPv6
+// address.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -52,9 +51,8 @@ func network(address string) string {
 	return netip.PrefixFrom(ip, 64).Masked().String()
 }
 
-// refuse counts a request that failed and returns its failure, or a *failure with
-// status 429 where a limit is reached. Both limits are judged, by the rows that
-// were read, before one is written.
+// refuse counts a failed request and returns its failure, or a *failure with status 429
+// if a limit is reached. It checks both limits before it writes.
 func (s *Server) refuse(ctx context.Context, c caller, rows campaign.AuthRows, f *failure) error {
 	claimed, now := rows.Windows[c.claimedKey()], s.Now()
 	_, wait := pass(claimed, now, 0)
@@ -75,8 +73,8 @@ func (s *Server) refuse(ctx context.Context, c caller, rows campaign.AuthRows, f
 	return f
 }
 
-// freePlaces returns the places that no failure took in the last period, or how long
-// to wait until there is one.
+// freePlaces returns the places not used in the last period, or the time until one is
+// free.
 func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Duration) {
 	wait = period
 	for i := range failureLimit {
@@ -92,8 +90,8 @@ func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Du
 	return nil, wait
 }
 
-// countFailure takes a free place, or returns how long to wait until there is one.
-// Each time the request loses the race for a place, another one has taken it.
+// countFailure takes a free place, or returns the time until one is free. A lost race
+// means that another request took the place.
 func (s *Server) countFailure(ctx context.Context, key string, places campaign.Places) (wait time.Duration, err error) {
 	id, err := s.passID()
 	if err != nil {
@@ -119,9 +117,9 @@ func (s *Server) countFailure(ctx context.Context, key string, places campaign.P
 	return 0, errors.New("count a failed token request: lost too many races")
 }
 
-// pass adds a request to what the window still holds of the last period, or
-// returns how long to wait until it may be added. Clocks of different functions
-// differ: times in the window never go back.
+// pass appends a request to the window's requests of the last period, or returns the
+// wait until it is admitted. Times in a window never decrease, although the clocks of
+// functions differ.
 func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wait time.Duration) {
 	for len(w) > 0 && now.Sub(w[0].At) >= period {
 		w = w[1:]
@@ -136,8 +134,7 @@ func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wa
 	return append(next, campaign.Pass{At: now, ID: id}), 0
 }
 
-// admit lets a request of the client that sent it through the client's limit, or
-// returns a *failure with status 429.
+// admit counts an authenticated request, or returns a *failure with status 429.
 func (s *Server) admit(ctx context.Context, key string, window campaign.Window) error {
 	wait, err := s.count(ctx, key, window)
 	if wait > 0 {
@@ -146,9 +143,8 @@ func (s *Server) admit(ctx context.Context, key string, window campaign.Window) 
 	return err
 }
 
-// count adds the request to the window of the key as it was read before, or
-// returns how long to wait until it may be added, and writes nothing. A write
-// whose answer was lost is known again by its ID.
+// count adds the request to the window as read, or returns the wait until it is
+// admitted and writes nothing. Request IDs identify a write whose answer was lost.
 func (s *Server) count(ctx context.Context, key string, window campaign.Window) (wait time.Duration, err error) {
 	id, err := s.passID()
 	if err != nil {
@@ -174,7 +170,7 @@ func (s *Server) count(ctx context.Context, key string, window campaign.Window) 
 func (s *Server) passID() (uint64, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(s.Random, b[:]); err != nil {
-		return 0, fmt.Errorf("draw the id of a request: %w", err)
+		return 0, fmt.Errorf("generate request id: %w", err)
 	}
 	return binary.BigEndian.Uint64(b[:]), nil
 }

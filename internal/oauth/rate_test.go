@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestPassNeverLetsElevenThroughInAMinute(t *testing.T) {
+func TestPass_Limit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var window campaign.Window
@@ -34,7 +34,7 @@ func TestPassNeverLetsElevenThroughInAMinute(t *testing.T) {
 					t.Fatalf("request %d: still refused after the wait of %s", i, wait)
 				}
 				if _, early := pass(window, now.Add(wait-1), 0); early == 0 {
-					t.Fatalf("request %d: let through before the wait of %s was over", i, wait)
+					t.Fatalf("request %d: admitted before the wait of %s was over", i, wait)
 				}
 				continue
 			}
@@ -43,7 +43,7 @@ func TestPassNeverLetsElevenThroughInAMinute(t *testing.T) {
 	})
 }
 
-func TestPassKeepsTimesInOrderWhenClocksDiffer(t *testing.T) {
+func TestPass_ClockSkew(t *testing.T) {
 	t.Parallel()
 	window, _ := pass(nil, noon, 1)
 	window, _ = pass(window, noon.Add(-time.Second), 2)
@@ -52,7 +52,7 @@ func TestPassKeepsTimesInOrderWhenClocksDiffer(t *testing.T) {
 	}
 }
 
-func TestPassLeavesTheReadWindowAlone(t *testing.T) {
+func TestPass_WindowNotModified(t *testing.T) {
 	t.Parallel()
 	backing := make(campaign.Window, 1, limit)
 	backing[0] = campaign.Pass{At: noon, ID: 1}
@@ -63,7 +63,7 @@ func TestPassLeavesTheReadWindowAlone(t *testing.T) {
 	}
 }
 
-func TestFreePlacesNeverLetSixtyOneThroughInAMinute(t *testing.T) {
+func TestFreePlaces_Limit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		places := make(campaign.Places, failureLimit)
@@ -86,7 +86,7 @@ func TestFreePlacesNeverLetSixtyOneThroughInAMinute(t *testing.T) {
 					t.Fatalf("failure %d: still refused after the wait of %s", i, wait)
 				}
 				if _, early := freePlaces(places, now.Add(wait-1)); early == 0 {
-					t.Fatalf("failure %d: let through before the wait of %s was over", i, wait)
+					t.Fatalf("failure %d: admitted before the wait of %s was over", i, wait)
 				}
 				continue
 			}
@@ -114,7 +114,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-func TestSecondsRoundUp(t *testing.T) {
+func TestSeconds_RoundUp(t *testing.T) {
 	t.Parallel()
 	tests := map[time.Duration]int{1: 1, time.Second: 1, time.Second + 1: 2, time.Minute: 60}
 	for d, want := range tests {

@@ -14,10 +14,10 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// maxBody is many times the longest sensible token request.
+// maxBody far exceeds the longest valid token request.
 const maxBody = 64 << 10
 
-// tokenRequest is what a client asks for. An empty field was not sent.
+// tokenRequest is a parsed token request. An empty field was not sent.
 type tokenRequest struct {
 	GrantType    string
 	ClientID     string
@@ -26,8 +26,7 @@ type tokenRequest struct {
 	Scope        string
 }
 
-// parameter returns the field of a parameter's name, nil for a name that the
-// endpoint does not know.
+// parameter returns the field for a parameter name, or nil if the name is unknown.
 func (q *tokenRequest) parameter(name string) *string {
 	switch name {
 	case "grant_type":
@@ -44,9 +43,9 @@ func (q *tokenRequest) parameter(name string) *string {
 	return nil
 }
 
-// readRequest reads a token request, JSON or form, with the client's
-// authentication in the body or in the Authorization header. Where the error, a
-// *failure, is not nil the request holds what could be read.
+// readRequest parses a token request, JSON or form, with client authentication in the
+// body or the Authorization header. With an error, a *failure, it returns the fields
+// parsed so far.
 func readRequest(r *http.Request) (tokenRequest, error) {
 	body, err := httpapi.Body(r, maxBody)
 	if err != nil {
@@ -62,10 +61,10 @@ func readRequest(r *http.Request) (tokenRequest, error) {
 	return q, err
 }
 
-// readBody goes by what the body looks like: clients that send JSON under the
-// content type of a form, or under none, are common.
+// readBody detects JSON by the body's first character: many clients send JSON with a
+// form's content type or with none.
 func readBody(contentType string, body []byte) (tokenRequest, error) {
-	mediaType, _, _ := mime.ParseMediaType(contentType) // an unreadable type is an unknown one
+	mediaType, _, _ := mime.ParseMediaType(contentType) // a malformed type counts as unknown
 	start := bytes.TrimLeft(body, " \t\r\n")
 	if mediaType == "application/json" || (len(start) > 0 && start[0] == '{') {
 		return readJSON(body)
@@ -141,8 +140,8 @@ func readForm(body []byte) (tokenRequest, error) {
 	return q, err
 }
 
-// authenticate takes the client's id and secret from the Authorization header
-// where it is a Basic one.
+// authenticate reads the client ID and secret from a Basic Authorization header, if
+// there is one.
 func (q *tokenRequest) authenticate(r *http.Request) error {
 	if !usesBasic(r) {
 		return nil
@@ -165,9 +164,8 @@ func usesBasic(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// basicAuth reads id and secret, each of which is form-urlencoded within the
-// header (RFC 6749 §2.3.1). Clients that do not encode them are understood too,
-// as far as the two ways can be told apart.
+// basicAuth reads ID and secret, which are form-urlencoded in the header (RFC 6749
+// §2.3.1). It also accepts clients that do not encode them, where that is unambiguous.
 func basicAuth(r *http.Request) (id, secret string, ok bool) {
 	_, encoded, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
@@ -188,7 +186,7 @@ func unescape(s string) string {
 	return plain
 }
 
-// validate tells what a request lacks.
+// validate returns a *failure for a missing parameter or an unknown grant type.
 func (q *tokenRequest) validate() error {
 	switch q.GrantType {
 	case "":

@@ -27,7 +27,7 @@ func post(t *testing.T, contentType, body, authorization string) *http.Request {
 
 func basic(pair string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(pair)) }
 
-func TestReadRequestUnderstands(t *testing.T) {
+func TestReadRequest_Valid(t *testing.T) {
 	t.Parallel()
 	credentials := tokenRequest{GrantType: "client_credentials", ClientID: "rcs_1", ClientSecret: "s"}
 	refresh := tokenRequest{GrantType: "refresh_token", RefreshToken: "r"}
@@ -84,7 +84,7 @@ func TestReadRequestUnderstands(t *testing.T) {
 	}
 }
 
-func TestReadRequestRefuses(t *testing.T) {
+func TestReadRequest_Invalid(t *testing.T) {
 	t.Parallel()
 	const inJSON = `{"grant_type":"client_credentials","client_id":"rcs_1","client_secret":"s"}`
 	const inForm = "grant_type=client_credentials&client_id=rcs_1&client_secret=s"

@@ -1,6 +1,6 @@
-// Package oauth is the token endpoint: OAuth 2.0 client credentials and refresh
-// tokens with rotation, a rate limit, and the documents by which others verify
-// its tokens and find their way.
+// Package oauth serves the token endpoint: OAuth 2.0 client credentials, refresh tokens
+// with rotation, and rate limits. It also publishes the server metadata and the keys
+// that verify its tokens.
 package oauth
 
 import (
@@ -16,46 +16,46 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Store keeps credentials, refresh tokens and the windows of rate limits.
+// Store stores credentials, refresh tokens and rate limit windows.
 type Store interface {
 	TokenStore
 	WindowStore
-	// AuthRows reads consistently what a token request is judged by.
+	// AuthRows reads the rows of a token request in a consistent read.
 	AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error)
 }
 
 // TokenStore writes refresh tokens.
 type TokenStore interface {
 	PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error
-	// RotateRefreshToken writes next and marks used as used, both or neither.
-	// The error wraps campaign.ErrLostRace where used is not valid any more.
+	// RotateRefreshToken writes next and marks used as used, in one transaction. The
+	// error wraps campaign.ErrLostRace if used is no longer valid.
 	RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error
 	RevokeFamily(ctx context.Context, family string, until time.Time) error
 }
 
-// WindowStore keeps the windows of rate limits.
+// WindowStore stores rate limit windows.
 type WindowStore interface {
-	// SwapWindow replaces read by next, or returns what stands there now.
+	// SwapWindow replaces read with next, or returns the current window.
 	SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error)
-	// TakePlace takes a place that no pass took since the instant, or returns all
-	// places as they are now.
+	// TakePlace takes a place that no request has used since the time, or returns the
+	// current places.
 	TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error)
 }
 
-// Server answers the token endpoint and the documents around it.
+// Server serves the token endpoint, its metadata and its keys.
 type Server struct {
 	Store   Store
 	Signer  accesstoken.Signer
 	Now     func() time.Time
 	Random  io.Reader
-	BaseURL string // the service's address; "" to take it from each request
+	BaseURL string // base URL; "" to derive it from each request
 }
 
-// settleMargin is kept back of a request's time for its answer: a transaction
-// whose outcome is unknown is asked after only until then.
+// settleMargin is the part of a request's time reserved for its answer. The outcome of
+// an uncertain transaction is queried only until then.
 const settleMargin = 500 * time.Millisecond
 
-// Handler returns the handler of all routes.
+// Handler returns a handler for all routes.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(TokenPath, httpapi.HandlerFunc(s.serveToken))
@@ -116,7 +116,8 @@ func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, err
 	return s.clientCredentials(ctx, c)
 }
 
-// refuseUnread counts a request that is not worth judging, and answers it.
+// refuseUnread counts and answers a request that is refused before its credential is
+// checked.
 func (s *Server) refuseUnread(ctx context.Context, c caller, f *failure) error {
 	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 	form    = "application/x-www-form-urlencoded"
 )
 
-// clock stands still until a test moves it.
+// clock is a clock that only the test advances.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -53,8 +53,8 @@ func (c *clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// bench is a server on the stack's real tables and key, with a clock of its own
-// and a client and an address that no other test uses.
+// bench is a server on the stack's tables and key, with its own clock, client and
+// source address.
 type bench struct {
 	server   *oauth.Server
 	store    *dynamo.Store
@@ -109,7 +109,7 @@ func (b *bench) save(t *testing.T, c campaign.Credential) {
 	}
 }
 
-// answer is what a client sees.
+// answer is a response as the client receives it.
 type answer struct {
 	Status int
 	Header http.Header
@@ -128,12 +128,12 @@ func (b *bench) do(t *testing.T, r *http.Request) answer {
 	b.server.Handler().ServeHTTP(w, r)
 	a := answer{Status: w.Code, Header: w.Header()}
 	if err := json.Unmarshal(w.Body.Bytes(), &a.Body); err != nil {
-		t.Errorf("the body of a %d is no JSON object: %v", w.Code, err)
+		t.Errorf("the body of a %d is not a JSON object: %v", w.Code, err)
 	}
 	return a
 }
 
-// post sends the parameters, given as name and value in turn, as JSON.
+// post sends the parameters, alternating name and value, as JSON.
 func (b *bench) post(t *testing.T, parameters ...string) answer {
 	t.Helper()
 	fields := map[string]string{}
@@ -165,8 +165,7 @@ func (b *bench) refresh(t *testing.T, token string) answer {
 	return b.post(t, "grant_type", "refresh_token", "refresh_token", token)
 }
 
-// granted checks that an answer is a token response and returns its refresh
-// token.
+// granted checks that an answer is a token response, and returns its refresh token.
 func (b *bench) granted(t *testing.T, a answer) string {
 	t.Helper()
 	if a.Status != http.StatusOK {
@@ -183,14 +182,14 @@ func (b *bench) granted(t *testing.T, a answer) string {
 	return a.text("refresh_token")
 }
 
-// refused checks that an answer is an error of RFC 6749.
+// refused checks that an answer is an RFC 6749 error.
 func refused(t *testing.T, a answer, status int, code string) {
 	t.Helper()
 	if a.Status != status || a.text("error") != code {
 		t.Fatalf("got %d %v, want %d %s", a.Status, a.Body, status, code)
 	}
 	if a.text("error_description") == "" || a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("an answer without a description or one that may be kept: %v %v", a.Body, a.Header)
+		t.Errorf("an answer without a description, or cacheable: %v %v", a.Body, a.Header)
 	}
 	if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/json") {
 		t.Errorf("content type %s, want application/json", got)
@@ -220,7 +219,7 @@ func TestTokenResponse(t *testing.T) {
 	}
 }
 
-func TestRefreshTokenIsSingleUse(t *testing.T) {
+func TestRefresh_SingleUse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first := b.granted(t, b.login(t))
@@ -232,7 +231,7 @@ func TestRefreshTokenIsSingleUse(t *testing.T) {
 	b.granted(t, b.refresh(t, second))
 }
 
-func TestOldSecretLastsAsLongAsItIsAllowed(t *testing.T) {
+func TestClientCredentials_OldSecret(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	c := b.credential()
@@ -246,7 +245,7 @@ func TestOldSecretLastsAsLongAsItIsAllowed(t *testing.T) {
 	b.granted(t, b.login(t))
 }
 
-func TestRotationWithoutOverlapEndsRefreshTokens(t *testing.T) {
+func TestRefresh_AfterRotationWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first := b.granted(t, b.login(t))
@@ -260,7 +259,7 @@ func TestRotationWithoutOverlapEndsRefreshTokens(t *testing.T) {
 	b.granted(t, b.refresh(t, b.granted(t, b.login(t))))
 }
 
-func TestRotationWithOverlapKeepsRefreshTokens(t *testing.T) {
+func TestRefresh_AfterRotationWithOverlap(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -271,9 +270,9 @@ func TestRotationWithOverlapKeepsRefreshTokens(t *testing.T) {
 	refused(t, b.refresh(t, refresh), 401, "invalid_grant")
 }
 
-// Whichever of the rotation and the requests beside it comes first, no refresh
-// token outlives the rotation.
-func TestRotationWithoutOverlapRacesWithTokens(t *testing.T) {
+// No refresh token outlives a rotation without overlap, whatever the order of the
+// concurrent requests.
+func TestRefresh_ConcurrentRotationWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for round := range 10 {
@@ -308,7 +307,7 @@ func (b *bench) rotateSecret(t *testing.T, secret string, previousUntil time.Tim
 	}
 }
 
-func TestUnknownAndWrongClientsLookTheSame(t *testing.T) {
+func TestClientCredentials_SameFailures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	try := func(id, secret string) answer {
@@ -330,7 +329,7 @@ func TestUnknownAndWrongClientsLookTheSame(t *testing.T) {
 	}
 }
 
-func TestBasicIsAskedForWhereItWasUsed(t *testing.T) {
+func TestClientCredentials_BasicChallenge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	try := func(basic bool) answer {
@@ -354,7 +353,7 @@ func TestBasicIsAskedForWhereItWasUsed(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreAnsweredBeforeTheClientIsJudged(t *testing.T) {
+func TestToken_BadRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refused(t, b.do(t, request(t, "application/json", `{"grant_type":`)), 400, "invalid_request")
@@ -373,7 +372,7 @@ func TestScope(t *testing.T) {
 	}
 	refused(t, ask("campaigns:dispatch everything"), 400, "invalid_scope")
 	if got := ask("").text("scope"); got != "campaigns:dispatch campaigns:read" {
-		t.Errorf("scope %q, want all that was granted", got)
+		t.Errorf("scope %q, want the granted scope", got)
 	}
 	narrow := ask("campaigns:dispatch")
 	refresh := b.granted(t, narrow)
@@ -382,7 +381,7 @@ func TestScope(t *testing.T) {
 	b.granted(t, b.post(t, "grant_type", "refresh_token", "refresh_token", refresh, "scope", "campaigns:dispatch"))
 }
 
-func TestRefreshFollowsTheCredentialsScope(t *testing.T) {
+func TestRefresh_ScopeOfCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -395,7 +394,7 @@ func TestRefreshFollowsTheCredentialsScope(t *testing.T) {
 	}
 }
 
-func TestRefreshTokenIsRefused(t *testing.T) {
+func TestRefresh_Refused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		spoil  func(t *testing.T, b *bench)
@@ -432,7 +431,7 @@ func TestRefreshTokenIsRefused(t *testing.T) {
 	}
 }
 
-func TestRefreshTokenIsAcceptedToItsEnd(t *testing.T) {
+func TestRefresh_Lifetime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -443,14 +442,14 @@ func TestRefreshTokenIsAcceptedToItsEnd(t *testing.T) {
 	b.granted(t, b.refresh(t, next))
 }
 
-func TestUnknownRefreshTokenIsRefused(t *testing.T) {
+func TestRefresh_UnknownToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refused(t, b.refresh(t, "guess"), 401, "invalid_grant")
 	refused(t, b.refresh(t, strings.Repeat("x", 10_000)), 401, "invalid_grant")
 }
 
-func TestLateReuseEndsTheFamily(t *testing.T) {
+func TestRefresh_LateReuse(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		after time.Duration
@@ -480,9 +479,8 @@ func TestLateReuseEndsTheFamily(t *testing.T) {
 	}
 }
 
-// Whoever stole a token of a family that has ended cannot use up the client's
-// requests with it.
-func TestEndedFamilyDoesNotLockTheClientOut(t *testing.T) {
+// A stolen token of a revoked family does not consume the client's limit.
+func TestRefresh_RevokedFamilyNotCounted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first := b.granted(t, b.login(t))
@@ -496,11 +494,11 @@ func TestEndedFamilyDoesNotLockTheClientOut(t *testing.T) {
 	b.granted(t, b.login(t))
 }
 
-func TestOneOfTwelveRacingRefreshesWins(t *testing.T) {
+func TestRefresh_Concurrent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
-	b.clock.Add(time.Minute) // the limit is free again
+	b.clock.Add(time.Minute) // the limit's period has passed
 	answers := b.race(12, func() answer { return b.refresh(t, refresh) })
 	count := byStatus(answers)
 	if count[200] != 1 || count[200]+count[401]+count[429] != 12 {
@@ -514,7 +512,7 @@ func TestOneOfTwelveRacingRefreshesWins(t *testing.T) {
 	}
 }
 
-// race makes n calls at once.
+// race makes n concurrent calls.
 func (b *bench) race(n int, call func() answer) []answer {
 	answers := make([]answer, n)
 	start := make(chan struct{})
@@ -538,14 +536,14 @@ func byStatus(answers []answer) map[int]int {
 	return count
 }
 
-func TestTenRequestsAMinute(t *testing.T) {
+func TestLimit_Client(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 10 {
 		b.granted(t, b.login(t))
 		b.clock.Add(time.Second)
 	}
-	b.clock.Add(500 * time.Millisecond) // the first was let through 10.5 s ago
+	b.clock.Add(500 * time.Millisecond) // the first was admitted 10.5 s ago
 	a := b.login(t)
 	refused(t, a, 429, "too_many_requests")
 	if got := a.Header.Get("Retry-After"); got != "50" {
@@ -558,7 +556,7 @@ func TestTenRequestsAMinute(t *testing.T) {
 	refused(t, b.login(t), 429, "too_many_requests")
 }
 
-func TestTenOfElevenRacingRequestsPass(t *testing.T) {
+func TestLimit_ConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{11, 24} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -572,7 +570,7 @@ func TestTenOfElevenRacingRequestsPass(t *testing.T) {
 	}
 }
 
-func TestRefreshesCountWithTheClient(t *testing.T) {
+func TestLimit_RefreshesCount(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -585,7 +583,7 @@ func TestRefreshesCountWithTheClient(t *testing.T) {
 	b.granted(t, b.refresh(t, refresh))
 }
 
-func TestGuessesDoNotLockTheClientOut(t *testing.T) {
+func TestLimit_GuessesDoNotCount(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	guess := func() answer {
@@ -605,7 +603,7 @@ func TestGuessesDoNotLockTheClientOut(t *testing.T) {
 	refused(t, elsewhere.post(t, "grant_type", "client_credentials", "client_id", b.clientID, "client_secret", "guess"), 401, "invalid_client")
 }
 
-func TestEveryKindOfRefusalIsLimited(t *testing.T) {
+func TestLimit_Failures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		send   func(t *testing.T, b *bench) answer
@@ -639,7 +637,7 @@ func TestEveryKindOfRefusalIsLimited(t *testing.T) {
 	}
 }
 
-// guess sends a wrong secret for a client that nobody else names.
+// guess sends a wrong secret for a random client ID.
 func (b *bench) guess(t *testing.T) answer {
 	t.Helper()
 	return b.post(t, "grant_type", "client_credentials", "client_id", "rcs_"+random(8), "client_secret", "guess")
@@ -651,7 +649,7 @@ func (b *bench) at(address string) *bench {
 	return &moved
 }
 
-func TestFailuresOfAnAddressAreLimited(t *testing.T) {
+func TestLimit_FailuresOfAddress(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 20 {
@@ -668,12 +666,12 @@ func TestFailuresOfAnAddressAreLimited(t *testing.T) {
 	network := strings.TrimSuffix(b.address, "::1")
 	refused(t, b.at(network+":1:2:3:4").guess(t), 429, "too_many_requests")
 	refused(t, b.at("2001:db9:"+random(2)+"::1").guess(t), 401, "invalid_client")
-	b.granted(t, b.refresh(t, b.granted(t, b.login(t)))) // whoever shares the address
+	b.granted(t, b.refresh(t, b.granted(t, b.login(t)))) // a client at the same address
 	b.clock.Add(40 * time.Second)
 	refused(t, b.guess(t), 401, "invalid_client")
 }
 
-func TestSixtyOfRacingFailuresAreLetThrough(t *testing.T) {
+func TestLimit_ConcurrentFailures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	count := byStatus(b.race(100, func() answer { return b.guess(t) }))
@@ -682,7 +680,7 @@ func TestSixtyOfRacingFailuresAreLetThrough(t *testing.T) {
 	}
 }
 
-func TestSuccessesAreNoFailures(t *testing.T) {
+func TestLimit_SuccessesAreNotFailures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 7 {
@@ -698,7 +696,7 @@ func TestSuccessesAreNoFailures(t *testing.T) {
 	refused(t, b.guess(t), 401, "invalid_client")
 }
 
-func TestFailuresBeyondTheLimitWriteNothing(t *testing.T) {
+func TestLimit_RefusedFailureWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for range 60 {
@@ -717,9 +715,9 @@ func TestFailuresBeyondTheLimitWriteNothing(t *testing.T) {
 	}
 }
 
-// A thief who fails often at the address that they share with the client cannot
-// keep the client's reuse of the stolen token from ending the family.
-func TestReuseIsNoticedBeyondTheLimits(t *testing.T) {
+// Reuse of a stolen token revokes the family, even when the thief has exhausted the
+// failure limit of the shared address.
+func TestRefresh_LateReuseBeyondLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first := b.granted(t, b.login(t))
@@ -733,7 +731,7 @@ func TestReuseIsNoticedBeyondTheLimits(t *testing.T) {
 	refused(t, b.refresh(t, second), 401, "invalid_grant")
 }
 
-func TestRefusedByTheLimitWritesNothing(t *testing.T) {
+func TestLimit_RefusedRequestWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -763,7 +761,7 @@ func (b *bench) rows(t *testing.T, q campaign.AuthQuery) campaign.AuthRows {
 	return rows
 }
 
-func TestRefreshTokensAreNotKept(t *testing.T) {
+func TestRefresh_TokenNotStored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
@@ -773,7 +771,7 @@ func TestRefreshTokensAreNotKept(t *testing.T) {
 	}
 }
 
-func TestOtherMethods(t *testing.T) {
+func TestHandler_OtherMethods(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for path, allow := range map[string]string{oauth.TokenPath: "POST", oauth.KeysPath: "GET, HEAD", oauth.MetadataPath: "GET, HEAD"} {
@@ -784,7 +782,7 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-func TestPublishedKeysVerifyTokens(t *testing.T) {
+func TestHandler_Keys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	a := b.do(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, oauth.KeysPath, http.NoBody))
@@ -817,7 +815,7 @@ func remarshal(t *testing.T, from, to any) {
 	}
 }
 
-func TestMetadata(t *testing.T) {
+func TestHandler_Metadata(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	a := b.do(t, httptest.NewRequestWithContext(t.Context(), http.MethodGet, oauth.MetadataPath, http.NoBody))
@@ -836,7 +834,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-func TestUnreachableStoreIsNotTheClientsFault(t *testing.T) {
+func TestToken_StoreFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ctx, cancel := context.WithTimeout(t.Context(), -1)

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// What is wrong with a number of another country.
+// Rejections of numbers of other countries.
 var (
 	rejectCallingCode = e164.Rejection{
 		Code:   e164.InvalidNumber,
@@ -25,10 +25,10 @@ var (
 	}
 )
 
-// noRegion makes the library take the country from the number alone.
+// noRegion makes the library determine the country from the number.
 const noRegion = "ZZ"
 
-// parseForeign lets the library judge digits that begin with a country code.
+// parseForeign validates digits that start with a country code, with the library.
 func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	if !hasCallingCode(digits) {
 		return 0, &rejectCallingCode
@@ -48,8 +48,8 @@ func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	return e164.Number(n), nil
 }
 
-// hasCallingCode reports whether any country's code begins the digits. No code
-// is the beginning of another.
+// hasCallingCode reports whether the digits start with a country code. No code is a
+// prefix of another.
 func hasCallingCode(digits []byte) bool {
 	code := 0
 	for _, c := range digits[:min(3, len(digits))] {
@@ -61,7 +61,7 @@ func hasCallingCode(digits []byte) bool {
 	return false
 }
 
-// rejectForeign says what is wrong with a number that has a country.
+// rejectForeign returns the Rejection for a number of a known country.
 func rejectForeign(parsed *phonenumbers.PhoneNumber) *e164.Rejection {
 	if phonenumbers.IsPossibleNumberWithReason(parsed) != phonenumbers.IS_POSSIBLE {
 		return &rejectForeignLength

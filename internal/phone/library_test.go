@@ -17,7 +17,7 @@ import (
 
 var form = regexp.MustCompile(`^\+?[0-9]+$`)
 
-// oracle is the rule told with the library alone: the E.164 form, or "".
+// oracle returns the E.164 form according to the library, or "".
 func oracle(s string) string {
 	if !form.MatchString(s) {
 		return ""
@@ -32,7 +32,7 @@ func oracle(s string) string {
 	}
 	e164 := phonenumbers.Format(parsed, phonenumbers.E164)
 	if strings.HasPrefix(international, "+5590") && e164 != international {
-		return "" // a collect call, which the library takes and we do not
+		return "" // a collect call, which only the library accepts
 	}
 	return e164
 }
@@ -76,7 +76,7 @@ func TestParseAgreesWithLibrary(t *testing.T) {
 	wg.Wait()
 }
 
-func TestEveryExampleOfTheLibrary(t *testing.T) {
+func TestParse_LibraryExamples(t *testing.T) {
 	t.Parallel()
 	for region := range phonenumbers.GetSupportedRegions() {
 		for kind := phonenumbers.FIXED_LINE; kind <= phonenumbers.VOICEMAIL; kind++ {

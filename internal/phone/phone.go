@@ -1,12 +1,11 @@
-// Package phone decides whether telephone numbers, as people write them into
-// campaign files, can exist.
+// Package phone validates telephone numbers from campaign files.
 //
-// The form decides the country, and then the verdict is that of
-// libphonenumber's IsValidNumber. Brazilian numbers are judged by a table.
+// The format determines the country. The result is that of libphonenumber's
+// IsValidNumber; Brazilian numbers use a table.
 package phone
 
 import "campaign-dispatch/internal/phone/e164"
 
-// Parse reads a number in one of the forms that e164.Parse knows. A number that
-// cannot exist comes back as a Rejection, which is nil otherwise. s is not kept.
+// Parse parses a number in one of the formats of e164.Parse. An impossible number
+// returns a Rejection, which is nil otherwise. s is not kept.
 func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }

@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestReasonNamesTheWayOut(t *testing.T) {
+func TestParse_Reason(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ in, want string }{
 		{"551187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
@@ -108,7 +108,7 @@ func TestReasonNamesTheWayOut(t *testing.T) {
 }
 
 //nolint:paralleltest // allocations are counted for the whole process
-func TestParseValidBrazilianAllocatesNothing(t *testing.T) {
+func TestParse_NoAllocations(t *testing.T) {
 	in := []byte("5511987654321")
 	if got := testing.AllocsPerRun(100, func() { _, _ = phone.Parse(in) }); got != 0 {
 		t.Errorf("Parse allocates %v times, want 0", got)

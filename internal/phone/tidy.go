@@ -2,9 +2,9 @@ package phone
 
 import "strings"
 
-// Tidy returns a number that a person wrote without the spaces, brackets, dots and
-// dashes in it, and without the .0 that a spreadsheet puts behind a whole number.
-// What holds anything else beside digits and a + in front comes back as it is.
+// Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a
+// spreadsheet appends. A text with other characters than digits and a leading + is
+// returned unchanged.
 func Tidy(s string) string {
 	tidy := strings.Map(func(c rune) rune {
 		if strings.ContainsRune(" \t\u00a0\u202f().-\u2010\u2011\u2012\u2013", c) {

@@ -12,28 +12,27 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// refusal is a rejected number in a kept answer.
+// refusal is a rejected number in a stored answer.
 type refusal struct {
 	Phone  string `json:"phone"`
 	Reason string `json:"reason"`
 	Code   string `json:"code"`
 }
 
-// refusals finds the rejected numbers in the answer to a dispatch call as dispatch
-// writes it. In a text of JSON no quotation mark stands alone, so it finds nothing
-// else.
+// refusals matches the rejected numbers in an answer as dispatch encodes it. JSON
+// escapes quotation marks in strings, so it matches nothing else.
 var refusals = regexp.MustCompile(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\\]|\\.)*","code":"(?:[^"\\]|\\.)*"\}`)
 
-// erasedReason stands where a kept answer told of the person's number.
+// erasedReason replaces the reason in a stored answer about the person's number.
 const erasedReason = "The data of this recipient was erased."
 
-// answer returns the rejected numbers of a kept answer that are the person's, and the
+// answer returns the rejected numbers of a stored answer that are the person's, and the
 // answer without them.
 func (p *person) answer(body []byte) (about []refusal, without []byte, err error) {
 	without = refusals.ReplaceAllFunc(body, func(text []byte) []byte {
 		var r refusal
 		if e := json.Unmarshal(text, &r); e != nil {
-			err = fmt.Errorf("read a kept answer: %w", campaign.ErrDamaged)
+			err = fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 		}
 		if err != nil || !p.rejected(r.Phone, r.Reason) {
 			return text
@@ -45,16 +44,16 @@ func (p *person) answer(body []byte) (about []refusal, without []byte, err error
 	return about, without, err
 }
 
-// answerFor is after how long an answer that no key has is nobody's: longer than any
-// key has one.
+// answerFor exceeds the lifetime of idempotency keys. An older answer without a key is
+// orphaned.
 const answerFor = 25 * time.Hour
 
-// eachAnswer visits the kept answers of the tenant that are about the person, with
-// what is to be done to erase that.
+// eachAnswer visits the tenant's stored answers that are about the person, with a
+// function that erases the person's data from them.
 func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
 	var found errorCollector
-	named := map[string]bool{} // by any tenant's key
-	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for kept answers", rows, 0) }) {
+	named := map[string]bool{} // named by a key of any tenant
+	for a, err := range p.Store.KeptAnswers(ctx, func(rows int) { p.Progress("rows for stored answers", rows, 0) }) {
 		if err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func (p *person) eraseShortAnswer(ctx context.Context, a campaign.KeptAnswer) er
 	}
 	replaced, err := p.Store.ReplaceAnswer(ctx, a, without)
 	if err == nil && !replaced {
-		err = errors.New("a kept answer was changed meanwhile")
+		err = errors.New("a stored answer was changed concurrently")
 	}
 	return err
 }
@@ -120,7 +119,8 @@ func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
 	return err
 }
 
-// strayAnswer is an answer whose key is gone. It is the tenant's if its campaign is.
+// strayAnswer visits an answer whose key is gone. It belongs to the tenant of its
+// campaign.
 func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refusal, func() error) error) error {
 	body, err := p.Blobs.Get(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -137,7 +137,7 @@ func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refus
 		CampaignID string `json:"campaignId"`
 	}
 	if json.Unmarshal(body, &a) != nil {
-		return fmt.Errorf("read a kept answer: %w", campaign.ErrDamaged)
+		return fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 	}
 	_, err = p.Store.Dispatched(ctx, campaign.ID{Tenant: p.tenant.ID, CampaignID: strings.ToLower(a.CampaignID)})
 	if errors.Is(err, campaign.ErrNotFound) {

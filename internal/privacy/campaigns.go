@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// campaignsAtOnce is how many campaigns are looked through side by side.
+	// campaignsAtOnce is the number of campaigns searched concurrently.
 	campaignsAtOnce = 8
-	// campaignsAPage is how many campaigns are listed at once.
+	// campaignsAPage is the number of campaigns listed per page.
 	campaignsAPage = 500
 )
 
-// dispatched is a campaign and the numbers of its batches.
+// dispatched is a campaign with the numbers of its batches.
 type dispatched struct {
 	campaign.Campaign
-	sets map[int]campaign.PackedSet // by the ordinals of their batches
+	sets map[int]campaign.PackedSet // by batch ordinal
 }
 
 func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
@@ -37,7 +37,7 @@ func (p *person) campaigns(ctx context.Context) ([]campaign.Listed, error) {
 	}
 }
 
-// eachCampaign visits all campaigns of the tenant, some side by side.
+// eachCampaign visits all campaigns of the tenant, some of them concurrently.
 func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Context, c dispatched) error) error {
 	all, err := p.campaigns(ctx)
 	if err != nil {
@@ -71,8 +71,8 @@ func (p *person) visit(ctx context.Context, id campaign.ID, visit func(ctx conte
 	return visit(ctx, c)
 }
 
-// read reads a campaign. Its batches are read after its numbers: of each of these the
-// batch is there, unless its time is over.
+// read reads a campaign. It reads the batches after the number sets, so each set's
+// batch is present unless it has expired.
 func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 	sets, err := p.Store.PackedSets(ctx, id)
 	if err != nil {
@@ -83,14 +83,14 @@ func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
 		c.sets[set.Ordinal] = set
 	}
 	c.Campaign, err = p.Store.Dispatched(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) { // its list may be late
+	if errors.Is(err, campaign.ErrNotFound) { // the list is eventually consistent
 		c.ID, err = id, nil
 	}
 	return c, err
 }
 
-// ended returns the ordinals of the batches whose time is over, while the campaign
-// that goes on keeps their numbers.
+// ended returns the ordinals of expired batches. Their numbers remain until the
+// campaign ends.
 func (c dispatched) ended() []int {
 	there := map[int]bool{}
 	for _, b := range c.Batches {
@@ -106,7 +106,7 @@ func (c dispatched) ended() []int {
 	return ordinals
 }
 
-// in reports whether the person's number is in a packed set, and returns the set
+// in reports whether a packed set contains the person's number, and returns the set
 // without it.
 func (p *person) in(set campaign.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {

@@ -11,10 +11,10 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// erasePayload gives the batch a payload without the person's messages, of a key of
-// its own, and only then deletes the one it had: whoever reads a batch finds the one
-// or the other. It returns how many messages it erased, and the batch as it was read
-// last; the error wraps campaign.ErrNotFound where the batch's time is over.
+// erasePayload replaces the batch's payload with one without the person's messages,
+// under a new key, and then deletes the old one, so that a reader always finds one of
+// them. It returns the number of erased messages and the batch as last read. The error
+// wraps campaign.ErrNotFound if the batch has expired.
 func (e *erasure) erasePayload(ctx context.Context, b campaign.Batch) (erased int, _ campaign.Batch, err error) {
 	for {
 		if err := e.deleteFormer(ctx, b); err != nil {
@@ -34,7 +34,7 @@ func (e *erasure) erasePayload(ctx context.Context, b campaign.Batch) (erased in
 	}
 }
 
-// deleteFormer lets a pointer take the place of a batch's former payload.
+// deleteFormer replaces the batch's former payload with a pointer to the new one.
 func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	if b.FormerPayload == "" {
 		return nil
@@ -49,8 +49,8 @@ func (e *erasure) deleteFormer(ctx context.Context, b campaign.Batch) error {
 	return e.Store.ForgetFormerPayload(ctx, b)
 }
 
-// replace gives the batch a payload without the person's n messages. It reports whether
-// the batch may have changed since it was read.
+// replace gives the batch a payload without the person's n messages. changed reports
+// that the batch may have changed since it was read.
 func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed bool, err error) {
 	messages, err := payload.ReadAll(ctx, e.Blobs, b)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -71,8 +71,8 @@ func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed
 	return n, true, err
 }
 
-// succeed gives a batch whose payload is gone the one that has replaced it: its row may
-// be restored. It reports whether there was one, or the batch has another by now.
+// succeed gives a batch the successor of its missing payload: the batch's row may come
+// from a restored table. changed reports that the batch has another payload now.
 func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, err error) {
 	next, err := payload.Successor(ctx, e.Blobs, b)
 	if err == nil {
@@ -86,7 +86,7 @@ func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, 
 	return latest.Payload != b.Payload, err
 }
 
-// without returns the payload of the messages without the person's n.
+// without returns a payload without the person's n messages.
 func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []int, n int, err error) {
 	var w payload.Writer
 	for _, m := range messages {
@@ -103,8 +103,8 @@ func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []i
 	return body, offsets, n, nil
 }
 
-// replacePayload writes a payload and gives it to the batch. It returns false, and
-// leaves nothing behind, where the batch is not as it was read any more.
+// replacePayload writes a payload and assigns it to the batch. If the batch has changed
+// since it was read, it deletes the new payload and returns false.
 func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []byte, offsets []int) (bool, error) {
 	random := make([]byte, 16)
 	if _, err := io.ReadFull(e.Random, random); err != nil {

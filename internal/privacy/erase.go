@@ -10,41 +10,41 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Erased is what an erasure erased.
+// Erased counts what an erasure erased.
 type Erased struct {
-	Messages int // of accepted batches; their places stay, so that counts do not change
+	Messages int // of accepted batches; counts do not change
 	Rejected int // lines of error files
-	Answers  int // rejected numbers in the answers that idempotency keys have
-	Uploads  int // whole campaign files that waited in the dashboard
-	Events   int // replies, opt-outs and opt-ins, as they came and as they are told
+	Answers  int // rejected numbers in stored answers of idempotency keys
+	Uploads  int // campaign files that waited in the dashboard
+	Events   int // replies, opt-outs and opt-ins, received and forwarded
 	OptIn    bool
-	Remains  int // payloads that belong to no batch: what calls that failed left behind
-	// Young is how many more of them are kept, since a table that is restored may give
-	// them their batches back, until YoungUntil. Nobody can tell whose data they hold.
+	Remains  int // orphaned payloads of failed calls
+	// Young is the number of orphaned payloads kept until YoungUntil, in case a
+	// restored table refers to them. They may contain anybody's data.
 	Young      int
 	YoungUntil time.Time
-	// OptedOut says that the number is opted out, which is kept: without it the wish
-	// to get no messages could not be granted.
+	// OptedOut reports that the number is opted out. The opt-out is kept, because it is
+	// needed to honor it.
 	OptedOut bool
-	// Early is how many events came so lately that they may have to be applied still.
-	// They are kept: the erasure is to be run again at Again.
+	// Early is the number of recent events, which may not be applied yet. They are
+	// kept: repeat the erasure at Again.
 	Early int
 	Again time.Time
 }
 
-// Nothing reports whether there was nothing to erase.
+// Nothing reports whether nothing was found.
 func (e Erased) Nothing() bool {
 	e.OptedOut = false
 	return e == Erased{}
 }
 
-// erasure adds up what is erased by some side by side.
+// erasure sums up erasures that run concurrently.
 type erasure struct {
 	*person
 	began time.Time
 	mu    sync.Mutex
 	done  Erased
-	live  map[string]bool // payloads that batches have
+	live  map[string]bool // payloads of batches
 }
 
 func (e *erasure) add(f func(*Erased)) {
@@ -53,9 +53,9 @@ func (e *erasure) add(f func(*Erased)) {
 	f(&e.done)
 }
 
-// Erase erases what the service holds of a number of a tenant, and what was said to
-// it, except that it opted out. Messages that were not sent yet will end as failed.
-// After an error some of it may have been erased; to erase again does the rest.
+// Erase erases the tenant's data about a number and its messages, except its opt-out.
+// Messages that are not sent yet will end as failed. After an error, some data may
+// remain; a repeated call erases the rest.
 func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, error) {
 	p, err := d.open(ctx, tenant, phone)
 	if err != nil {
@@ -69,12 +69,12 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 		found.add(step(ctx))
 	}
 	if err := found.err(); err != nil {
-		return e.done, fmt.Errorf("not all is erased, run it again: %w", err)
+		return e.done, fmt.Errorf("the erasure is incomplete, run it again: %w", err)
 	}
 	return e.done, nil
 }
 
-// Complete reports whether nothing is left to be erased later.
+// Complete reports whether nothing remains to be erased later.
 func (e Erased) Complete() bool { return e.Early == 0 && e.Young == 0 }
 
 func (e *erasure) eraseCampaigns(ctx context.Context) error {
@@ -91,8 +91,8 @@ func (e *erasure) eraseCampaigns(ctx context.Context) error {
 	})
 }
 
-// eraseBatch erases the person's messages of a batch, and the number from the batch's
-// set last, by which the batch is found again.
+// eraseBatch erases the person's messages of a batch. It removes the number from the
+// batch's set last, so that a repeated erasure finds the batch.
 func (e *erasure) eraseBatch(ctx context.Context, c dispatched, b campaign.Batch) error {
 	_, in, err := e.in(c.sets[b.Ordinal])
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *erasure) eraseBatch(ctx context.Context, c dispatched, b campaign.Batch
 	if in {
 		n, latest, err := e.erasePayload(ctx, b)
 		e.add(func(done *Erased) { done.Messages += n })
-		if err != nil && !errors.Is(err, campaign.ErrNotFound) { // its time may be over meanwhile
+		if err != nil && !errors.Is(err, campaign.ErrNotFound) { // the batch may have expired
 			return err
 		}
 		b = latest
@@ -115,8 +115,8 @@ func (e *erasure) eraseBatch(ctx context.Context, c dispatched, b campaign.Batch
 	return nil
 }
 
-// eraseNumber removes the person's number from a batch's set. A process that has read
-// the set may know the number longer, and refuse it in another batch.
+// eraseNumber removes the person's number from a batch's set. A process that has cached
+// the set may still refuse the number in another batch.
 func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) error {
 	for {
 		without, in, err := e.in(c.sets[ordinal])

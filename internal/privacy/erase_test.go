@@ -22,13 +22,13 @@ import (
 
 const day = 24 * time.Hour
 
-func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
+func TestService_NumbersOfExpiredBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.accept(1, ana, bruno)
 	w.now = w.now.Add(450 * day)
 	w.accept(2, caio)
-	w.now = w.now.Add(15 * day) // the first batch's time is over, the campaign's is not
+	w.now = w.now.Add(15 * day) // the first batch has expired, the campaign has not
 	x := w.export(ana)
 	if len(x.Messages) != 1 || !x.Messages[0].ContentsDeleted || x.Messages[0].CampaignID != w.id.CampaignID || x.Messages[0].Campaign != "Natal" {
 		t.Errorf("exported: %+v", x.Messages)
@@ -40,16 +40,16 @@ func TestTheNumbersOfABatchThatEndedAreToldAndErased(t *testing.T) {
 	}
 	w.erase(ana)
 	if diff := cmp.Diff([]uint64{bruno}, w.set(1)); diff != "" {
-		t.Errorf("the set of the batch that ended (-want +got):\n%s", diff)
+		t.Errorf("the set of the expired batch (-want +got):\n%s", diff)
 	}
 	if x := w.export(ana); !x.Nothing() {
 		t.Errorf("afterwards: %+v", x.Messages)
 	}
 }
 
-// A number's export has the changes of its message, and its erasure leaves the outcomes
-// of the batch as they are.
-func TestOutcomesInALedger(t *testing.T) {
+// The export contains the status changes of a message. The erasure keeps the outcomes
+// of the batch.
+func TestService_OutcomesInLedger(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.store.Split = true
@@ -86,14 +86,14 @@ func TestOutcomesInALedger(t *testing.T) {
 	}
 }
 
-// twoListed lists two campaigns at once at most, as DynamoDB may.
+// twoListed is a store that lists at most two campaigns per page.
 type twoListed struct{ *dynamo.Store }
 
 func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	return s.Store.ListCampaigns(ctx, tenant, after, min(limit, 2))
 }
 
-func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
+func TestService_ManyPages(t *testing.T) {
 	t.Parallel()
 	const all = 7
 	w := newWorld(t)
@@ -111,14 +111,14 @@ func TestManyPagesOfCampaignsAreToldAndErased(t *testing.T) {
 			told[m.CampaignID] = true
 		}
 		if len(told) != want || len(x.Messages) != want {
-			t.Errorf("step %d: told are %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
+			t.Errorf("step %d: exported %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
 		}
 		_, err = service.Erase(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)
 	}
 }
 
-func TestErasuresAtOnceDoNotUndoEachOther(t *testing.T) {
+func TestErase_Concurrent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(1, ana, bruno, caio)
@@ -140,7 +140,7 @@ func TestErasuresAtOnceDoNotUndoEachOther(t *testing.T) {
 	}
 }
 
-// A file from before may hold cells that a spreadsheet takes for formulas.
+// An old file may contain cells that a spreadsheet evaluates as formulas.
 func TestErase_ErrorFileIsHarmless(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,7 +159,7 @@ func TestErase_ErrorFileIsHarmless(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
+func TestErase_DamagedData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
@@ -168,21 +168,21 @@ func TestWhatCannotBeReadDoesNotKeepTheRestFromBeingErased(t *testing.T) {
 	w.put("uploads/"+w.tenant.ID+"/file", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
 	done, err := w.service().Erase(t.Context(), w.tenant.ID, written(ana))
 	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
-		t.Errorf("it said %v", err)
+		t.Errorf("got %v", err)
 	}
 	if done.Messages != 1 || done.Rejected != 1 || done.Uploads != 1 {
 		t.Errorf("erased: %+v", done)
 	}
 	if diff := cmp.Diff([]uint64{ana + 10, 0}, w.numbers(whole)); diff != "" {
-		t.Errorf("the batch that is whole (-want +got):\n%s", diff)
+		t.Errorf("the intact batch (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]uint64{ana, bruno}, w.set(1)); diff != "" {
-		t.Errorf("the number by which the damaged batch is found again (-want +got):\n%s", diff)
+		t.Errorf("the number of the damaged batch (-want +got):\n%s", diff)
 	}
 }
 
-// A table that goes back to a time before an erasure names the payload that it had.
-func TestAnErasureAfterARestoreLosesNobodysMessages(t *testing.T) {
+// A table restored to a time before an erasure refers to the old payload.
+func TestErase_AfterRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.accept(1, ana, bruno, caio)
@@ -196,25 +196,25 @@ func TestAnErasureAfterARestoreLosesNobodysMessages(t *testing.T) {
 	w.must(err)
 	w.must(w.store.ForgetFormerPayload(t.Context(), restored))
 	if !back || restored.Payload != before.Payload {
-		t.Fatal("the row is not as it was")
+		t.Fatal("the row was not restored")
 	}
 	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 	w.now = w.now.Add(40 * day)
-	w.erase(5561900000000) // a number of no batch: it only clears what is left behind
+	w.erase(5561900000000) // a number of no batch: only deletes orphaned payloads
 	if diff := cmp.Diff([]uint64{0, 0, caio}, w.numbers(before)); diff != "" {
-		t.Errorf("after another's erasure (-want +got):\n%s", diff)
+		t.Errorf("after another number's erasure (-want +got):\n%s", diff)
 	}
 	if done := w.erase(caio); done.Messages != 1 {
 		t.Errorf("erased: %+v", done)
 	}
 	if diff := cmp.Diff([]uint64{0, 0, 0}, w.numbers(before)); diff != "" {
-		t.Errorf("after one's own (-want +got):\n%s", diff)
+		t.Errorf("after the number's own erasure (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatAFailedCallLeftBehindStaysAsLongAsATableMayBeRestored(t *testing.T) {
+func TestErase_OrphanedPayloads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.accept(1, bruno)
@@ -229,7 +229,7 @@ func TestWhatAFailedCallLeftBehindStaysAsLongAsATableMayBeRestored(t *testing.T)
 	}
 }
 
-func TestAnAnswerWhoseKeyIsGoneIsItsCampaignsTenants(t *testing.T) {
+func TestErase_AnswerWithoutKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.accept(1, bruno)
@@ -254,7 +254,7 @@ func TestAnAnswerWhoseKeyIsGoneIsItsCampaignsTenants(t *testing.T) {
 	}
 }
 
-func TestAnOptInIsErasedAndAnOptOutIsKept(t *testing.T) {
+func TestErase_OptInAndOptOut(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"shard in one row": 0, "shard in parts": 1} {
 		t.Run(name, func(t *testing.T) {

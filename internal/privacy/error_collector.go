@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// errorCollector are the errors of steps of which each is made whatever became of the
-// others, from any number of goroutines.
+// errorCollector collects the errors of independent steps. It is safe for concurrent
+// use.
 type errorCollector struct {
 	mu    sync.Mutex
 	first error
@@ -24,7 +24,7 @@ func (t *errorCollector) add(err error) {
 	}
 }
 
-// err returns the first error, with how many there were.
+// err returns the first error and the number of errors.
 func (t *errorCollector) err() error {
 	if t.count > 1 {
 		return fmt.Errorf("%w (the first of %d errors)", t.first, t.count)

@@ -23,7 +23,7 @@ const (
 const errorFiles = "errors/"
 
 // errorLines returns the lines of a batch's error file that are about the person. A
-// batch without a file has none of them.
+// batch without a file has none.
 func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]string, err error) {
 	if b.ErrorFile == "" {
 		return nil, nil
@@ -39,13 +39,13 @@ func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about [][]st
 	return about, err
 }
 
-// partErrors parts a batch's error file in the lines that are about the person, and the
+// partErrors splits a batch's error file into the lines about the person and the
 // others.
 func (p *person) partErrors(b campaign.Batch, file []byte) (about, others [][]string, err error) {
 	r := csv.NewReader(bytes.NewReader(file))
 	r.FieldsPerRecord = columns
 	lines, err := r.ReadAll()
-	if err != nil { // which quotes nothing of the file
+	if err != nil { // the error contains nothing of the file
 		return nil, nil, fmt.Errorf("read the error file of batch %s: %w", b.BatchID, err)
 	}
 	for i, line := range lines {

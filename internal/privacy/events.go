@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// eventsAtOnce is how many contents of events are read side by side.
+	// eventsAtOnce is the number of event contents read concurrently.
 	eventsAtOnce = 32
-	// appliedAfter is after how long an event is taken for applied. Before that its
-	// content is what is known of an opt-out.
+	// appliedAfter is the age from which an event counts as applied. Until then its
+	// content may be needed to record an opt-out.
 	appliedAfter = time.Hour
 )
 
-// heard is what the provider told of the person.
+// heard is a stored event about the person.
 type heard struct {
 	campaign.Blob
-	content      campaign.EventContent  // of an event as it came
-	webhookEvent *campaign.WebhookEvent // of one that is told to the tenant's endpoints
+	content      campaign.EventContent  // of a received event
+	webhookEvent *campaign.WebhookEvent // of an event forwarded to the tenant's endpoints
 }
 
-// keptEvents are the keys of the contents that are kept of events.
+// keptEvents holds the keys of the stored event contents.
 type keptEvents struct {
 	contents []campaign.Blob
 	keys     map[string]bool
-	told     map[string]bool // those of which something was told to any tenant
+	told     map[string]bool // events forwarded to any tenant
 }
 
 func (p *person) keptEvents(ctx context.Context) (keptEvents, error) {
@@ -55,8 +55,8 @@ func (k *keptEvents) add(o campaign.Blob) {
 	}
 }
 
-// eachEvent visits what is kept of the person's replies, opt-outs and opt-ins, from
-// any number of goroutines.
+// eachEvent visits the stored replies, opt-outs and opt-ins of the person,
+// concurrently.
 func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, h heard) error) error {
 	kept, err := p.keptEvents(ctx)
 	if err != nil {
@@ -84,14 +84,14 @@ func (p *person) eachEvent(ctx context.Context, visit func(ctx context.Context, 
 	return found.err()
 }
 
-// happens returns the key of what is told to the tenant of an event.
+// happens returns the key of the content that is forwarded to the tenant for an event.
 func (p *person) happens(event string, kind campaign.Kind) string {
 	return event + "." + campaign.Digest(p.tenant.ID+"#"+event+"#"+string(kind))
 }
 
-// concerns reports whether the content of an event concerns the tenant: something of it
-// was told to the tenant, or it came to an agent of the tenant and was told to nobody.
-// Tenants may share an agent.
+// concerns reports whether an event belongs to the tenant: it was forwarded to the
+// tenant, or it was forwarded to nobody and came from an agent of the tenant. Tenants
+// may share an agent.
 func (p *person) concerns(key string, kept keptEvents) bool {
 	event, told := eventOf(key)
 	mine := false
@@ -106,8 +106,8 @@ func (p *person) concerns(key string, kept keptEvents) bool {
 	return !told && (mine || !kept.told[event] && toAgent)
 }
 
-// eventOf returns the key of the event's content that a key belongs to, and whether
-// it is what is told of the event. The last part of an event's key has no dot.
+// eventOf returns the key of the event that a key belongs to. told reports whether the
+// key is a forwarded content. The last part of an event's key has no dot.
 func eventOf(key string) (event string, told bool) {
 	slash, dot := strings.LastIndexByte(key, '/'), strings.LastIndexByte(key, '.')
 	if dot > slash {
@@ -135,18 +135,19 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 		phone = h.content.Phone
 	}
 	if err != nil {
-		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may quote it
+		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may contain the data
 	}
 	return h, phone == p.number.String(), nil
 }
 
-// eraseEvent erases what is kept of an event, and reports whether it was too early to.
+// eraseEvent erases the content of an event. early reports that the event is too recent
+// and was kept.
 func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error) {
 	if h.webhookEvent == nil {
 		if p.Now().Sub(h.At) < appliedAfter {
 			return true, nil
 		}
-		// One that is empty means nothing to whoever applies it once more.
+		// An empty object is ignored if the event is applied again.
 		return false, p.Blobs.Put(ctx, h.Key, []byte("{}"), "application/json")
 	}
 	told := *h.webhookEvent

@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestWhichTenantAnEventConcerns(t *testing.T) {
+func TestConcerns(t *testing.T) {
 	t.Parallel()
 	a := &person{tenant: campaign.Tenant{ID: "a"}, agents: []string{"shared"}}
 	b := &person{tenant: campaign.Tenant{ID: "b"}, agents: []string{"shared"}}

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// Export is all that the service holds of a number of a tenant. Its JSON is for other
-// programs too: names are only added. Instants are in UTC, RFC 3339.
+// Export is the service's data about a number of a tenant. Other programs read its
+// JSON: members are only added. Times are in UTC (RFC 3339).
 type Export struct {
 	Tenant     string     `json:"tenant"`
 	Phone      string     `json:"phone"` // E.164
@@ -28,33 +28,33 @@ type Export struct {
 	Uploads    []Upload   `json:"uploads"`
 }
 
-// OptOut reports whether the person gets no messages of the tenant any more.
+// OptOut is the opt-out state of the number.
 type OptOut struct {
 	OptedOut bool       `json:"optedOut"`
-	Since    *time.Time `json:"since,omitempty"` // known for some eight days
+	Since    *time.Time `json:"since,omitempty"` // known for about eight days
 }
 
-// Place is a batch of a campaign.
+// Place identifies a batch of a campaign.
 type Place struct {
 	CampaignID string    `json:"campaignId"`
 	Campaign   string    `json:"campaign"`          // its name
-	BatchID    string    `json:"batchId,omitempty"` // none of a batch whose time is over
+	BatchID    string    `json:"batchId,omitempty"` // empty for an expired batch
 	Batch      string    `json:"batch,omitempty"`   // its name
 	AcceptedAt time.Time `json:"acceptedAt,omitzero"`
 }
 
-// Message is a message to the person and what became of it.
+// Message is a message to the number, with its status changes.
 type Message struct {
 	Place
 	MessageID    string            `json:"messageId,omitempty"` // at the provider
 	ScheduledFor *time.Time        `json:"scheduledFor,omitempty"`
 	UID          string            `json:"uid,omitempty"`
 	Variables    map[string]string `json:"variables,omitempty"`
-	Text         string            `json:"text,omitempty"` // as it is sent
-	Card         *campaign.Card    `json:"card,omitempty"` // as it is sent
+	Text         string            `json:"text,omitempty"` // as sent
+	Card         *campaign.Card    `json:"card,omitempty"` // as sent
 	Status       string            `json:"status"`
 	Changes      []Change          `json:"changes"`
-	// ContentsDeleted says that all but the number was deleted when its time was over.
+	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
 
@@ -66,7 +66,7 @@ type Change struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Rejected is a line of an error file: a number as it was sent, which got no message.
+// Rejected is a line of an error file: a number as received, which got no message.
 type Rejected struct {
 	Place
 	Line   int    `json:"line"`
@@ -76,30 +76,30 @@ type Rejected struct {
 	Reason string `json:"reason"`
 }
 
-// Answer is a rejected number in an answer that is kept for a day to be repeated.
+// Answer is a rejected number in a stored answer. Answers are kept for a day.
 type Answer refusal
 
-// Event is what the provider told of the person: a reply, an opt-out or an opt-in.
+// Event is a reply, an opt-out or an opt-in of the person.
 type Event struct {
 	At         time.Time     `json:"at"`
-	Kind       campaign.Kind `json:"kind,omitempty"` // of what is told to the tenant's endpoints
+	Kind       campaign.Kind `json:"kind,omitempty"` // of the event forwarded to the tenant's endpoints
 	CampaignID string        `json:"campaignId,omitempty"`
 	MessageID  string        `json:"messageId,omitempty"`
 	Text       string        `json:"text,omitempty"`
-	Postback   string        `json:"postback,omitempty"` // what a tapped suggestion stands for
+	Postback   string        `json:"postback,omitempty"` // of a tapped suggestion
 }
 
-// Upload is a campaign file that waits in the dashboard for a day.
+// Upload is a campaign file that waits in the dashboard, for at most a day.
 type Upload struct {
-	Lines []string `json:"lines"` // those that hold the number
+	Lines []string `json:"lines"` // lines with the number
 }
 
-// Nothing reports whether there was nothing but, perhaps, an opt-out.
+// Nothing reports whether the export is empty, except for an opt-out.
 func (x Export) Nothing() bool {
 	return len(x.Messages)+len(x.Rejected)+len(x.Answers)+len(x.Events)+len(x.Uploads) == 0
 }
 
-// Export returns what the service holds of a number of a tenant.
+// Export returns the tenant's data about a number.
 func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, error) {
 	p, err := d.open(ctx, tenant, phone)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *person) exportCampaigns(ctx context.Context, x *Export) error {
 	})
 }
 
-// endedOf tells of the batches that had the person and whose time is over.
+// endedOf returns the messages of expired batches that contained the number.
 func (p *person) endedOf(c dispatched) (all []Message, err error) {
 	for _, ordinal := range c.ended() {
 		_, in, err := p.in(c.sets[ordinal])
@@ -173,7 +173,7 @@ func (p *person) endedOf(c dispatched) (all []Message, err error) {
 	return all, nil
 }
 
-// deleted is a message of which the number is left.
+// deleted returns a message of which only the number is left.
 func deleted(place Place) Message {
 	return Message{Place: place, Changes: []Change{}, ContentsDeleted: true}
 }
@@ -224,7 +224,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	return all, nil
 }
 
-// changesOf returns the changes of a batch's messages by their indexes.
+// changesOf returns the changes of a batch's messages, by message index.
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {
 	log, err := p.Store.Changes(ctx, b, 0, campaign.MaxChanges)
 	if err != nil {

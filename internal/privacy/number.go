@@ -7,10 +7,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// wrote reports whether a text writes the person's number, as dispatch would read it
-// without what is no digit: with a trunk prefix or a carrier's digits, too, and as
-// one that was refused for want of its ninth digit. Only numbers in a form that is
-// not accepted rest as they were sent.
+// wrote reports whether a text contains the person's number, as dispatch would parse it
+// without its separators. It also recognizes trunk prefixes, carrier codes, and a
+// missing ninth digit. A number in any other refused form is not found.
 func (p *person) wrote(text string) bool {
 	digits := digitsOf(text)
 	for _, form := range []string{digits, international(digits)} {
@@ -27,19 +26,19 @@ func (p *person) meant(digits string) bool {
 	if rejection == nil {
 		return number == p.number
 	}
-	// Of a country whose numbers the library knows less well, as it was asked for.
+	// For foreign countries, compare the digits as written.
 	number, _ = e164.Parse([]byte(digits), e164.AsWritten)
 	return number == p.number || strings.Contains(rejection.Reason, p.number.String())
 }
 
-// rejected reports whether a rejected number is the person's: as it was sent, or as the
-// reason says that it may have been meant.
+// rejected reports whether a rejected number is the person's: as received, or as
+// corrected in the reason.
 func (p *person) rejected(phone, reason string) bool {
 	return p.wrote(phone) || strings.Contains(reason, p.number.String())
 }
 
-// digitsOf returns the digits of a text, behind a + where one stands before them,
-// without the .0 that spreadsheets append.
+// digitsOf returns the digits of a text, with a leading + if there is one, and without
+// the .0 that spreadsheets append.
 func digitsOf(text string) string {
 	text = strings.TrimSuffix(strings.TrimSpace(text), ".0")
 	first := strings.IndexFunc(text, isDigit)
@@ -60,8 +59,8 @@ func digitsOf(text string) string {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// international returns digits that begin as they are dialled, 00 for another country
-// and 0 within Brazil, as they are written with a +; "" for others.
+// international returns dialled digits in E.164 with a +: 00 precedes another country's
+// code, 0 a Brazilian number. It returns "" for other digits.
 func international(digits string) string {
 	if abroad, ok := strings.CutPrefix(digits, "00"); ok {
 		return "+" + abroad

@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-func TestInWhichFormsANumberIsFound(t *testing.T) {
+func TestWrote(t *testing.T) {
 	t.Parallel()
 	const mobile, thai, british = "+5561987650001", "+66912345678", "+442079460958"
 	for _, test := range []struct {
@@ -17,7 +17,7 @@ func TestInWhichFormsANumberIsFound(t *testing.T) {
 		{"5561987650001", mobile, true},
 		{"61987650001", mobile, true},
 		{"(61) 98765-0001", mobile, true},
-		{"'+55 (61) 98765.0001", mobile, true}, // as an error file keeps it
+		{"'+55 (61) 98765.0001", mobile, true}, // as in an error file
 		{"+55 (061) 98765-0001", mobile, true},
 		{"+55 0 15 61 98765 0001", mobile, true},
 		{"061987650001", mobile, true},
@@ -41,7 +41,7 @@ func TestInWhichFormsANumberIsFound(t *testing.T) {
 		{"+66912345678", "+5566912345678", false},
 		{"44 20 7946 0958", british, true},
 		{"+44 20 7946 0958", british, true},
-		{"+999 1234 5678", "+99912345678", true}, // of no country, as it was sent
+		{"+999 1234 5678", "+99912345678", true}, // of no country, as received
 	} {
 		number, rejection := e164.Parse([]byte(test.phone), e164.AsWritten)
 		if rejection != nil {

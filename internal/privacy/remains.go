@@ -10,15 +10,15 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// backups is for how long a table can be restored: a payload that no batch has may be
-// that of a batch in another state of the table.
+// backups is the period for which a table can be restored. A restored table may refer
+// to a payload that no batch refers to now.
 const backups = 35 * 24 * time.Hour
 
-// payloads begins the keys of the tenant's payloads.
+// payloads returns the key prefix of the tenant's payloads.
 func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
 
-// deleteOrphanedPayloads deletes the tenant's payloads that belong to no batch: nobody reads
-// them, and nobody can tell whose data they hold.
+// deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to. They
+// may contain anybody's data.
 func (e *erasure) deleteOrphanedPayloads(ctx context.Context) error {
 	var found errorCollector
 	for o, err := range e.Blobs.List(ctx, e.payloads()) {
@@ -52,7 +52,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 	return err
 }
 
-// isLive reports whether a payload is that of a batch, whatever lists say.
+// isLive reports whether a batch refers to a payload, by a consistent read.
 func (e *erasure) isLive(ctx context.Context, key string) (bool, error) {
 	campaignID, _, _ := strings.Cut(strings.TrimPrefix(key, e.payloads()), "/")
 	c, err := e.Store.Dispatched(ctx, campaign.ID{Tenant: e.tenant.ID, CampaignID: campaignID})

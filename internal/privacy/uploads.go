@@ -8,8 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// eachUpload visits the campaign files that wait in the dashboard and hold the
-// person's number, with the lines that do.
+// eachUpload visits the campaign files in the dashboard that contain the person's
+// number, with the matching lines.
 func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []string) error) error {
 	var found errorCollector
 	for o, err := range p.Blobs.List(ctx, "uploads/"+p.tenant.ID+"/") {
@@ -28,8 +28,8 @@ func (p *person) eachUpload(ctx context.Context, visit func(key string, lines []
 	return found.err()
 }
 
-// linesOf returns the lines of a file, after its first one, of which a cell writes the
-// person's number.
+// linesOf returns the lines of a file, without its header, that contain the person's
+// number.
 func (p *person) linesOf(upload []byte) (lines []string) {
 	_, file, _ := strings.Cut(string(upload), "\n")
 	for line := range strings.FieldsFuncSeq(file, func(r rune) bool { return r == '\n' || r == '\r' }) {

@@ -31,7 +31,7 @@ const (
 
 func written(number uint64) string { return fmt.Sprintf("+%d", number) }
 
-// world is a tenant with one campaign, in a table of its own, and a clock.
+// world is a tenant with one campaign, in its own table, with a clock.
 type world struct {
 	t      *testing.T
 	now    time.Time
@@ -71,7 +71,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// accept adds a batch to the campaign, at the present time, with an error file that
+// accept adds a batch to the campaign at the current time, with an error file that
 // holds the same numbers.
 func (w *world) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	w.t.Helper()
@@ -132,7 +132,7 @@ func (w *world) export(number uint64) privacy.Export {
 	return x
 }
 
-// numbers returns the numbers of a batch's messages, 0 for an erased one.
+// numbers returns the numbers of a batch's messages, 0 for an erased message.
 func (w *world) numbers(b campaign.Batch) (all []uint64) {
 	w.t.Helper()
 	var messages []campaign.Message
@@ -148,7 +148,7 @@ func (w *world) numbers(b campaign.Batch) (all []uint64) {
 	return all
 }
 
-// set returns the numbers that a batch's set has.
+// set returns the numbers of a batch's set.
 func (w *world) set(ordinal int) []uint64 {
 	w.t.Helper()
 	sets, err := w.store.PackedSets(w.t.Context(), w.id)

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// maxBatches is the number of batches that one answer lists.
+// maxBatches is the maximum number of batches in one answer.
 const maxBatches = 500
 
 type campaignAnswer struct {
@@ -38,8 +38,7 @@ type batchAnswer struct {
 	Counts     counts          `json:"counts"`
 }
 
-// counts are messages by what became of them. Together they are the accepted
-// ones.
+// counts are the accepted messages by status.
 type counts struct {
 	Pending   int `json:"pending"`
 	Sent      int `json:"sent"`
@@ -51,7 +50,7 @@ type counts struct {
 	Stopped   int `json:"stopped"`
 }
 
-// cancellation says what a cancellation has achieved so far.
+// cancellation is the progress of a cancellation.
 type cancellation struct {
 	RequestedAt time.Time `json:"requestedAt"`
 	Revoke      bool      `json:"revoke"`
@@ -62,7 +61,7 @@ type cancellation struct {
 
 var campaignParameters = httpapi.Parameters{"cursor": "invalid_cursor"}
 
-// ServeCampaign answers how far a campaign is.
+// ServeCampaign returns the progress of a campaign.
 func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	c, query, err := s.open(r, campaignParameters)
 	if err != nil {
@@ -73,7 +72,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := newCampaignAnswer(c, after)
-	answer.CampaignID = r.PathValue("campaignId") // as its client writes it
+	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil
 }
@@ -141,7 +140,7 @@ func (c *counts) add(b campaign.Progress) {
 	}
 }
 
-// instant returns nil for the zero time, which is no instant.
+// instant returns nil for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// framesAtOnce is how many frames are read side by side.
+// framesAtOnce is the number of frames read concurrently.
 const framesAtOnce = 8
 
 // contents returns the batch's messages at the indexes.
@@ -51,7 +51,7 @@ func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) (messa
 	return messages, explain(err)
 }
 
-// whole returns all messages of a batch, by a single read.
+// whole returns all messages of a batch in one read.
 func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
 	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
 		messages, err = payload.ReadAll(ctx, s.Blobs, b)
@@ -60,7 +60,7 @@ func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campa
 	return messages, explain(err)
 }
 
-// explain tells the client of contents that are gone.
+// explain returns a *httpapi.Problem for expired contents.
 func explain(err error) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return &httpapi.Problem{

@@ -12,24 +12,24 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// FileStore reads stored objects that were written after an instant. The error wraps
-// campaign.ErrNotFound where there is none of these under the key.
+// FileStore reads stored objects written after a time. It returns an error that wraps
+// campaign.ErrNotFound if there is none.
 type FileStore interface {
 	GetSince(ctx context.Context, key string, since time.Time) ([]byte, error)
 }
 
-// ErrorFiles serves error files for as long as they are kept. Whoever has a file's address
-// may read it: the address cannot be guessed, so no token is needed.
+// ErrorFiles serves error files until they expire. No token is needed: the URL cannot
+// be guessed.
 type ErrorFiles struct {
 	Blobs FileStore
 	Now   func() time.Time
 }
 
-// fileName is 256 random bits and the extension. Nothing else reaches the store.
+// fileName is 256 random bits in base64url and the extension. Other names are refused.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_-]{43}\.csv$`)
 
-// ServeFile answers with the file that the path value "name" names. The request's
-// Authorization header is ignored: clients send it along wherever they go.
+// ServeFile returns the file that the path value "name" names. It ignores the
+// Authorization header, which some clients send to every URL.
 func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	if !fileName.MatchString(name) {
@@ -47,7 +47,7 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", `attachment; filename="errors.csv"`)
 	h.Set("Cache-Control", "private")
 	h.Set("X-Content-Type-Options", "nosniff")
-	_, err = w.Write(file) //nolint:gosec // it is an attachment, and not HTML
+	_, err = w.Write(file) //nolint:gosec // an attachment, not HTML
 	return err
 }
 

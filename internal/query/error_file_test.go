@@ -23,8 +23,8 @@ var name = strings.Repeat("aZ_-9", 9)[:43]
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// blobs holds one error file, written at an instant; the key "errors/" and 43
-// times x fails.
+// blobs holds one error file with a modification time. Reading the key "errors/" plus
+// 43 times x fails.
 type blobs struct{ written time.Time }
 
 func (b blobs) GetSince(_ context.Context, key string, since time.Time) ([]byte, error) {
@@ -47,7 +47,7 @@ func get(t *testing.T, path string) *httptest.ResponseRecorder {
 	return getAged(t, path, time.Hour)
 }
 
-// getAged asks for a file that was written so long ago.
+// getAged requests a file of the age.
 func getAged(t *testing.T, path string, age time.Duration) *httptest.ResponseRecorder {
 	t.Helper()
 	files := query.ErrorFiles{Blobs: blobs{now.Add(-age)}, Now: func() time.Time { return now }}
@@ -60,8 +60,8 @@ func getAged(t *testing.T, path string, age time.Duration) *httptest.ResponseRec
 	return w
 }
 
-// S3 deletes what is past its time a day or so late.
-func TestAFilePastItsTimeIsGone(t *testing.T) {
+// S3 deletes expired objects up to a day late.
+func TestServeFile_Expired(t *testing.T) {
 	t.Parallel()
 	for age, want := range map[time.Duration]int{
 		campaign.ErrorFileLife - time.Minute: http.StatusOK, campaign.ErrorFileLife: http.StatusNotFound,
@@ -72,7 +72,7 @@ func TestAFilePastItsTimeIsGone(t *testing.T) {
 	}
 }
 
-func TestServesTheFile(t *testing.T) {
+func TestServeFile_File(t *testing.T) {
 	t.Parallel()
 	w := get(t, name+".csv")
 	if w.Code != http.StatusOK || w.Body.String() != csv {
@@ -89,7 +89,7 @@ func TestServesTheFile(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThere(t *testing.T) {
+func TestServeFile_NotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		strings.Repeat("y", 43) + ".csv", name, name + ".CSV", name[1:] + ".csv", name + "a.csv", name + ".csv%0A",
@@ -102,7 +102,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestAFailingStoreIsNoMissingFile(t *testing.T) {
+func TestServeFile_StoreFails(t *testing.T) {
 	t.Parallel()
 	w := get(t, strings.Repeat("x", 43)+".csv")
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "denied") {

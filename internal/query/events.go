@@ -20,7 +20,7 @@ type eventsAnswer struct {
 }
 
 type event struct {
-	ID         string           `json:"id"` // of the webhook that tells the same
+	ID         string           `json:"id"` // same as the webhook's
 	Sequence   int              `json:"sequence"`
 	Type       campaign.Kind    `json:"type"`
 	OccurredAt time.Time        `json:"occurredAt"`
@@ -35,7 +35,7 @@ type event struct {
 
 var eventsParameters = httpapi.Parameters{"after": "invalid_after", "limit": "invalid_limit"}
 
-// ServeEvents answers a batch's log after a sequence.
+// ServeEvents returns the events of a batch after a sequence.
 func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	b, query, err := s.openBatch(r, eventsParameters)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []event{}, NextAfter: after}
-	if after < b.Head.Sequence { // who only asks whether there is news costs no more
+	if after < b.Head.Sequence { // without new events, only the head is read
 		if err := s.fillEvents(r, &a, b, after, limit); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func afterOf(query httpapi.Query) (int, error) {
 func (s *Service) fillEvents(r *http.Request, a *eventsAnswer, b campaign.Progress, after, limit int) error {
 	news, err := s.Store.Changes(r.Context(), b.Batch, after, limit)
 	if err != nil {
-		return fmt.Errorf("read back: %w", err)
+		return fmt.Errorf("read events: %w", err)
 	}
 	indexes := make([]int, len(news))
 	for i, c := range news {

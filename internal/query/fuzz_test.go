@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// Whatever a query says, it is read, or refused as the client's fault.
+// Every query is parsed or refused with a client error.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{"1.2", "0", "-1.5", "1.2.3", "9223372036854775808", "1.00", " 1.1", "0x1.0x2", "٣.١"} {
 		f.Add(s)
@@ -36,14 +36,13 @@ func FuzzQuery(f *testing.F) {
 				continue
 			}
 			if found, err := (&Service{}).scan(t.Context(), q); err != nil || len(found.Messages) > 0 {
-				t.Errorf("found %v, %v in nothing", found, err)
+				t.Errorf("found %v, %v in an empty campaign", found, err)
 			}
 		}
 	})
 }
 
-// refusedOr fails the test where err is neither the client's fault nor what was
-// read in order.
+// refusedOr fails the test unless err is a client error, or nil with inOrder true.
 func refusedOr(t *testing.T, err error, inOrder bool) {
 	t.Helper()
 	problem, ok := errors.AsType[*httpapi.Problem](err)

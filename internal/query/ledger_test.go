@@ -16,7 +16,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// inLayouts runs a test with batches that have a ledger, and with such that have none.
+// inLayouts runs a test with batches that have a ledger, and with batches that have
+// none.
 func inLayouts(t *testing.T, test func(t *testing.T, newService func(*testing.T) *service)) {
 	t.Helper()
 	for _, split := range []bool{false, true} {
@@ -32,7 +33,7 @@ func inLayouts(t *testing.T, test func(t *testing.T, newService func(*testing.T)
 	}
 }
 
-// events returns all events of a batch, in pages of so many.
+// events returns all events of a batch, read in pages of limit.
 func (d *service) events(b campaign.Batch, limit int) (events []any) {
 	d.t.Helper()
 	after, more := 0.0, true
@@ -50,8 +51,8 @@ func (d *service) events(b campaign.Batch, limit int) (events []any) {
 	return events
 }
 
-// fill records deliveries of the messages from first on, until the next one makes the
-// tail of the ledger move, and returns that next one's index.
+// fill records deliveries from message first until the next one would move the ledger's
+// tail. It returns the index of that next message.
 func (d *service) fill(b campaign.Batch, first int) int {
 	d.t.Helper()
 	for i := first; i < b.Accepted; i++ {
@@ -85,7 +86,7 @@ func (d *service) logRows(b campaign.Batch) int {
 
 var errDied = errors.New("the process died")
 
-// recordAndDie enters a delivery by a process that dies after one write.
+// recordAndDie records a delivery and crashes after one write.
 func (d *service) recordAndDie(b campaign.Batch, index int) {
 	d.t.Helper()
 	ctx, cancel := context.WithCancel(d.t.Context())
@@ -108,18 +109,18 @@ func (d *service) recordAndDie(b campaign.Batch, index int) {
 		})
 	})
 	if _, err := mortal.AppendLedger(ctx, b, head, delivered(index)); !errors.Is(err, errDied) {
-		d.t.Fatalf("error %v, want that of the death", err)
+		d.t.Fatalf("error %v, want the crash", err)
 	}
 }
 
-// A writer dies after it has moved the tail of a ledger into a LOG row, and before it
-// has written the head: the events are the same, in whichever pages they are read.
-func TestEvents_DeathWhileTailMoves(t *testing.T) {
+// A writer crashes after it has moved a ledger's tail into a LOG row, and before it has
+// written the head. The events are the same, whatever the page size.
+func TestServeEvents_CrashWhileTailMoves(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.store.Split = true
 	b := d.accept(1, "a", 500, nil)
-	d.record(b, campaign.OutcomeSent, "", 0, b.Accepted-1) // more than a tail holds
+	d.record(b, campaign.OutcomeSent, "", 0, b.Accepted-1) // more than fit in a tail
 	next := d.fill(b, 0)
 	before, rows := d.events(b, 500), d.logRows(b)
 	if len(before) != b.Accepted+next || next == 0 || rows == 0 {
@@ -128,18 +129,18 @@ func TestEvents_DeathWhileTailMoves(t *testing.T) {
 
 	d.recordAndDie(b, next)
 	if now := d.logRows(b); now != rows+1 {
-		t.Errorf("%d LOG rows after the death, %d before", now, rows)
+		t.Errorf("%d LOG rows after the crash, %d before", now, rows)
 	}
 	for _, limit := range []int{500, 100, 77} {
 		if diff := cmp.Diff(before, d.events(b, limit)); diff != "" {
-			t.Errorf("events after the death, in pages of %d (-want +got):\n%s", limit, diff)
+			t.Errorf("events after the crash, in pages of %d (-want +got):\n%s", limit, diff)
 		}
 	}
 
 	d.record(b, campaign.OutcomeDelivered, "", next, next)
 	after := d.events(b, 100)
 	if len(after) != len(before)+1 || after[len(before)].(object)["sequence"] != float64(len(after)) {
-		t.Fatalf("%d events after one more", len(after))
+		t.Fatalf("%d events after another delivery", len(after))
 	}
 	if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
 		t.Errorf("events once the tail has moved (-want +got):\n%s", diff)

@@ -14,11 +14,11 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// maxScan is how many batches one request looks through. What lies behind them
-// is for the next one: a page may be short, or empty, and not the last.
+// maxScan is the number of batches that one request reads. A page may therefore be
+// short or empty without being the last.
 const maxScan = 25
 
-// statusPending is the status of a message that has no outcome yet.
+// statusPending is the status of a message without an outcome.
 const statusPending = "pending"
 
 type messagesAnswer struct {
@@ -40,9 +40,9 @@ type messageAnswer struct {
 	Erased    bool       `json:"erased,omitempty"`
 }
 
-// search is a request for messages.
+// search is a parsed request for messages.
 type search struct {
-	batches []campaign.Progress // those to look through, in their order
+	batches []campaign.Progress // batches to read, in order
 	status  string
 	phone   string // E.164 with the leading +
 	uid     *string
@@ -50,7 +50,7 @@ type search struct {
 	limit   int
 }
 
-// place is where a page begins: the ordinal of a batch, and an index in it.
+// place is the start of a page: the ordinal of a batch and an index in it.
 type place struct{ ordinal, index int }
 
 func (p place) String() string { return fmt.Sprintf("%d.%d", p.ordinal, p.index) }
@@ -60,7 +60,7 @@ var messagesParameters = httpapi.Parameters{
 	"cursor": "invalid_cursor", "limit": "invalid_limit",
 }
 
-// ServeMessages answers a page of a campaign's messages.
+// ServeMessages returns a page of a campaign's messages.
 func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	c, query, err := s.open(r, messagesParameters)
 	if err != nil {
@@ -96,8 +96,8 @@ func askedOf(query httpapi.Query, limit int) campaign.Search {
 	}
 }
 
-// Find returns a page of a campaign's messages. The error of what cannot be
-// looked for is a *httpapi.Problem.
+// Find returns a page of a campaign's messages. An invalid search returns a
+// *httpapi.Problem.
 func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error) {
 	q, err := s.readSearch(ctx, c, asked)
 	if err != nil {
@@ -126,7 +126,7 @@ var statuses = []string{
 	string(campaign.OutcomeFailed), string(campaign.OutcomeExpired), string(campaign.OutcomeRevoked), string(campaign.OutcomeStopped),
 }
 
-// narrow leaves the batches that can hold what is asked for.
+// narrow keeps the batches that may contain matching messages.
 func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaign.Search, q *search) error {
 	if asked.Batch != nil {
 		b, ok := c.Find(*asked.Batch)
@@ -135,7 +135,7 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaig
 		}
 		q.batches = []campaign.Progress{b}
 	} else if asked.UID != nil && !asked.AllBatches {
-		return badRequest("batch_required", "uid is looked up within one batch: name the batch too.")
+		return badRequest("batch_required", "uid requires batch: a uid is looked up within one batch.")
 	}
 	if asked.Phone != nil {
 		return s.narrowByPhone(ctx, c.ID, *asked.Phone, q)
@@ -144,7 +144,7 @@ func (s *Service) narrow(ctx context.Context, c campaign.Campaign, asked campaig
 }
 
 func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string, q *search) error {
-	// A + that was not escaped arrives as a space.
+	// An unescaped + arrives as a space.
 	if rest, ok := strings.CutPrefix(text, " "); ok {
 		text = "+" + rest
 	}
@@ -155,7 +155,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	q.phone = number.String()
 	sets, err := s.Store.PackedSets(ctx, id)
 	if err != nil {
-		return fmt.Errorf("read back: %w", err)
+		return fmt.Errorf("read number sets: %w", err)
 	}
 	holds := map[int]bool{}
 	for _, set := range sets {
@@ -169,7 +169,7 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	return nil
 }
 
-// scan looks through the batches until the page is full or it has seen enough.
+// scan reads batches until the page is full or maxScan batches are read.
 func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err error) {
 	scanned := 0
 	for _, b := range q.batches {
@@ -196,7 +196,7 @@ func (s *Service) scan(ctx context.Context, q search) (found campaign.Found, err
 	return found, nil
 }
 
-// mayMatch reports whether a batch has a message of the status that is asked for.
+// mayMatch reports whether a batch may contain a message with the requested status.
 func (q search) mayMatch(b campaign.Progress) bool {
 	switch q.status {
 	case "":
@@ -207,15 +207,15 @@ func (q search) mayMatch(b campaign.Progress) bool {
 	return b.Head.Counts[campaign.Outcome(q.status)] > 0
 }
 
-// scanBatch adds the batch's messages from start on that are asked for, until the
-// page is full, and returns the index after the last one that it judged.
+// scanBatch adds matching messages from index start until the page is full. It returns
+// the index after the last message examined.
 func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
 	if q.phone != "" || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
 	latest, err := s.Store.Latest(ctx, b)
 	if err != nil {
-		return start, fmt.Errorf("read back: %w", err)
+		return start, fmt.Errorf("read outcomes: %w", err)
 	}
 	var indexes []int
 	for next = start; next < b.Accepted && len(found.Messages)+len(indexes) < q.limit; next++ {
@@ -233,8 +233,8 @@ func (s *Service) scanBatch(ctx context.Context, q search, b campaign.Batch, sta
 	return next, nil
 }
 
-// scanContents is scanBatch for what only the messages themselves tell. The log of
-// a batch without any of them is not read.
+// scanContents is scanBatch for searches by the messages' contents. It reads the
+// outcomes only if a message matches.
 func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, start int, found *campaign.Found) (next int, err error) {
 	messages, err := s.whole(ctx, b)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Service) scanContents(ctx context.Context, q search, b campaign.Batch, 
 	}
 	latest, err := s.Store.Latest(ctx, b)
 	if err != nil {
-		return start, fmt.Errorf("read back: %w", err)
+		return start, fmt.Errorf("read outcomes: %w", err)
 	}
 	for _, i := range indexes {
 		if q.status != "" && q.status != statusOf(latest[i]) {

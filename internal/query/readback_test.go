@@ -33,19 +33,19 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// service is a read back service of a tenant of its own, on the stack's table and
-// bucket, with one campaign.
+// service is a query service for a tenant of its own, with one campaign, on the stack's
+// table and bucket.
 type service struct {
 	t      *testing.T
 	store  *dynamo.Store
-	whole  atomic.Int64 // campaigns that were read with all their batches
+	whole  atomic.Int64 // reads of a campaign with all its batches
 	blobs  *s3.Store
 	id     campaign.ID
 	holder *holder
 	server *httptest.Server
 }
 
-// holder stands for the access token, which accesstoken's own tests judge.
+// holder replaces access token verification, which the tests of accesstoken cover.
 type holder struct {
 	tenant string
 	unfit  error
@@ -55,7 +55,7 @@ func (h *holder) Authorize(*http.Request, string, string) (accesstoken.Claims, e
 	return accesstoken.Claims{Tenant: h.tenant, ClientID: "rcs_1", Scope: campaign.ScopeDispatch}, h.unfit
 }
 
-// reader is the store, and counts the campaigns that are read whole.
+// reader is a store that counts reads of whole campaigns.
 type reader struct {
 	*dynamo.Store
 	whole *atomic.Int64
@@ -96,8 +96,8 @@ func (d *service) must(err error) {
 	}
 }
 
-// accept writes the campaign's batch of that ordinal with n messages, as dispatch
-// does. The uids of each batch are u0, u1 and so on.
+// accept writes a batch with n messages, as dispatch does. The uids of each batch are
+// u0, u1 and so on.
 func (d *service) accept(ordinal int, name string, n int, change func(b *campaign.Batch)) campaign.Batch {
 	d.t.Helper()
 	numbers := make([]uint64, n)
@@ -135,7 +135,7 @@ func (d *service) acceptNumbers(ordinal int, name string, numbers []uint64, chan
 
 func number(ordinal, i int) uint64 { return uint64(5511_9_8000_0000 + 10_000*ordinal + i) }
 
-// record enters the outcome of the messages from first to last.
+// record records the outcome of the messages from first to last.
 func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int) {
 	d.t.Helper()
 	var changes []campaign.Change
@@ -159,7 +159,7 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string
 
 type object = map[string]any
 
-// get asks for a path below the campaign, and checks the answer against the API's
+// get requests a path below the campaign, and checks the answer against the OpenAPI
 // document.
 func (d *service) get(path string) (status int, answer object) {
 	d.t.Helper()
@@ -174,8 +174,8 @@ func (d *service) get(path string) (status int, answer object) {
 	return res.StatusCode, answer
 }
 
-// pages follows the cursors of messages, and returns "batch uid status code" of
-// each message and the number of pages.
+// pages follows the cursors of messages. It returns "batch uid status code" of each
+// message, and the number of pages.
 func (d *service) pages(query url.Values) (messages []string, pages int) {
 	d.t.Helper()
 	for {
@@ -197,7 +197,7 @@ func (d *service) pages(query url.Values) (messages []string, pages int) {
 	}
 }
 
-func TestACampaignTellsHowFarItIs(t *testing.T) {
+func TestServeCampaign_Progress(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, aCampaignTellsHowFarItIs)
 }
@@ -242,7 +242,7 @@ func aCampaignTellsHowFarItIs(t *testing.T, newService func(*testing.T) *service
 	}
 }
 
-func TestMessagesAreFound(t *testing.T) {
+func TestServeMessages_Search(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, messagesAreFound)
 }
@@ -280,7 +280,7 @@ func messagesAreFound(t *testing.T, newService func(*testing.T) *service) {
 	}
 }
 
-func TestPagesOfMessagesHaveEachMessageOnce(t *testing.T) {
+func TestServeMessages_Pages(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "a", 120, nil)
@@ -308,7 +308,7 @@ func TestPagesOfMessagesHaveEachMessageOnce(t *testing.T) {
 	}
 }
 
-func TestTheLogOfABatchIsReplayed(t *testing.T) {
+func TestServeEvents_Replay(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, theLogOfABatchIsReplayed)
 }
@@ -347,14 +347,14 @@ func theLogOfABatchIsReplayed(t *testing.T, newService func(*testing.T) *service
 		t.Error(diff)
 	}
 	if n := d.whole.Load(); n > 0 {
-		t.Errorf("the campaign was read whole %d times for the log of one batch", n)
+		t.Errorf("%d reads of the whole campaign for one batch's events", n)
 	}
 	if status, answer := d.get("/batches/manh%C3%A3%20de%20sol/events?after=9"); status != http.StatusOK || len(answer["events"].([]any)) != 0 {
 		t.Errorf("%d %v", status, answer)
 	}
 }
 
-func TestWhatCannotBeReadBack(t *testing.T) {
+func TestServe_InvalidRequests(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, whatCannotBeReadBack)
 }
@@ -393,11 +393,11 @@ func whatCannotBeReadBack(t *testing.T, newService func(*testing.T) *service) {
 	}
 	d.id.CampaignID = "ffffffff-7a1c-4d51-b5a0-3c1f0a4b9f10"
 	if status, answer := d.get(""); status != http.StatusNotFound {
-		t.Errorf("a campaign that is not there: %d %v", status, answer)
+		t.Errorf("unknown campaign: %d %v", status, answer)
 	}
 }
 
-func TestMistypedParametersAreRefused(t *testing.T) {
+func TestServe_InvalidParameters(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "a", 1, nil)
@@ -429,7 +429,7 @@ func TestMistypedParametersAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnotherTenantSeesNothing(t *testing.T) {
+func TestServe_OtherTenant(t *testing.T) {
 	t.Parallel()
 	d, other := newService(t), newService(t)
 	d.accept(1, "a", 1, nil)
@@ -440,7 +440,7 @@ func TestAnotherTenantSeesNothing(t *testing.T) {
 	}
 }
 
-func TestTokensThatAreRefused(t *testing.T) {
+func TestServe_InvalidToken(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.accept(1, "a", 1, nil)
@@ -461,8 +461,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 	}
 }
 
-// One request looks through 25 batches at most, and a number may stand in more.
-func TestPagesOverManyBatches(t *testing.T) {
+// One request reads at most 25 batches; a number may occur in more.
+func TestServeMessages_ManyBatches(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, pagesOverManyBatches)
 }
@@ -515,8 +515,8 @@ func pagesOverManyBatches(t *testing.T, newService func(*testing.T) *service) {
 	}
 }
 
-// A campaign outlives its first batches, and is read without them.
-func TestABatchPastItsTimeIsGone(t *testing.T) {
+// A campaign whose first batches have expired is still readable.
+func TestServe_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, aBatchPastItsTimeIsGone)
 }
@@ -536,7 +536,7 @@ func aBatchPastItsTimeIsGone(t *testing.T, newService func(*testing.T) *service)
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	if messages, _ := d.pages(url.Values{"phone": {fmt.Sprint("+", number(1, 0))}}); len(messages) > 0 {
-		t.Errorf("messages to a number of the old batch: %v", messages)
+		t.Errorf("messages to a number of the expired batch: %v", messages)
 	}
 	for _, path := range []string{"/messages?batch=old", "/batches/old/events"} {
 		if status, got := d.get(path); status != http.StatusNotFound || got["code"] != "batch_not_found" {

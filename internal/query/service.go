@@ -1,5 +1,5 @@
-// Package query answers what became of a campaign: its progress, the status of each
-// message, and the log of each batch. It also serves the error files of dispatch calls.
+// Package query serves the progress of a campaign, the status of each message, the
+// events of each batch, and the error files of dispatch calls.
 package query
 
 import (
@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Tokens tells whose a request's access token is.
+// Tokens verifies the access token of a request.
 type Tokens interface {
 	Authorize(r *http.Request, issuer, scope string) (accesstoken.Claims, error)
 }
@@ -25,24 +25,24 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error)
 	PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error)
-	// Latest returns the last change of each of a batch's messages by its index, the
-	// zero Change of those of which nothing is known.
+	// Latest returns the last change of each message of a batch, by index. A message
+	// without changes has the zero Change.
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
-	// Changes returns up to limit changes of a batch's log after a sequence.
+	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 }
 
-// Blobs reads payloads: the bytes from offset from up to, not including, to.
+// Blobs reads the bytes of a payload from offset from up to, but not including, to.
 type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Service answers the requests that read a campaign back.
+// Service serves the requests that read a campaign.
 type Service struct {
 	Tokens  Tokens
 	Store   Store
 	Blobs   Blobs
-	BaseURL string // configured address of the service, or ""
+	BaseURL string // configured base URL, or ""
 }
 
 // Register adds the service's routes to the mux.
@@ -53,7 +53,7 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/batches/{batch}/events", httpapi.HandlerFunc(s.ServeEvents))
 }
 
-// open authorizes a request and reads its query and the campaign that its path names.
+// open authorizes a request and reads its query and its campaign.
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Campaign, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
@@ -64,13 +64,12 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 		return campaign.Campaign{}, query, noCampaign()
 	}
 	if err != nil {
-		return campaign.Campaign{}, query, fmt.Errorf("read back: %w", err)
+		return campaign.Campaign{}, query, fmt.Errorf("read campaign: %w", err)
 	}
 	return c, query, nil
 }
 
-// authorize authorizes a request, and returns its query and the campaign that its
-// path names.
+// authorize authorizes a request and reads its query and the ID of its campaign.
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), campaign.ScopeDispatch)
 	if err != nil {
@@ -87,8 +86,7 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: id}, query, nil
 }
 
-// openBatch authorizes a request and reads its query and the batch that its path
-// names, and no other of its campaign.
+// openBatch authorizes a request and reads its query and its batch.
 func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign.Progress, httpapi.Query, error) {
 	id, query, err := s.authorize(r, known)
 	if err != nil {
@@ -99,7 +97,7 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 	case errors.Is(err, campaign.ErrNotFound):
 		return b, query, noCampaign()
 	case err != nil:
-		return b, query, fmt.Errorf("read back: %w", err)
+		return b, query, fmt.Errorf("read batch: %w", err)
 	case !found:
 		return b, query, noBatch()
 	}
@@ -107,11 +105,11 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 }
 
 func noCampaign() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign of this id."}
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "campaign_not_found", Detail: "There is no campaign with this ID."}
 }
 
 func noBatch() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no such batch."}
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no batch with this name."}
 }
 
 func badRequest(code, detail string) *httpapi.Problem {
@@ -119,7 +117,7 @@ func badRequest(code, detail string) *httpapi.Problem {
 }
 
 const (
-	usualLimit = 100 // items of a page where the request names no number
+	usualLimit = 100 // default items per page
 	maxLimit   = 500
 )
 

@@ -8,9 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// traffic is what all messages are to the provider. Templates do not say what
-// they are for, and a campaign's message answers nobody's: to call it anything
-// else could claim more for it than it may.
+// traffic is the traffic type of all messages. Templates do not state their purpose,
+// and PROMOTION is the type with the fewest privileges.
 const traffic = "PROMOTION"
 
 type agentMessage struct {
@@ -58,8 +57,8 @@ type reply struct {
 	PostbackData string `json:"postbackData"`
 }
 
-// encode returns the body that sends the delivery. A ttl is always in it: where
-// the delivery has none, campaign.MessageTTL.
+// encode returns the request body that sends the message. It always sets a ttl:
+// campaign.MessageTTL if the message has none.
 func encode(d campaign.OutgoingMessage) ([]byte, error) {
 	m := agentMessage{MessageTrafficType: traffic, TTL: seconds(d.TTL)}
 	if d.Content.Card == nil {
@@ -81,7 +80,7 @@ func cardOf(card campaign.Card) cardContent {
 	return content
 }
 
-// seconds writes a duration as the provider does: "3.5s".
+// seconds formats a duration as the provider does: "3.5s".
 func seconds(d time.Duration) string {
 	if d <= 0 {
 		d = campaign.MessageTTL

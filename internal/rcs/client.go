@@ -15,10 +15,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Client sends messages for any number of agents. Its methods may be called
-// from any number of goroutines; a Client must not be copied.
+// Client sends messages for any number of agents. It is safe for concurrent use and
+// must not be copied.
 type Client struct {
-	URL  string // of the provider: no path, no trailing slash
+	URL  string // base URL of the provider, without path or trailing slash
 	Keys Keys
 	HTTP *http.Client // see NewHTTPClient
 	Now  func() time.Time
@@ -26,10 +26,9 @@ type Client struct {
 	tokens tokens
 }
 
-// Send gives one message to the provider. It returns nil when the provider has
-// the message, from this call or from an earlier one with the same ID. Any other
-// result is a *campaign.Failure (by errors.As): the text of the error holds
-// neither number nor content, and may be logged.
+// Send sends one message. It returns nil if the provider has accepted the message, in
+// this call or an earlier one with the same ID. Any other error is a *campaign.Failure
+// (by errors.As); its text contains neither number nor content and may be logged.
 func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error {
 	body, err := encode(d)
 	if err != nil {
@@ -39,10 +38,9 @@ func (c *Client) Send(ctx context.Context, agent campaign.Agent, d campaign.Outg
 	return c.call(ctx, agent, http.MethodPost, c.messages(d.Phone)+"?"+query.Encode(), body)
 }
 
-// Revoke takes back a message that is not delivered. It returns nil where the
-// provider agreed, which it also does for one that it has revoked before. A
-// permanent failure says that it is too late, or that the provider never had the
-// message. Errors are as those of Send.
+// Revoke revokes an undelivered message. It returns nil if the provider agreed, also
+// for a message that was revoked before. A permanent failure means that it is too late,
+// or that the provider does not have the message. Errors are as for Send.
 func (c *Client) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
 	address := c.messages(phone) + "/" + url.PathEscape(messageID) + "?" + url.Values{"agentId": {agent.ID}}.Encode()
 	return c.call(ctx, agent, http.MethodDelete, address, nil)
@@ -52,8 +50,7 @@ func (c *Client) messages(phone string) string {
 	return c.URL + "/v1/phones/" + url.PathEscape(phone) + "/agentMessages"
 }
 
-// call makes a request, and makes it again with a fresh token where the one that
-// was kept is refused.
+// call makes a request, and repeats it with a new token if the cached one is refused.
 func (c *Client) call(ctx context.Context, agent campaign.Agent, method, address string, body []byte) error {
 	token, err := c.token(ctx, agent, "")
 	if err != nil {
@@ -69,29 +66,29 @@ func (c *Client) call(ctx context.Context, agent campaign.Agent, method, address
 	return c.once(ctx, method, address, token, body)
 }
 
-// once makes a request once. The status alone decides: an answer that is cut
-// after it says no less.
+// once makes a request without retries. Only the status counts, so a truncated body is
+// not an error.
 func (c *Client) once(ctx context.Context, method, address, token string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("%w: the provider's address is malformed", unencodable())
+		return fmt.Errorf("%w: malformed provider URL", unencodable())
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
-	// To net/http this says that the request may be repeated, as the messageId
-	// allows, when a kept connection turns out to be dead. It is not sent.
+	// With this key net/http repeats a request on a broken connection. The header is
+	// not sent. Repeats are safe because of the messageId.
 	request.Header["Idempotency-Key"] = nil
 	response, err := c.HTTP.Do(request)
 	if err != nil {
 		return fmt.Errorf("%w: %w", noAnswer(), withoutURL(err))
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is kept
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be reused
 	return judge(response, c.Now())
 }
 
-// withoutURL returns the cause of a failed request without its address, which
-// holds the recipient's number.
+// withoutURL returns the cause of a failed request without its URL, which contains the
+// recipient's number.
 func withoutURL(err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err
@@ -99,10 +96,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-// NewHTTPClient returns an HTTP client for the provider that opens at most the
-// given number of connections to one host, and keeps them. A call ends within
-// 15 seconds. Redirects are not followed: they would turn a message into a
-// harmless GET that succeeds.
+// NewHTTPClient returns an HTTP client for the provider, with at most the given number
+// of connections per host. A call ends within 15 seconds. Redirects are not followed:
+// they would turn a POST into a GET that succeeds.
 func NewHTTPClient(connections int) *http.Client {
 	return &http.Client{
 		Timeout:       15 * time.Second,

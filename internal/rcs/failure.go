@@ -10,24 +10,23 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// verdict is what a failure means for its message.
+// verdict is the result of a status for its message.
 type verdict struct {
 	code string
 	kind campaign.FailureKind
 }
 
-// verdicts say what each status of the provider means. A message fails for good
-// where the provider judged it, its recipient or its agent; trouble with the
-// network, the provider or our key is transient, and the messages wait.
+// verdicts maps the provider's statuses. A failure is permanent if the provider refused
+// the message, its recipient or its agent. Network errors, provider errors and errors
+// with the agent's key are transient.
 var verdicts = map[int]verdict{
-	// The device lacks a feature, or a text is too long.
+	// The device lacks a feature, or the text is too long.
 	http.StatusBadRequest: {"unsupported", campaign.Permanent},
-	// The service account's key is wrong or was withdrawn; asked twice, with a
-	// fresh token the second time.
+	// The service account's key is invalid or revoked, even with a new token.
 	http.StatusUnauthorized: {"unauthenticated", campaign.Transient},
-	// The agent is not launched and the number is no tester's.
+	// The agent is not launched and the number is not a tester's.
 	http.StatusForbidden: {"agent_not_launched", campaign.Permanent},
-	// The number has no RCS, or a network on which the agent is not launched.
+	// The number has no RCS, or its network has not launched the agent.
 	http.StatusNotFound:              {"unreachable", campaign.Permanent},
 	http.StatusRequestTimeout:        {"unavailable", campaign.Transient},
 	http.StatusConflict:              {"unavailable", campaign.Transient},
@@ -35,19 +34,19 @@ var verdicts = map[int]verdict{
 	http.StatusTooManyRequests:       {"throttled", campaign.Throttled},
 }
 
-// Everything that has no row of its own: 5xx is the provider's trouble, another
-// 4xx a refusal of the request, and a 3xx means that somebody else answered.
+// Statuses without an entry: 5xx is a provider error, another 4xx a refused request,
+// and a 3xx an answer from another server.
 var (
 	serverTrouble = verdict{"unavailable", campaign.Transient}
 	refused       = verdict{"rejected", campaign.Permanent}
 	unexpected    = verdict{"unexpected_answer", campaign.Transient}
 )
 
-// errTokenRefused marks the failure that a new token may cure.
+// errTokenRefused marks a failure that a new token may resolve.
 var errTokenRefused = errors.New("token refused")
 
-// judge returns nil for an answer that says the provider has the message, else
-// the failure.
+// judge returns nil if the answer states that the provider has the message, else the
+// failure.
 func judge(answer *http.Response, now time.Time) error {
 	if answer.StatusCode/100 == 2 {
 		return nil
@@ -77,21 +76,21 @@ func verdictOf(status int) verdict {
 	return unexpected
 }
 
-// noAnswer is the failure of a call that broke off: the provider may have the
-// message, and ignores it when it comes again.
+// noAnswer is the failure of an interrupted call. The provider may have the message,
+// and ignores a repetition.
 func noAnswer() error { return &campaign.Failure{Kind: campaign.Transient, Code: "no_answer"} }
 
-// unencodable is the failure of a message that no request can be made of.
+// unencodable is the failure of a message that cannot be encoded as a request.
 func unencodable() error { return &campaign.Failure{Kind: campaign.Permanent, Code: "unsupported"} }
 
-// noToken is the failure of a call for which there was no token.
+// noToken is the failure of a call without a token.
 func noToken() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unauthenticated"} }
 
-// maxRetryAfter bounds what is believed of a Retry-After.
+// maxRetryAfter is the maximum accepted Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads a Retry-After header: seconds or an HTTP date; 0 where there
-// is none that makes sense.
+// retryAfter parses a Retry-After header: seconds or an HTTP date. It returns 0 if it
+// is missing or invalid.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)

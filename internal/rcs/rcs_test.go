@@ -35,7 +35,7 @@ func delivery() campaign.OutgoingMessage {
 	return campaign.OutgoingMessage{ID: messageID, Phone: phone, Content: campaign.Template{Text: text}, TTL: time.Hour}
 }
 
-// keysFunc serves as rcs.Keys.
+// keysFunc implements rcs.Keys.
 type keysFunc func(parameter string) ([]byte, error)
 
 func (f keysFunc) KeyDocument(_ context.Context, parameter string) ([]byte, error) {
@@ -50,7 +50,7 @@ var accountKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// provider is a running simulator, and a client of it.
+// provider is a running simulator with a client.
 type provider struct {
 	url    string
 	sim    atomic.Pointer[sim.Sim]
@@ -80,7 +80,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// restart makes the provider forget all it knew, the tokens too.
+// restart clears the provider's state, including the tokens.
 func (p *provider) restart() {
 	p.sim.Store(sim.New(sim.Options{URL: p.url, Key: accountKey(), Now: time.Now, Random: func() float64 { return 0.5 }}))
 }
@@ -95,7 +95,7 @@ func (p *provider) control(t *testing.T, method, path, body string) []byte {
 	return w.Body.Bytes()
 }
 
-// accepted returns the messages that the provider has.
+// accepted returns the messages that the provider has accepted.
 func (p *provider) accepted(t *testing.T) []sim.Message {
 	t.Helper()
 	var messages []sim.Message
@@ -108,15 +108,15 @@ func (p *provider) accepted(t *testing.T) []sim.Message {
 	return messages
 }
 
-// failureOf returns the failure that the error says, nil for none, and fails
-// the test where its text says more than it may.
+// failureOf returns the failure of an error, or nil. It fails the test if the error's
+// text contains personal data.
 func failureOf(t *testing.T, err error) *campaign.Failure {
 	t.Helper()
 	if err == nil {
 		return nil
 	}
 	if strings.Contains(err.Error(), phone[1:]) || strings.Contains(err.Error(), text) {
-		t.Errorf("the error tells who gets what: %v", err)
+		t.Errorf("the error contains personal data: %v", err)
 	}
 	var failure *campaign.Failure
 	if !errors.As(err, &failure) {
@@ -125,7 +125,7 @@ func failureOf(t *testing.T, err error) *campaign.Failure {
 	return failure
 }
 
-func TestSendUntilTheProviderTakesIt(t *testing.T) {
+func TestSend_Retries(t *testing.T) {
 	t.Parallel()
 	permanent := func(code string) *campaign.Failure {
 		return &campaign.Failure{Kind: campaign.Permanent, Code: code}
@@ -166,8 +166,8 @@ func TestSendUntilTheProviderTakesIt(t *testing.T) {
 	}
 }
 
-// On a fresh connection the transport does not repeat the call by itself.
-func TestSendWhoseAnswerIsLost(t *testing.T) {
+// On a new connection, net/http does not repeat the call.
+func TestSend_AnswerLost(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	p.client.HTTP.Transport.(*http.Transport).DisableKeepAlives = true
@@ -186,7 +186,7 @@ func TestSendWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-func TestSendToASlowProvider(t *testing.T) {
+func TestSend_SlowProvider(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	if err := p.client.Send(t.Context(), agent, campaign.OutgoingMessage{
@@ -215,7 +215,7 @@ func TestSendToASlowProvider(t *testing.T) {
 	}
 }
 
-func TestSendToNobody(t *testing.T) {
+func TestSend_NoProvider(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	closed := httptest.NewServer(http.NotFoundHandler())
@@ -227,7 +227,7 @@ func TestSendToNobody(t *testing.T) {
 	}
 }
 
-func TestStatusesOfTheProvider(t *testing.T) {
+func TestSend_Statuses(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	tests := []struct {
@@ -262,7 +262,7 @@ func TestStatusesOfTheProvider(t *testing.T) {
 			p := newProvider(t)
 			answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method != http.MethodPost {
-					return // whoever follows the redirect is told 200
+					return // a followed redirect would succeed
 				}
 				w.Header().Set("Location", "/elsewhere")
 				if test.retryAfter != "" {
@@ -281,7 +281,7 @@ func TestStatusesOfTheProvider(t *testing.T) {
 	}
 }
 
-func TestBodies(t *testing.T) {
+func TestSend_Bodies(t *testing.T) {
 	t.Parallel()
 	card := &campaign.Card{
 		Title: "Oferta", Description: "Só <hoje>", MediaURL: "https://example.com/a.png", Suggestions: []string{"Quero"},
@@ -338,7 +338,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestSendsWhatTheProviderUnderstands(t *testing.T) {
+func TestSend_ProviderAccepts(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	card := delivery()
@@ -360,7 +360,7 @@ func TestSendsWhatTheProviderUnderstands(t *testing.T) {
 	}
 }
 
-func TestTheProviderTakesWhatIsNotTooLong(t *testing.T) {
+func TestSend_TextLimit(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	longest := func(fill string) campaign.Template {

@@ -13,7 +13,7 @@ func TestRevoke(t *testing.T) {
 		return failureOf(t, p.client.Revoke(t.Context(), agent, messageID, phone))
 	}
 	if f := revoke(); f == nil || f.Kind != campaign.Permanent {
-		t.Errorf("a message that the provider never had: %+v, want a permanent failure", f)
+		t.Errorf("an unknown message: %+v, want a permanent failure", f)
 	}
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("%s: %+v", when, f)
 		}
 	}
-	p.restart() // its tokens are forgotten, as if they had been revoked
+	p.restart() // its tokens become invalid
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
 		t.Fatal(err)
 	}

@@ -17,36 +17,35 @@ import (
 
 const (
 	scope = "https://www.googleapis.com/auth/rcsbusinessmessaging"
-	// tokenMargin is how long before its end a token is no longer used.
+	// tokenMargin is the time before its expiry from which a token is not used.
 	tokenMargin = time.Minute
-	// tokenTimeout bounds the reading of a key and its exchange for a token.
+	// tokenTimeout limits reading a key and exchanging it for a token.
 	tokenTimeout = 15 * time.Second
 )
 
 // Keys reads the key documents of service accounts.
 type Keys interface {
-	// KeyDocument returns the document that the parameter holds: the JSON that
-	// Google's console hands out.
+	// KeyDocument returns the document in the parameter: the JSON key from Google's
+	// console.
 	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
 }
 
-// tokens keeps one token for each agent.
+// tokens caches one token per agent.
 type tokens struct {
 	fetches singleflight.Group
 	mu      sync.Mutex
 	byAgent map[string]*oauth2.Token
 }
 
-// token returns a token of the agent that is live and not the stale one, which
-// the provider refused. However many ask at once, one fetches; it reads the key
-// document anew, so that a changed key takes effect. A failure is a
-// *campaign.Failure.
+// token returns a valid token of the agent other than stale, which the provider
+// refused. Concurrent calls share one fetch. Each fetch reads the key document, so that
+// a changed key takes effect. A failure is a *campaign.Failure.
 func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) (string, error) {
 	if token, ok := c.cachedToken(agent.ID, stale); ok {
 		return token, nil
 	}
 	fetched := c.tokens.fetches.DoChan(agent.ID, func() (any, error) {
-		// The first to ask may leave, and others still wait.
+		// The fetch continues for other callers if the first one is cancelled.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTimeout)
 		defer cancel()
 		return c.refresh(ctx, agent, stale)
@@ -70,7 +69,7 @@ func (c *Client) cachedToken(agentID, stale string) (string, bool) {
 	return token.AccessToken, true
 }
 
-// refresh fetches a token, unless another call just did.
+// refresh fetches a token unless another call has just fetched one.
 func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string) (string, error) {
 	if token, ok := c.cachedToken(agent.ID, stale); ok {
 		return token, nil
@@ -88,8 +87,8 @@ func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string
 	return token.AccessToken, nil
 }
 
-// fetch exchanges the agent's key for a token. Its errors hold nothing of the
-// key document.
+// fetch exchanges the agent's key for a token. Its errors contain nothing of the key
+// document.
 func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token, error) {
 	document, err := c.Keys.KeyDocument(ctx, agent.KeyParameter)
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *Client) fetch(ctx context.Context, agent campaign.Agent) (*oauth2.Token
 	return token, nil
 }
 
-// parseKey reads a service account's key document.
+// parseKey parses a service account's key document.
 func parseKey(document []byte) (*jwt.Config, error) {
 	var key struct {
 		Type         string `json:"type"`

@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestOneTokenServesManySends(t *testing.T) {
+func TestToken_Cached(t *testing.T) {
 	t.Parallel()
 	const sends = 300
 	p := newProvider(t)
@@ -38,7 +38,7 @@ func TestOneTokenServesManySends(t *testing.T) {
 	}
 }
 
-func TestTokenIsReplacedBeforeItEnds(t *testing.T) {
+func TestToken_Expiry(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	var passed atomic.Int64
@@ -57,7 +57,7 @@ func TestTokenIsReplacedBeforeItEnds(t *testing.T) {
 	}
 }
 
-func TestRefusedTokenIsReplaced(t *testing.T) {
+func TestToken_Refused(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
@@ -65,14 +65,14 @@ func TestRefusedTokenIsReplaced(t *testing.T) {
 	}
 	p.restart()
 	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
-		t.Errorf("send with a token that the provider has forgotten: %v", err)
+		t.Errorf("send with a token that the provider no longer accepts: %v", err)
 	}
 	if got := p.tokens.Load(); got != 2 {
 		t.Errorf("%d tokens were fetched, want 2", got)
 	}
 }
 
-func TestTroubleWithTheKeyPasses(t *testing.T) {
+func TestToken_KeyErrors(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	good := p.client.Keys
@@ -106,7 +106,7 @@ func TestTroubleWithTheKeyPasses(t *testing.T) {
 	}
 }
 
-func TestKeyIsTheAgentsOwn(t *testing.T) {
+func TestToken_KeyOfAgent(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	var asked string
@@ -123,7 +123,7 @@ func TestKeyIsTheAgentsOwn(t *testing.T) {
 	}
 }
 
-func TestWaitingForATokenEndsWithTheCall(t *testing.T) {
+func TestToken_WaitCancelled(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	reading, release := make(chan struct{}), make(chan struct{})

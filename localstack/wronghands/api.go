@@ -233,7 +233,7 @@ func sent(path string, body any) string {
 var asToldByTheInterface = strings.NewReplacer(
 	`"status":403,"pointer":"/templateId"`, `"status":404,"pointer":"/templateId"`,
 	`"template_of_another_tenant","detail":"the template belongs to another tenant"`,
-	`"template_not_found","detail":"there is no template with this templateId"`,
+	`"template_not_found","detail":"the template does not exist"`,
 )
 
 // tryThief has another tenant call an operation for the victim's things, and for

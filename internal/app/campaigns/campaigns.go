@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/internal/query"
 )
 
-// Handler returns the handler that reads campaigns back and controls them. It also serves
-// error files, the OpenAPI document and every path that the API does not have.
+// Handler returns the handler that reads and controls campaigns. It also serves error
+// files, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
 	store, blobs := c.Store(), s3.New(c.AWS, c.Bucket, c.Local)
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokens.Verifier(c), Credentials: store}

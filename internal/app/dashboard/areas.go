@@ -26,7 +26,7 @@ import (
 // earlierNumbers is the memory in bytes for the numbers of earlier batches.
 const earlierNumbers = 16 << 20
 
-// campaignPages are the pages of campaigns, over the services of the API.
+// campaignPages returns the pages of campaigns, on the API's services.
 func campaignPages(c app.Config, store *dynamo.Store) area {
 	return area{campaigns.Area(), &campaigns.Pages{
 		Store:    store,
@@ -38,7 +38,7 @@ func campaignPages(c app.Config, store *dynamo.Store) area {
 	}}
 }
 
-// settings are the pages of API credentials and webhooks.
+// settings returns the pages of API credentials and webhooks.
 func settings(c app.Config, store *dynamo.Store) []area {
 	service := &admin.Service{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: store, Random: rand.Reader}
@@ -49,7 +49,7 @@ func settings(c app.Config, store *dynamo.Store) []area {
 	}
 }
 
-// sending are the pages of templates and of sending a campaign, with the rules of the API.
+// sending returns the pages of templates and of sending a campaign.
 func sending(c app.Config, store *dynamo.Store) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{

@@ -18,8 +18,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Handler returns the handler of the pages for people: sign-in, campaigns, templates,
-// settings and the API's documentation.
+// Handler returns the handler of the dashboard: sign-in, campaigns, templates, settings
+// and the API documentation.
 func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	ui := &web.UI{
@@ -63,7 +63,7 @@ func routes(ui *web.UI, areas []area) http.Handler {
 		a.pages.Register(ui, mux)
 	}
 	if err := ui.Load(files...); err != nil {
-		panic(err) // pages and texts are part of the binary
+		panic(err) // pages and texts are embedded in the binary
 	}
 	ui.Register(mux)
 	return mux

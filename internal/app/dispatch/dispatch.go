@@ -21,7 +21,7 @@ const (
 	// earlierNumbers is the memory in bytes for the numbers of earlier batches: some 16
 	// million of them.
 	earlierNumbers = 128 << 20
-	// limiterTimeout leaves most of the call's 29 seconds to the rest of it.
+	// limiterTimeout leaves most of the call's 29 seconds for its other steps.
 	limiterTimeout = 5 * time.Second
 )
 

@@ -1,5 +1,5 @@
-// Package releases wires the scheduling of releases for the functions that accept or move
-// batches.
+// Package releases wires the scheduling of releases for the functions that accept or
+// reschedule batches.
 package releases
 
 import (

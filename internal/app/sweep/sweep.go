@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// Handler returns the handler of the schedule that runs every minute, once for each part
-// of what is due.
+// Handler returns the handler of the schedule that runs every minute, once per part of
+// the due work.
 func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	sweeper := &reconcile.Sweeper{

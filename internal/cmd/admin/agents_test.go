@@ -29,8 +29,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// docs/development.md, "The local stack": messages of a tenant of one's own are read.
-func TestTenantOfTheLocalStack_HasAnAgentOfItsOwn(t *testing.T) {
+// docs/development.md, "The local stack": the messages of a new tenant are marked as read.
+func TestTenant_LocalStackAgent(t *testing.T) {
 	t.Parallel()
 	c := tool{t, stackenv.Load(t)}
 	one, other := "own-"+strings.ToLower(rand.Text()), "own-"+strings.ToLower(rand.Text())
@@ -38,7 +38,7 @@ func TestTenantOfTheLocalStack_HasAnAgentOfItsOwn(t *testing.T) {
 		t.Fatalf("made %v", made)
 	}
 	c.ok("tenant", "--id", other)
-	c.ok("tenant", "--id", one, "--name", "Acme S.A.") // once more
+	c.ok("tenant", "--id", one, "--name", "Acme S.A.") // again, without effect
 	template := c.ok("template", "--tenant", one, "--text", "Olá {{nome}}!")
 	credential := c.ok("credential", "--tenant", one, "--name", "shop")
 
@@ -59,13 +59,13 @@ func TestTenantOfTheLocalStack_HasAnAgentOfItsOwn(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the message is not read: %v", shown)
+			t.Fatalf("the message was not read: %v", shown)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 }
 
-// hexOnly makes a digit of what is none, and leaves hyphens.
+// hexOnly maps characters that are not hexadecimal digits to digits, except hyphens.
 func hexOnly(r rune) rune {
 	if strings.ContainsRune("0123456789abcdef-", r) {
 		return r
@@ -114,7 +114,7 @@ func TestTenant_AgentOfAnotherTenant(t *testing.T) {
 	}
 }
 
-func TestList_NamesOwnersAndSharedAgents(t *testing.T) {
+func TestList_AgentOwners(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	owner, sharing := c.tenant(), c.tenant()
@@ -137,14 +137,14 @@ func TestList_NamesOwnersAndSharedAgents(t *testing.T) {
 		shown[agent["id"]], _ = agent["tenant"].(string)
 	}
 	if got := shown[owner+"_agent"]; !strings.HasPrefix(got, owner+" (gave it up 2") {
-		t.Errorf("the agent that was given up is shown as %q", got)
+		t.Errorf("the agent without a tenant is shown as %q", got)
 	}
 	if got := shown[sharing+"_agent"]; !strings.HasPrefix(got, "shared: ") || !strings.Contains(got, sharing) || !strings.Contains(got, "another") {
 		t.Errorf("the shared agent is shown as %q", got)
 	}
 }
 
-// pipeline is the way of events through a queue of the test's own.
+// pipeline delivers events through a queue of the test's own.
 type pipeline struct {
 	tool
 	client *awssqs.Client
@@ -169,7 +169,7 @@ func newPipeline(t *testing.T) pipeline {
 	return p
 }
 
-// event is an event that is signed for the tenant's agent, as the provider posts it.
+// event posts a signed event of the tenant's agent, as the provider does.
 func (p pipeline) event(data string) {
 	p.t.Helper()
 	mac := hmac.New(sha512.New, []byte("t"))
@@ -179,11 +179,11 @@ func (p pipeline) event(data string) {
 	r.Header.Set("X-Goog-Signature", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 	answer := httptest.NewRecorder()
 	if p.hook.ServeHTTP(answer, r); answer.Code != http.StatusOK {
-		p.t.Errorf("%s is answered with %d", data, answer.Code)
+		p.t.Errorf("status %[2]d for %[1]s", data, answer.Code)
 	}
 }
 
-// apply applies what is on the queue, once.
+// apply applies the queued events, once.
 func (p pipeline) apply() {
 	p.t.Helper()
 	url := aws.String(p.env["EVENTS_QUEUE_URL"])
@@ -227,7 +227,7 @@ func TestEraseNumber_AfterEventsThatAreMalformed(t *testing.T) {
 		}
 		erase(p)
 	})
-	t.Run("queued by the version before", func(t *testing.T) {
+	t.Run("queued by the previous version", func(t *testing.T) {
 		t.Parallel()
 		p := newPipeline(t)
 		for _, phone := range []string{"+abc", "+" + strings.Repeat("5", 40)} {

@@ -8,12 +8,12 @@ import (
 	"text/tabwriter"
 )
 
-// answer is what a command did.
+// answer is the result of a command.
 type answer struct {
-	Lines []string // for a person; tabs line up columns
+	Lines []string // text output; tabs separate columns
 	Next  string   // a next step
 	Data  any      // for scripts, as JSON
-	// Failure is why the command fails all the same: what it found is no good.
+	// Failure is an error to report after the result.
 	Failure error
 }
 
@@ -38,8 +38,7 @@ func (a answer) print(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// printable replaces the characters by which a stored name could command the
-// terminal.
+// printable replaces control characters, which could change the state of the terminal.
 func printable(line string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 {

@@ -18,31 +18,31 @@ import (
 
 func commands() []command {
 	return []command{
-		{name: "tenant", summary: "create or change a tenant, and its agent", prepare: tenantCommand, endless: true},
+		{name: "tenant", summary: "create or change a tenant and its agent", prepare: tenantCommand, endless: true},
 		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
-		{name: "template", summary: "make a template, or a new version of one", prepare: templateCommand},
-		{name: "credential", summary: "make an API credential of a tenant", prepare: credentialCommand},
+		{name: "template", summary: "create a template, or a new version of one", prepare: templateCommand},
+		{name: "credential", summary: "create an API credential for a tenant", prepare: credentialCommand},
 		{name: "rotate", summary: "give a credential a new secret", prepare: rotateCommand},
-		{name: "revoke", summary: "end a credential at once and for good", prepare: revokeCommand},
-		{name: "endpoint", summary: "register a tenant's address for webhooks", prepare: endpointCommand},
+		{name: "revoke", summary: "revoke a credential permanently", prepare: revokeCommand},
+		{name: "endpoint", summary: "register a webhook endpoint for a tenant", prepare: endpointCommand},
 		{name: "rotate-endpoint", summary: "give an endpoint a new signing secret", prepare: rotateEndpointCommand},
-		{name: "enable-endpoint", summary: "switch an endpoint on again, and post what waited", prepare: enableEndpointCommand},
-		{name: "disable-endpoint", summary: "switch an endpoint off", prepare: disableEndpointCommand},
-		{name: "resend", summary: "try the webhooks again that were given up", prepare: resendCommand, endless: true},
+		{name: "enable-endpoint", summary: "enable an endpoint and post its pending webhooks", prepare: enableEndpointCommand},
+		{name: "disable-endpoint", summary: "disable an endpoint", prepare: disableEndpointCommand},
+		{name: "resend", summary: "retry failed webhooks", prepare: resendCommand, endless: true},
 		{name: "failures", summary: "show an endpoint's last failures", prepare: failuresCommand},
 		{name: "user", summary: "let a person sign in to a tenant's dashboard, change their role or remove them", prepare: userCommand},
 		{name: "pause", summary: "stop sending for all, a tenant or an agent", prepare: pauseCommand},
 		{name: "resume", summary: "end a pause", prepare: resumeCommand},
-		{name: "redrive", summary: "put dead letters back on their queues", prepare: redriveCommand, endless: true},
-		{name: "replay-webhooks", summary: "queue webhooks again from the recorded outcomes, since an instant", prepare: replayCommand, endless: true},
-		{name: "export-number", summary: "write all that a tenant's data holds on one phone number to a file", prepare: exportNumberCommand, endless: true},
-		{name: "erase-number", summary: "erase all that a tenant's data holds on one phone number", prepare: eraseNumberCommand, endless: true},
-		{name: "drift", summary: "tell what is not as the template says any more", prepare: driftCommand, endless: true},
-		{name: "restore", summary: "hold the service, and make tables as they were at a point in time", prepare: restoreCommand, endless: true},
-		{name: "hold", summary: "pause sending and hold the functions", prepare: holdCommand, endless: true},
-		{name: "reopen", summary: "let the functions go on that hold or restore holds", prepare: reopenCommand},
-		{name: "rotate-signing-keys", summary: "show the next step of replacing the keys that sign access tokens and sessions", prepare: rotateSigningKeysCommand},
-		{name: "list", summary: "show tenants, agents and pauses, or what a tenant has", prepare: listCommand},
+		{name: "redrive", summary: "move dead letters back to their queues", prepare: redriveCommand, endless: true},
+		{name: "replay-webhooks", summary: "queue the webhooks of recorded outcomes again, since a time", prepare: replayCommand, endless: true},
+		{name: "export-number", summary: "export a tenant's data about a phone number to a file", prepare: exportNumberCommand, endless: true},
+		{name: "erase-number", summary: "erase a tenant's data about a phone number", prepare: eraseNumberCommand, endless: true},
+		{name: "drift", summary: "detect drift from template.yaml", prepare: driftCommand, endless: true},
+		{name: "restore", summary: "stop traffic and restore the tables to a point in time", prepare: restoreCommand, endless: true},
+		{name: "hold", summary: "pause sending and stop the functions", prepare: holdCommand, endless: true},
+		{name: "reopen", summary: "resume functions stopped by hold or restore", prepare: reopenCommand},
+		{name: "rotate-signing-keys", summary: "show the next step of rotating the signing keys of access tokens and sessions", prepare: rotateSigningKeysCommand},
+		{name: "list", summary: "show tenants, agents and pauses, or the resources of a tenant", prepare: listCommand},
 	}
 }
 
@@ -86,15 +86,15 @@ func agentCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// agentFlags declares the flags that describe an agent.
+// agentFlags declares the flags of an agent.
 func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (admin.AgentForm, error) {
 	id := flags.String(idFlag, "", idUsage)
-	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (a new agent needs one)")
+	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (required for a new agent)")
 	token := flags.String("webhook-token", "", "client `TOKEN` that signs the provider's webhooks (default for a new agent: a random one)")
 	rate := admin.KeepRate
-	flags.Func("rate", "`N` messages a second at most, 0 for no limit (default: as it is)", func(text string) (err error) {
+	flags.Func("rate", "`N` maximum messages per second, 0 for no limit (default: unchanged)", func(text string) (err error) {
 		if rate, err = strconv.Atoi(text); err != nil {
-			return errors.New("it is a whole number of messages a second, like 30, or 0 for no limit")
+			return errors.New("use a whole number of messages per second, like 30, or 0 for no limit")
 		}
 		return nil
 	})
@@ -107,9 +107,9 @@ func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (admin.Agent
 }
 
 func agentLines(a admin.SavedAgent) []string {
-	limit := "no limit of its own"
+	limit := "no rate limit"
 	if a.Rate > 0 {
-		limit = fmt.Sprintf("%d messages a second at most", a.Rate)
+		limit = fmt.Sprintf("at most %d messages per second", a.Rate)
 	}
 	lines := []string{fmt.Sprintf("agent %s %s: %s, key in %s", a.ID, verb(a.Created), limit, a.KeyParameter)}
 	if a.TokenMade {
@@ -129,7 +129,7 @@ func agentData(a admin.SavedAgent) map[string]any {
 func templateCommand(flags *flag.FlagSet) action {
 	form := admin.TemplateForm{}
 	flags.StringVar(&form.Tenant, "tenant", "", "`ID` of the tenant (required)")
-	flags.StringVar(&form.ID, "id", "", "`UUID` of the template of which this is a new version (default: a new template)")
+	flags.StringVar(&form.ID, "id", "", "`UUID` of an existing template, to add a version (default: a new template)")
 	flags.StringVar(&form.Name, "name", "", "`NAME` of the template, for lists")
 	flags.StringVar(&form.Text, "text", "", "the message's `TEXT`, with {{variable}} where values go")
 	card := flags.String("card", "", "`FILE` with a card instead: JSON with title, description, mediaUrl, suggestions")
@@ -164,7 +164,7 @@ func templateCommand(flags *flag.FlagSet) action {
 
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
-	name := flags.String("name", "", "`NAME` that tells what uses the credential (default: \"default\")")
+	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
@@ -177,7 +177,7 @@ func credentialCommand(flags *flag.FlagSet) action {
 			Lines: []string{
 				fmt.Sprintf("credential %q of tenant %s", c.Name, c.Tenant),
 				"client_id:\t" + c.ClientID,
-				"client_secret:\t" + c.Secret + "\t(shown this once: keep it now)",
+				"client_secret:\t" + c.Secret + "\t(shown only once: store it now)",
 			},
 			Data: map[string]any{
 				"clientId": c.ClientID, "clientSecret": c.Secret, "tenant": c.Tenant, "name": c.Name, "scope": c.Scope,
@@ -196,8 +196,8 @@ func tokenCall(base string) string {
 }
 
 func rotateCommand(flags *flag.FlagSet) action {
-	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
-	keep := keepFlag(flags, "`TIME` for which the previous secret is accepted too, like 0s, 30m or 24h (default: 24h); 0s ends it at once, and all refresh tokens")
+	id := flags.String("client-id", "", "`ID` of the credential, starts with rcs_ (required)")
+	keep := keepFlag(flags, "`TIME` for which the previous secret stays valid, like 0s, 30m or 24h (default: 24h); 0s revokes it and all refresh tokens at once")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
@@ -211,14 +211,14 @@ func rotateCommand(flags *flag.FlagSet) action {
 }
 
 func rotatedCredential(r campaign.RotatedSecret) answer {
-	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + "\t(shown this once: keep it now)"}
+	lines := []string{"client_id:\t" + r.ID, "client_secret:\t" + r.Secret + "\t(shown only once: store it now)"}
 	data := map[string]any{"clientId": r.ID, "clientSecret": r.Secret}
 	if r.PreviousUntil.IsZero() {
 		data["refreshTokensEnded"] = true
 		return answer{
 			Lines: append(lines, "the previous secret and all refresh tokens are no longer valid; access tokens are valid for up to one hour more"),
 			Data:  data,
-			Next:  "give the client its new secret now; to end access tokens too, revoke the credential",
+			Next:  "give the client its new secret now; to invalidate access tokens too, revoke the credential",
 		}
 	}
 	until := r.PreviousUntil.UTC().Format(time.RFC3339)
@@ -230,13 +230,13 @@ func rotatedCredential(r campaign.RotatedSecret) answer {
 	}
 }
 
-// keepFlag declares the flag that says for how long a previous secret is kept.
+// keepFlag declares the flag for how long a previous secret stays valid.
 func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 	keep := 24 * time.Hour
 	flags.Func("keep", usage, func(text string) (err error) {
 		keep, err = time.ParseDuration(text)
-		if err != nil || keep < 0 || text[len(text)-1] <= '9' { // the last is a 0 without a unit
-			return errors.New("it is a time like 0s, 30m or 24h")
+		if err != nil || keep < 0 || text[len(text)-1] <= '9' { // a bare 0 has no unit
+			return errors.New("use a time like 0s, 30m or 24h")
 		}
 		return nil
 	})
@@ -244,7 +244,7 @@ func keepFlag(flags *flag.FlagSet, usage string) *time.Duration {
 }
 
 func revokeCommand(flags *flag.FlagSet) action {
-	id := flags.String("client-id", "", "`ID` of the credential, it begins with rcs_ (required)")
+	id := flags.String("client-id", "", "`ID` of the credential, starts with rcs_ (required)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--client-id", *id); err != nil {
 			return answer{}, err
@@ -253,14 +253,14 @@ func revokeCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"credential " + *id + " is revoked: its secrets and tokens are refused from now on"},
+			Lines: []string{"credential " + *id + " is revoked: its secrets and tokens are no longer valid"},
 			Data:  map[string]any{"clientId": *id, "revoked": true},
-			Next:  s.next("credential", "tenant", "ID") + " makes another",
+			Next:  s.next("credential", "tenant", "ID") + " creates another",
 		}, nil
 	}
 }
 
-// split returns the names of a list with commas.
+// split returns the names in a comma-separated list.
 func split(list string) []string {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -285,11 +285,11 @@ func required(name, value string) error {
 	return nil
 }
 
-// largestFile is more than any file that a command reads may hold.
+// largestFile is the maximum size of an input file in bytes.
 const largestFile = 1 << 20
 
-// readFile reads the file that a flag names, "-" for the standard input, and
-// returns nothing where the flag is not given.
+// readFile reads the file that a flag names, "-" for standard input. It returns nothing
+// if the flag is not set.
 func readFile(name, path string) (content []byte, err error) {
 	file := os.Stdin
 	switch path {

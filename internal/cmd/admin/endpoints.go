@@ -16,7 +16,7 @@ import (
 func endpointCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	url := flags.String("url", "", "`URL` that receives the webhooks, https:// (required)")
-	kinds := flags.String("kinds", "", "`KINDS` of events, with commas: "+strings.Join(admin.Kinds(), ",")+" (default: all but campaign.completed, which has to be named)")
+	kinds := flags.String("kinds", "", "`KINDS` of events, comma-separated: "+strings.Join(admin.Kinds(), ",")+" (default: all but campaign.completed, which has to be named)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
@@ -26,7 +26,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 		}
 		named := split(*kinds)
 		if *kinds != "" && len(named) == 0 {
-			return answer{}, usageError{errors.New("--kinds names no kind: leave it out for all of messages")}
+			return answer{}, usageError{errors.New("--kinds names no kind: omit it for all message events")}
 		}
 		e, err := s.service.CreateEndpoint(ctx, *tenant, *url, named)
 		if err != nil {
@@ -35,7 +35,7 @@ func endpointCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{
 				fmt.Sprintf("endpoint %s of tenant %s, for %s", e.ID, e.Tenant, kindNames(e.Kinds)),
-				"secret:\t" + e.Secret + "\t(shown this once: keep it now)",
+				"secret:\t" + e.Secret + "\t(shown only once: store it now)",
 			},
 			Data: map[string]any{"id": e.ID, "tenant": e.Tenant, "url": e.URL, "kinds": append([]string{}, e.Kinds...), "secret": e.Secret},
 			Next: "verify the webhooks with the secret and a Standard Webhooks library (https://www.standardwebhooks.com)",
@@ -64,7 +64,7 @@ func endpointFlags(flags *flag.FlagSet) (tenant, id *string, check func() error)
 
 func rotateEndpointCommand(flags *flag.FlagSet) action {
 	tenant, id, check := endpointFlags(flags)
-	keep := keepFlag(flags, "`TIME` for which the previous secret signs too, like 0s, 30m or 24h (default: 24h)")
+	keep := keepFlag(flags, "`TIME` for which webhooks are signed with the previous secret too, like 0s, 30m or 24h (default: 24h)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := check(); err != nil {
 			return answer{}, err
@@ -77,8 +77,8 @@ func rotateEndpointCommand(flags *flag.FlagSet) action {
 		return answer{
 			Lines: []string{
 				"endpoint:\t" + r.ID,
-				"secret:\t" + r.Secret + "\t(shown this once: keep it now)",
-				"the previous secret signs too until " + until,
+				"secret:\t" + r.Secret + "\t(shown only once: store it now)",
+				"webhooks are signed with both secrets until " + until,
 			},
 			Data: map[string]any{"id": r.ID, "secret": r.Secret, "previousUntil": until},
 			Next: "give the receiver its new secret before " + until,
@@ -96,9 +96,9 @@ func enableEndpointCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"endpoint " + *id + " is on: what waited for it is posted within some minutes"},
+			Lines: []string{"endpoint " + *id + " is enabled: pending webhooks are posted within a few minutes"},
 			Data:  map[string]any{"id": *id, "enabled": true},
-			Next:  s.next("resend --tenant "+*tenant+" --id "+*id) + " tries again what was given up",
+			Next:  s.next("resend --tenant "+*tenant+" --id "+*id) + " retries failed webhooks",
 		}, nil
 	}
 }
@@ -113,9 +113,9 @@ func disableEndpointCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"endpoint " + *id + " is off: nothing new is owed to it, and what it was owed waits"},
+			Lines: []string{"endpoint " + *id + " is disabled: it receives no new webhooks, and pending ones wait"},
 			Data:  map[string]any{"id": *id, "enabled": false},
-			Next:  s.next("enable-endpoint --tenant "+*tenant+" --id "+*id) + " switches it on again",
+			Next:  s.next("enable-endpoint --tenant "+*tenant+" --id "+*id) + " enables it again",
 		}, nil
 	}
 }
@@ -128,25 +128,25 @@ func resendCommand(flags *flag.FlagSet) action {
 		}
 		n, err := s.service.ResendDead(ctx, *tenant, *id, time.Time{}, math.MaxInt)
 		if err != nil {
-			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
+			return answer{}, fmt.Errorf("after %d deliveries: %w", n, err)
 		}
 		failing, err := s.service.ProbeSoon(ctx, *tenant, *id)
 		if err != nil {
-			return answer{}, fmt.Errorf("after %d notices: %w", n, err)
+			return answer{}, fmt.Errorf("after %d deliveries: %w", n, err)
 		}
 		then := "within a minute or two"
 		if failing {
-			then = "once the endpoint, which keeps failing, answers: it is probed within a minute or two"
+			then = "once the failing endpoint answers a probe, which is sent within a minute or two"
 		}
 		return answer{
-			Lines: []string{fmt.Sprintf("%d notices of webhooks that were given up are tried again, %s", n, then)},
+			Lines: []string{fmt.Sprintf("%d failed webhook deliveries will be retried %s", n, then)},
 			Data:  map[string]any{"id": *id, "notices": n, "failing": failing},
 			Next:  s.next("failures --tenant "+*tenant+" --id "+*id) + " shows what fails",
 		}, nil
 	}
 }
 
-// maxFailures is how many failures are shown.
+// maxFailures is the maximum number of failures shown.
 const maxFailures = 100
 
 func failuresCommand(flags *flag.FlagSet) action {
@@ -173,11 +173,11 @@ func failuresCommand(flags *flag.FlagSet) action {
 				{"attempt", f.Attempt},
 			})
 		}
-		return sections(s.next("list --tenant "+*tenant)+" shows how its endpoints fare", named{"failures", failures}), nil
+		return sections(s.next("list --tenant "+*tenant)+" shows the state of its endpoints", named{"failures", failures}), nil
 	}
 }
 
-// health says how an endpoint fares, in a word or two.
+// health returns the state of an endpoint in a few words.
 func (s *stack) health(ctx context.Context, e campaign.Endpoint) (string, error) {
 	if e.Off() {
 		return "off since " + instant(e.OffAt) + ": " + e.OffReason, nil

@@ -23,7 +23,7 @@ func listCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// listAll shows what there is: tenants, agents and pauses.
+// listAll shows tenants, agents and pauses.
 func (s *stack) listAll(ctx context.Context) (answer, error) {
 	tenants, err := s.store.Tenants(ctx)
 	if err != nil {
@@ -51,14 +51,14 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
 	}
-	next := s.next("list", "tenant", "ID") + " shows what a tenant has"
+	next := s.next("list", "tenant", "ID") + " shows the resources of a tenant"
 	if len(tenants) == 0 {
 		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
 	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
 }
 
-// belongsTo says which tenant an agent belongs to, or which tenants share it.
+// belongsTo returns the tenant of an agent, or the tenants that share it.
 func belongsTo(h campaign.Holders) string {
 	if len(h.Holders) == 0 {
 		return "none"
@@ -67,7 +67,7 @@ func belongsTo(h campaign.Holders) string {
 	for _, o := range h.Holders {
 		tenant := o.Tenant
 		if !o.GivenUpAt.IsZero() {
-			tenant += " (gave it up " + instant(o.GivenUpAt) + ")"
+			tenant += " (removed " + instant(o.GivenUpAt) + ")"
 		}
 		tenants = append(tenants, tenant)
 	}
@@ -77,11 +77,11 @@ func belongsTo(h campaign.Holders) string {
 	return tenants[0]
 }
 
-// listTenant shows what a tenant has.
+// listTenant shows the resources of a tenant.
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	tenant, err := s.store.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return answer{}, fmt.Errorf("there is no tenant %s: %s shows all, %s makes it", id, s.next("list"), s.next("tenant", "id", id))
+		return answer{}, fmt.Errorf("tenant %s not found: %s shows all, %s creates it", id, s.next("list"), s.next("tenant", "id", id))
 	}
 	if err != nil {
 		return answer{}, err
@@ -118,7 +118,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 		}
 		e.add(row{{"id", endpoint.ID}, {"url", endpoint.URL}, {"kinds", kindNames(endpoint.Kinds)}, {"status", health}})
 	}
-	next := s.next("credential", "tenant", id) + " makes a credential"
+	next := s.next("credential", "tenant", id) + " creates a credential"
 	return sections(next, named{"tenants", tenants}, named{"templates", t}, named{"credentials", c}, named{"endpoints", e}), nil
 }
 
@@ -127,20 +127,20 @@ func (s *stack) status(c campaign.Credential) string {
 	case c.Revoked():
 		return "revoked " + instant(c.RevokedAt)
 	case s.service.Now().Before(c.PreviousUntil):
-		return "live, previous secret until " + instant(c.PreviousUntil)
+		return "active, previous secret until " + instant(c.PreviousUntil)
 	}
 	return "live"
 }
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// row is what is shown of one thing.
+// row holds the columns of one resource.
 type row []struct {
 	name  string
 	value any
 }
 
-// head names the columns.
+// head returns the column names.
 func (r row) head() string {
 	cells := []string{""}
 	for _, cell := range r {
@@ -149,7 +149,7 @@ func (r row) head() string {
 	return strings.Join(cells, "\t")
 }
 
-// section is the things of one kind.
+// section lists resources of one kind.
 type section []row
 
 type named struct {
@@ -159,7 +159,7 @@ type named struct {
 
 func (s *section) add(r row) { *s = append(*s, r) }
 
-// sections makes an answer of the things of several kinds.
+// sections returns an answer with resources of several kinds.
 func sections(next string, kinds ...named) answer {
 	data := map[string]any{}
 	a := answer{Next: next, Data: data}

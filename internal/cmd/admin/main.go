@@ -1,11 +1,10 @@
-// Command admin is the operator's tool until a dashboard does its work: tenants,
-// agents, templates, credentials, webhook endpoints, the switches that pause
-// sending, dead letters, drift, and tables restored to a point in time. Run it without arguments to see its commands.
+// Command admin is the operator's tool for tenants, agents, templates, credentials,
+// webhook endpoints, pauses, dead letters, drift and restores. Run it without arguments
+// for a list of its commands.
 //
-// It finds the stack in the environment (AUTH_TABLE, CAMPAIGNS_TABLE and so on),
-// else in .local/stack.env, or on AWS by --stack NAME. It exits with 0, with 1
-// when it failed, and with 2 when it was not called as it should be; a failure is
-// one line on stderr.
+// It finds the stack in the environment (AUTH_TABLE, CAMPAIGNS_TABLE and so on), else
+// in .local/stack.env; --stack NAME selects a stack on AWS. The exit status is 0 for
+// success, 1 for a failure, and 2 for a usage error. An error is one line on stderr.
 package main
 
 import (
@@ -33,22 +32,22 @@ const (
 	exitUsage  = 2
 )
 
-// timeLimit ends a command that waits in vain. Redriving has no limit.
+// timeLimit limits commands, except those without a time limit.
 const timeLimit = time.Minute
 
 // command is one of the tool's commands.
 type command struct {
 	name, summary string
-	// prepare declares the command's flags and returns what carries it out once
-	// they are parsed.
+	// prepare declares the command's flags and returns the action to run once they are
+	// parsed.
 	prepare func(*flag.FlagSet) action
 	endless bool // no time limit
 }
 
-// action carries a command out on a stack.
+// action runs a command on a stack.
 type action func(ctx context.Context, s *stack) (answer, error)
 
-// usageError is a call that is not as it should be.
+// usageError is an invalid command line.
 type usageError struct{ error }
 
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
@@ -61,7 +60,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	}
 	cmd, ok := find(args[0])
 	if !ok {
-		fmt.Fprintf(stderr, "admin: there is no command %q: run it without arguments to see the commands\n", args[0])
+		fmt.Fprintf(stderr, "admin: unknown command %q: run admin without arguments to list the commands\n", args[0])
 		return exitUsage
 	}
 	err := cmd.execute(ctx, args[1:], env, stdout, stderr)
@@ -116,13 +115,13 @@ func (c command) execute(ctx context.Context, args []string, env func(string) st
 	return result.Failure
 }
 
-// unexpected names the first argument that is no flag, unless it may be somebody's
-// phone number.
+// unexpected returns an error for an argument that is not a flag. It does not repeat an
+// argument that may be a phone number.
 func unexpected(flags *flag.FlagSet) error {
 	if flags.Lookup("phone") != nil {
-		return usageError{errors.New("there is more than flags: everything is given by flags")}
+		return usageError{errors.New("unexpected argument: use flags only")}
 	}
-	return usageError{fmt.Errorf("unexpected %q: everything is given by flags", flags.Arg(0))}
+	return usageError{fmt.Errorf("unexpected argument %q: use flags only", flags.Arg(0))}
 }
 
 func (c command) help(flags *flag.FlagSet, w io.Writer) {

@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// tool runs the command as a person would.
+// tool runs the command as a user would.
 type tool struct {
 	t   *testing.T
 	env stackenv.Env
@@ -48,7 +48,7 @@ func (c tool) run(args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// ok runs the command with --json and returns what it printed.
+// ok runs the command with --json and returns its output.
 func (c tool) ok(args ...string) map[string]any {
 	c.t.Helper()
 	got := c.run(append(args, "--json")...)
@@ -59,7 +59,7 @@ func (c tool) ok(args ...string) map[string]any {
 	return data
 }
 
-// tenant makes a tenant and returns its id.
+// tenant creates a tenant and returns its id.
 func (c tool) tenant() string {
 	c.t.Helper()
 	id := strings.ToLower(rand.Text())
@@ -76,8 +76,8 @@ func (c tool) file(content string) string {
 	return path
 }
 
-// keyDocument returns a document in the form of a service account's key, with
-// no key in it.
+// keyDocument returns a document in the format of a service account's key, without a
+// key.
 func keyDocument(t *testing.T) string {
 	t.Helper()
 	document, err := json.Marshal(map[string]string{
@@ -90,7 +90,7 @@ func keyDocument(t *testing.T) string {
 	return string(document)
 }
 
-func TestATenantFromNothingToItsCredential(t *testing.T) {
+func TestRun_NewTenantToCredential(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
@@ -145,7 +145,7 @@ func TestATenantFromNothingToItsCredential(t *testing.T) {
 	}
 }
 
-func TestListsAreForPeople(t *testing.T) {
+func TestList_Text(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
@@ -166,7 +166,7 @@ func TestListsAreForPeople(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasANextStep(t *testing.T) {
+func TestRun_NextStep(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
@@ -191,7 +191,7 @@ func TestEveryAnswerHasANextStep(t *testing.T) {
 	}
 }
 
-func TestSecretsAreShownOnce(t *testing.T) {
+func TestRun_SecretsShownOnce(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
@@ -205,7 +205,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	}
 }
 
-func TestWrongCallsAndRefusals(t *testing.T) {
+func TestRun_Errors(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	for _, key := range []string{"RELEASE_DEAD_LETTERS_URL", "DEMO_AGENT_ID", "LOCAL_WEBHOOKS"} {
@@ -218,7 +218,7 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		code int
 		says string
 	}{
-		"no command":        {"tenants", 2, "no command"},
+		"no command":        {"tenants", 2, "unknown command"},
 		"unknown flag":      {"list --all", 2, "-all"},
 		"argument":          {"list acme", 2, `"acme"`},
 		"flag twice empty":  {"tenant --id", 2, "needs an argument"},
@@ -251,8 +251,8 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 		"no template":       {"template --tenant " + id, 1, "blank"},
 		"unknown tenant":    {"credential --tenant nobody-here", 1, "does not exist"},
 		"list nobody":       {"list --tenant nobody-here", 1, "list shows all"},
-		"unknown client":    {"revoke --client-id rcs_nobody", 1, "no live credential"},
-		"kind":              {"endpoint --tenant " + id + " --url https://example.com --kinds seen", 1, "no kind"},
+		"unknown client":    {"revoke --client-id rcs_nobody", 1, "active credential"},
+		"kind":              {"endpoint --tenant " + id + " --url https://example.com --kinds seen", 1, "unknown event kind"},
 		"plain http":        {"endpoint --tenant " + id + " --url http://example.com", 1, "https://"},
 		"pause unknown":     {"pause --tenant nobody-here", 1, "does not exist"},
 		"stack not on AWS":  {"list --stack nobody-here", 1, "no stack nobody-here"},
@@ -266,13 +266,13 @@ func TestWrongCallsAndRefusals(t *testing.T) {
 				t.Errorf("exit %d with %q on stdout, want %d", got.code, got.stdout, test.code)
 			}
 			if !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "\n") != 1 {
-				t.Errorf("stderr %q, want one line that says %q", got.stderr, test.says)
+				t.Errorf("stderr %q, want one line that contains %q", got.stderr, test.says)
 			}
 		})
 	}
 }
 
-func TestWhereNoStackIs(t *testing.T) {
+func TestRun_NoStack(t *testing.T) {
 	t.Parallel()
 	given := stackenv.Load(t)
 	for name, test := range map[string]struct {
@@ -291,13 +291,13 @@ func TestWhereNoStackIs(t *testing.T) {
 			t.Parallel()
 			got := tool{t, test.env}.run(strings.Fields(test.args)...)
 			if got.code != 1 || !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "\n") != 1 {
-				t.Errorf("exit %d, %q; want 1 and a line that says %q", got.code, got.stderr, test.says)
+				t.Errorf("exit %d, %q; want 1 and a line that contains %q", got.code, got.stderr, test.says)
 			}
 		})
 	}
 }
 
-func TestThroughMakeItNamesWhatMakeTakes(t *testing.T) {
+func TestRun_ByMake(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
@@ -319,12 +319,12 @@ func TestThroughMakeItNamesWhatMakeTakes(t *testing.T) {
 	} {
 		got := c.run(strings.Fields(args)...)
 		if all := got.stdout + got.stderr; !strings.Contains(all, says) || strings.Contains(all, "go run") || strings.Contains(all, " --") {
-			t.Errorf("%s says %q, want %q and no flags", args, all, says)
+			t.Errorf("%s prints %q, want %q and no flags", args, all, says)
 		}
 	}
 }
 
-func TestTheLocalStacksFileIsRead(t *testing.T) {
+func TestRun_LocalStackFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stack.env")
 	if err := os.WriteFile(path, []byte("# where\nA=b\r\n\nURL='http://x/?a=b'\nno line\n"), 0o600); err != nil {
@@ -336,7 +336,7 @@ func TestTheLocalStacksFileIsRead(t *testing.T) {
 	}
 }
 
-func TestHelp(t *testing.T) {
+func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	c := tool{t, nil}
 	if got := c.run(); got.code != 2 || !strings.Contains(got.stdout, "redrive") {
@@ -356,7 +356,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestInterruptedCommandSaysSo(t *testing.T) {
+func TestRun_Interrupted(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -401,20 +401,20 @@ func newQueue(t *testing.T, client *sqs.Client) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the test's own context has ended by then
+	t.Cleanup(func() { // the test's context is already cancelled
 		_, _ = client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
 	})
 	return *out.QueueUrl
 }
 
-func TestAStackOnAWSIsFoundByItsOutputs(t *testing.T) {
+func TestRun_StackOnAWS(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	id := c.tenant()
 	name := "admin-test-" + rand.Text()
 	deployOutputs(t, c.env, name)
 	remote := tool{t, with(c.env, "AUTH_TABLE", "never-used")}
-	remote.env["LOCAL_WEBHOOKS"] = "1" // which is for local stacks only
+	remote.env["LOCAL_WEBHOOKS"] = "1" // local stacks only
 	if list := remote.ok("list", "--tenant", id, "--stack", name); list["tenants"] == nil {
 		t.Errorf("list %v", list)
 	}
@@ -428,7 +428,7 @@ func TestAStackOnAWSIsFoundByItsOutputs(t *testing.T) {
 	}
 }
 
-// deployOutputs makes a stack whose outputs name the tables of the test's stack.
+// deployOutputs creates a stack whose outputs name the tables of the test's stack.
 func deployOutputs(t *testing.T, env stackenv.Env, name string) {
 	t.Helper()
 	deploy(t, env, name, map[string]any{
@@ -440,7 +440,7 @@ func deployOutputs(t *testing.T, env stackenv.Env, name string) {
 	})
 }
 
-// deploy makes a stack, which goes with the test.
+// deploy creates a stack and deletes it after the test.
 func deploy(t *testing.T, env stackenv.Env, name string, document map[string]any) {
 	t.Helper()
 	template, err := json.Marshal(document)
@@ -451,7 +451,7 @@ func deploy(t *testing.T, env stackenv.Env, name string, document map[string]any
 	if _, err = client.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: aws.String(string(template))}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the test's own context has ended by then
+	t.Cleanup(func() { // the test's context is already cancelled
 		_, _ = client.DeleteStack(context.Background(), &cloudformation.DeleteStackInput{StackName: &name})
 	})
 	for range 1000 {
@@ -463,7 +463,7 @@ func deploy(t *testing.T, env stackenv.Env, name string, document map[string]any
 			return
 		}
 	}
-	t.Fatal("the stack was not made")
+	t.Fatal("the stack was not created")
 }
 
 func with(env stackenv.Env, key, value string) stackenv.Env {
@@ -472,13 +472,13 @@ func with(env stackenv.Env, key, value string) stackenv.Env {
 	return changed
 }
 
-func TestDriftIsToldAndFails(t *testing.T) {
+func TestDrift_Changed(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	queue := deployQueue(t, c.env)
 	c.env["STACK_NAME"] = queue
 	if got := c.run("drift"); got.code != 0 || !strings.HasPrefix(got.stdout, "1 resources were compared") {
-		t.Errorf("as it was deployed: %+v", got)
+		t.Errorf("as deployed: %+v", got)
 	}
 	found, err := sqs.NewFromConfig(c.env.AWS()).GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &queue})
 	if err != nil {
@@ -492,12 +492,12 @@ func TestDriftIsToldAndFails(t *testing.T) {
 	}
 	got := c.run("drift")
 	if got.code != 1 || !strings.Contains(got.stdout, "Queue  /VisibilityTimeout  expected 360  is 30") ||
-		got.stderr != "admin drift: 1 resources are not as the template says\n" {
+		got.stderr != "admin drift: 1 resources differ from the template\n" {
 		t.Errorf("after a change by hand: %+v", got)
 	}
 }
 
-// deployQueue makes a stack of a queue of the same name.
+// deployQueue creates a stack with a queue of the same name.
 func deployQueue(t *testing.T, env stackenv.Env) string {
 	t.Helper()
 	name := "drift-" + rand.Text()

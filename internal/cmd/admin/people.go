@@ -10,9 +10,9 @@ import (
 
 func userCommand(flags *flag.FlagSet) action {
 	who := campaign.Person{}
-	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, for good (required)")
-	flags.StringVar(&who.Email, "email", "", "`ADDRESS` by which the person signs in (required)")
-	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer reads, admin changes too, none removes the person")
+	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, cannot be changed later (required)")
+	flags.StringVar(&who.Email, "email", "", "`ADDRESS` of the person, for signing in (required)")
+	flags.StringVar(&who.Role, "role", "viewer", "`ROLE`: viewer may read, admin may also change, none removes the person")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", who.Tenant); err != nil {
 			return answer{}, err
@@ -30,11 +30,11 @@ func userCommand(flags *flag.FlagSet) action {
 		lines := []string{fmt.Sprintf("%s of tenant %s may sign in as %s", invited.Email, invited.Tenant, invited.Role)}
 		switch {
 		case invited.Known:
-			lines = append(lines, "the password is as it was; open sessions have ended: the role counts from the next sign-in on")
+			lines = append(lines, "the password is unchanged; open sessions have ended: the role applies from the next sign-in")
 		case invited.Password != "":
 			lines = append(lines, "temporary password:\t"+invited.Password)
 		default:
-			lines = append(lines, "a temporary password is on its way by mail")
+			lines = append(lines, "a temporary password was sent by mail")
 		}
 		return answer{
 			Lines: lines,
@@ -51,10 +51,10 @@ func removePerson(ctx context.Context, s *stack, who campaign.Person) (answer, e
 	}
 	return answer{
 		Lines: []string{
-			gone.Email + " of tenant " + gone.Tenant + " is removed: no sign-in from now on",
+			gone.Email + " of tenant " + gone.Tenant + " is removed and can no longer sign in",
 			"open sessions have ended",
 		},
 		Data: map[string]any{"email": gone.Email, "tenant": gone.Tenant, "removed": true},
-		Next: s.next("user", "tenant", gone.Tenant, "email", gone.Email) + " lets them in again, with another password",
+		Next: s.next("user", "tenant", gone.Tenant, "email", gone.Email) + " invites them again, with a new password",
 	}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// person returns what the user pool says of a person: attributes and groups.
+// person returns the attributes and groups of a person in the user pool.
 func (c tool) person(email string) (attributes map[string]string, groups []string) {
 	c.t.Helper()
 	client, pool := cognitoidentityprovider.NewFromConfig(c.env.AWS()), c.env["USER_POOL_ID"]
@@ -35,7 +35,7 @@ func (c tool) person(email string) (attributes map[string]string, groups []strin
 	return attributes, groups
 }
 
-func TestAPersonIsInvitedAndChangesRoles(t *testing.T) {
+func TestUser_InviteAndChangeRole(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant, email := c.tenant(), strings.ToLower(rand.Text())+"@acme.example"
@@ -59,7 +59,7 @@ func TestAPersonIsInvitedAndChangesRoles(t *testing.T) {
 	}
 }
 
-func TestPeopleWhoAreNotInvited(t *testing.T) {
+func TestUser_Refused(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant, other, email := c.tenant(), c.tenant(), strings.ToLower(rand.Text())+"@acme.example"
@@ -70,8 +70,8 @@ func TestPeopleWhoAreNotInvited(t *testing.T) {
 	}{
 		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a person of another tenant"},
 		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
-		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "no e-mail address"},
-		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "it is admin or viewer"},
+		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "invalid e-mail address"},
+		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin or viewer"},
 		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
 		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
 		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a person of another tenant"},
@@ -87,7 +87,7 @@ func TestPeopleWhoAreNotInvited(t *testing.T) {
 	}
 }
 
-func TestAPersonIsRemoved(t *testing.T) {
+func TestUser_Remove(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant, email := c.tenant(), strings.ToLower(rand.Text())+"@acme.example"

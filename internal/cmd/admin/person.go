@@ -17,13 +17,13 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-// exports is where exports are put for which no file is named. Git leaves it out.
+// exports is the default folder of exports. Git ignores it.
 const exports = ".local"
 
-// numberFlags declares the flags that name a number of a tenant, and returns what
-// checks that they are there.
+// numberFlags declares the flags that name a tenant's number, and returns a function
+// that checks that they are set.
 func numberFlags(flags *flag.FlagSet) (tenant, phone *string, check func() error) {
-	tenant = flags.String("tenant", "", "`ID` of the tenant whose data is looked through (required)")
+	tenant = flags.String("tenant", "", "`ID` of the tenant (required)")
 	phone = flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
 	return tenant, phone, func() error {
 		if err := required("--tenant", *tenant); err != nil {
@@ -35,7 +35,7 @@ func numberFlags(flags *flag.FlagSet) (tenant, phone *string, check func() error
 
 func exportNumberCommand(flags *flag.FlagSet) action {
 	tenant, phone, check := numberFlags(flags)
-	file := flags.String("file", "", "`FILE` to write (default: one in "+exports+" that is named for the time)")
+	file := flags.String("file", "", "`FILE` to write (default: in "+exports+", named for the time)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := check(); err != nil {
 			return answer{}, err
@@ -57,18 +57,18 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		}
 		result := answer{
 			Lines: []string{
-				fmt.Sprintf("%d messages, %d rejected lines, %d kept answers, %d replies and opt-outs, %d uploads",
+				fmt.Sprintf("%d messages, %d rejected lines, %d stored answers, %d replies and opt-outs, %d uploads",
 					len(x.Messages), len(x.Rejected), len(x.Answers), len(x.Events), len(x.Uploads)),
-				"written to " + path + ", which only you can read; docs/privacy.md describes its format",
+				"written to " + path + " (readable only by you); docs/privacy.md describes its format",
 			},
 			Data: map[string]any{
 				"file": path, "messages": len(x.Messages), "rejected": len(x.Rejected), "answers": len(x.Answers),
 				"events": len(x.Events), "uploads": len(x.Uploads), "optedOut": x.OptOut.OptedOut,
 			},
-			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases what it tells",
+			Next: "give the file to the person, and delete it; " + s.next("erase-number", "tenant", *tenant, "phone", "…") + " erases this data",
 		}
 		if x.Nothing() {
-			result.Lines[0] = "the tenant's data holds nothing on this number"
+			result.Lines[0] = "the tenant's data contains nothing about this number"
 			result.Next = "give the file to the person, and delete it"
 		}
 		if x.OptOut.OptedOut {
@@ -78,14 +78,14 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// writePrivate writes a document that nobody else may read: whole or not at all.
+// writePrivate writes a document atomically to a file that only its owner can read.
 func writePrivate(path string, document any) (err error) {
 	if filepath.Dir(path) == exports {
 		if err := os.MkdirAll(exports, 0o700); err != nil {
 			return fmt.Errorf("write the file: %w", err)
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".export-*") // of mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".export-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write the file: %w", err)
 	}
@@ -128,7 +128,7 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
 		result := answer{
 			Lines: erasedLines(done), Data: erasedData(done),
-			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what is left",
+			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what remains",
 		}
 		switch {
 		case done.Early > 0:
@@ -140,56 +140,56 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// requireAppliedEvents fails while events of the provider wait to be applied, or are dead
-// letters: what is known of an opt-out rests in their contents.
+// requireAppliedEvents fails while provider events wait in the queue or are dead
+// letters: their contents are needed to record opt-outs.
 func (s *stack) requireAppliedEvents(ctx context.Context) error {
 	dead, err := s.count(ctx, "EVENTS_DEAD_LETTERS_URL")
 	if err != nil {
 		return err
 	}
 	if dead > 0 {
-		return fmt.Errorf("%d events of the provider are dead letters, and may be this number's opt-out: run %s first", dead, s.next("redrive", "queue", "events"))
+		return fmt.Errorf("%d provider events are dead letters and may contain this number's opt-out: run %s first", dead, s.next("redrive", "queue", "events"))
 	}
 	waiting, err := s.count(ctx, "EVENTS_QUEUE_URL")
 	if err == nil && waiting > 0 {
-		err = fmt.Errorf("%d events of the provider wait to be applied, and may be this number's opt-out: run it again in a minute; "+
-			"where the queue never empties, pause sending first, and look for functions that are held or fail", waiting)
+		err = fmt.Errorf("%d provider events are queued and may contain this number's opt-out: retry in a minute; "+
+			"if the queue does not empty, pause sending first, and check for functions that are stopped or failing", waiting)
 	}
 	return err
 }
 
-// count returns about how many messages a queue of the stack has.
+// count returns the approximate number of messages in a queue of the stack.
 func (s *stack) count(ctx context.Context, queue string) (int, error) {
 	url := s.env(queue)
 	if url == "" {
-		return 0, errors.New("the stack does not say where it is: set " + queue)
+		return 0, errors.New("unknown queue: set " + queue)
 	}
 	return s.mover.Count(ctx, url)
 }
 
 func erasedLines(e privacy.Erased) []string {
 	lines := []string{
-		fmt.Sprintf("erased: %d messages, %d rejected lines, %d lines of kept answers, %d replies and opt-outs, %d uploads",
+		fmt.Sprintf("erased: %d messages, %d rejected lines, %d lines of stored answers, %d replies and opt-outs, %d uploads",
 			e.Messages, e.Rejected, e.Answers, e.Events, e.Uploads),
-		"of these messages, those not sent yet will end as failed (erased); counts stay as they are",
+		"messages that are not sent yet will end as failed (erased); counts do not change",
 	}
 	if e.Nothing() {
-		lines = []string{"there was nothing to erase"}
+		lines = []string{"nothing to erase"}
 	}
 	if e.Remains > 0 {
-		lines = append(lines, fmt.Sprintf("deleted: %d payloads that failed calls had left behind", e.Remains))
+		lines = append(lines, fmt.Sprintf("deleted: %d orphaned payloads of failed calls", e.Remains))
 	}
 	if e.Young > 0 {
-		lines = append(lines, fmt.Sprintf("kept until %s: %d payloads that failed calls have left behind, nobody can tell with whose data: "+
+		lines = append(lines, fmt.Sprintf("kept until %s: %d orphaned payloads of failed calls, which may contain anybody's data: "+
 			"a restored table may need them", instant(e.YoungUntil), e.Young))
 	}
 	if e.Early > 0 {
-		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs that came within the last hour, and may have to be applied still", instant(e.Again), e.Early))
+		lines = append(lines, fmt.Sprintf("kept until %s: %d replies or opt-outs of the last hour, which may not be applied yet", instant(e.Again), e.Early))
 	}
 	if e.OptedOut {
-		return append(lines, "kept: that the number is opted out, without which its wish to get no messages could not be granted")
+		return append(lines, "kept: the number's opt-out, which is needed to honor it")
 	}
-	return append(lines, "the number is not opted out, and may be sent to again: the person opts out by texting parar")
+	return append(lines, "the number is not opted out and may receive messages: the person can opt out by texting parar")
 }
 
 func erasedData(e privacy.Erased) map[string]any {
@@ -199,10 +199,10 @@ func erasedData(e privacy.Erased) map[string]any {
 	}
 }
 
-// people returns the service that answers for people's data.
+// people returns the service that exports and erases personal data.
 func (s *stack) people() (*privacy.Service, error) {
 	if s.blobs.Bucket == "" {
-		return nil, errors.New("the stack has no BUCKET: is it one of this service, and wholly deployed?")
+		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")
 	}
 	return &privacy.Service{
 		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
@@ -210,7 +210,7 @@ func (s *stack) people() (*privacy.Service, error) {
 	}, nil
 }
 
-// showProgress returns what tells a person how far it is, at most every few seconds.
+// showProgress returns a function that prints the progress, at most every few seconds.
 func (s *stack) showProgress() func(what string, done, of int) {
 	const every = 2 * time.Second
 	var mu sync.Mutex
@@ -223,9 +223,9 @@ func (s *stack) showProgress() func(what string, done, of int) {
 		}
 		shown = time.Now()
 		if of > 0 {
-			fmt.Fprintf(s.progress, "%d of %d %s looked through\n", done, of, what)
+			fmt.Fprintf(s.progress, "searched %d of %d %s\n", done, of, what)
 			return
 		}
-		fmt.Fprintf(s.progress, "%d %s looked through\n", done, what)
+		fmt.Fprintf(s.progress, "searched %d %s\n", done, what)
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const somebody = "+5561987650001"
 
-func TestANumberOfWhichNothingButAnOptOutIsHeld(t *testing.T) {
+func TestNumber_OnlyOptOut(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant, file := c.tenant(), filepath.Join(t.TempDir(), "out.json")
@@ -34,7 +34,7 @@ func TestANumberOfWhichNothingButAnOptOutIsHeld(t *testing.T) {
 	}
 	c.env = withQueues(t, c.env)
 	erased := c.run("erase-number", "--tenant", tenant, "--phone", somebody)
-	if erased.code != 0 || !strings.Contains(erased.stdout, "kept: that the number is opted out") || !strings.Contains(erased.stdout, "next: ") {
+	if erased.code != 0 || !strings.Contains(erased.stdout, "kept: the number's opt-out") || !strings.Contains(erased.stdout, "next: ") {
 		t.Errorf("erased: exit %d, %q, %q", erased.code, erased.stdout, erased.stderr)
 	}
 	exported := c.run("export-number", "--tenant", tenant, "--phone", somebody, "--file", file)
@@ -67,7 +67,7 @@ func TestANumberOfWhichNothingButAnOptOutIsHeld(t *testing.T) {
 	}
 }
 
-func TestNumbersThatAreRefused(t *testing.T) {
+func TestNumber_Invalid(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant := c.tenant()
@@ -76,8 +76,8 @@ func TestNumbersThatAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no number":      {[]string{"--tenant", tenant, "--phone", "61 98765-0001"}, "no number in E.164"},
-		"one digit less": {[]string{"--tenant", tenant, "--phone", "+556187650001"}, "no number in E.164"},
+		"no number":      {[]string{"--tenant", tenant, "--phone", "61 98765-0001"}, "invalid phone number"},
+		"one digit less": {[]string{"--tenant", tenant, "--phone", "+556187650001"}, "invalid phone number"},
 		"unknown tenant": {[]string{"--tenant", "nowhere", "--phone", somebody}, "does not exist"},
 		"no tenant":      {[]string{"--phone", somebody}, "--tenant is missing"},
 		"nobody":         {[]string{"--tenant", tenant}, "--phone is missing"},
@@ -91,7 +91,7 @@ func TestNumbersThatAreRefused(t *testing.T) {
 	}
 }
 
-// withQueues gives a stack queues of events of the test's own, empty ones.
+// withQueues gives a stack its own empty event queues.
 func withQueues(t *testing.T, env stackenv.Env) stackenv.Env {
 	t.Helper()
 	client := sqs.NewFromConfig(env.AWS())
@@ -99,9 +99,9 @@ func withQueues(t *testing.T, env stackenv.Env) stackenv.Env {
 	return with(env, "EVENTS_DEAD_LETTERS_URL", newQueue(t, client))
 }
 
-func TestNothingIsErasedWhileAnOptOutMayWait(t *testing.T) {
+func TestEraseNumber_EventsQueued(t *testing.T) {
 	t.Parallel()
-	for queue, advice := range map[string]string{"EVENTS_QUEUE_URL": "run it again in a minute", "EVENTS_DEAD_LETTERS_URL": "redrive"} {
+	for queue, advice := range map[string]string{"EVENTS_QUEUE_URL": "retry in a minute", "EVENTS_DEAD_LETTERS_URL": "redrive"} {
 		c := newTool(t)
 		c.env = withQueues(t, c.env)
 		client := sqs.NewFromConfig(c.env.AWS())
@@ -122,10 +122,10 @@ func TestNothingIsErasedWhileAnOptOutMayWait(t *testing.T) {
 	}
 }
 
-func TestANumberThatIsNoFlagIsNotRepeated(t *testing.T) {
+func TestRun_NumberNotRepeated(t *testing.T) {
 	t.Parallel()
 	got := newTool(t).run("erase-number", somebody, "--tenant", "acme")
-	if got.code != exitUsage || !strings.Contains(got.stderr, "by flags") || strings.Contains(got.stderr, somebody[1:]) {
+	if got.code != exitUsage || !strings.Contains(got.stderr, "use flags only") || strings.Contains(got.stderr, somebody[1:]) {
 		t.Errorf("exit %d, %q", got.code, got.stderr)
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 func replayCommand(flags *flag.FlagSet) action {
 	var since time.Time
-	flags.Func("since", "`INSTANT` since which webhooks are queued again, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
+	flags.Func("since", "`INSTANT` of the first outcomes whose webhooks are queued again, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
 		if since, err = time.Parse(time.RFC3339, text); err != nil {
-			return errors.New("it is an instant with its zone, like 2026-11-20T12:00:00-03:00")
+			return errors.New("use a time with its zone, like 2026-11-20T12:00:00-03:00")
 		}
 		return nil
 	})
@@ -39,7 +39,7 @@ func replayCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// replayer is what queues webhooks again.
+// replayer returns the Replayer of the stack.
 func (s *stack) replayer() (feed.Replayer, error) {
 	url := s.env("NOTIFY_QUEUE_URL")
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
@@ -49,9 +49,9 @@ func (s *stack) replayer() (feed.Replayer, error) {
 	return feed.Replayer{Logs: s.store, Feeder: &feed.Feeder{Batches: s.store, Endpoints: s.store, Queue: tasks, Now: time.Now}}, nil
 }
 
-// replayPlan says what a replay would do.
+// replayPlan shows what a replay would do.
 func (s *stack) replayPlan(ctx context.Context, r feed.Replayer, since time.Time) (answer, error) {
-	s.say("counting the batches, which reads all outcomes")
+	s.say("counting the batches: this reads all outcomes")
 	batches, err := r.Count(ctx, since)
 	if err != nil {
 		return answer{}, err
@@ -61,7 +61,7 @@ func (s *stack) replayPlan(ctx context.Context, r feed.Replayer, since time.Time
 		Data:  map[string]any{"batches": batches, "entries": 0, "queued": false},
 	}
 	if batches > 0 {
-		result.Lines = append(result.Lines, "endpoints get webhooks again that they have taken before, with the same ids")
+		result.Lines = append(result.Lines, "endpoints receive webhooks again that they have already accepted, with the same ids")
 		result.Next = s.next("replay-webhooks", "since", since.Format(time.RFC3339), "confirm", "1") + " queues them"
 	}
 	return result, nil
@@ -72,14 +72,14 @@ func (s *stack) replay(ctx context.Context, r feed.Replayer, since time.Time) (a
 		s.say(fmt.Sprintf("%d batches, %d outcomes so far", done.Batches, done.Entries))
 	})
 	if errors.Is(err, campaign.ErrDamaged) {
-		return answer{}, fmt.Errorf("the webhooks of %d outcomes of %d batches are queued, but not those of damaged batches: %w", done.Entries, done.Batches, err)
+		return answer{}, fmt.Errorf("queued the webhooks of %d outcomes of %d batches, but not those of damaged batches: %w", done.Entries, done.Batches, err)
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("after %d batches, %w; repeat the command: what comes twice has the same ids", done.Batches, err)
+		return answer{}, fmt.Errorf("after %d batches: %w; run the command again: repeated webhooks have the same ids", done.Batches, err)
 	}
 	return answer{
 		Lines: []string{fmt.Sprintf("the webhooks of %d outcomes of %d batches since %s are queued", done.Entries, done.Batches, since.Format(time.RFC3339))},
 		Data:  map[string]any{"batches": done.Batches, "entries": done.Entries, "queued": true},
-		Next:  "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has letters from before",
+		Next:  "the alarms FeedAgeAlarm and NotifyAgeAlarm end when the queue is empty; purge the queue FeedDeadLetters if it has older messages",
 	}, nil
 }

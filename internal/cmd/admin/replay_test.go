@@ -17,8 +17,8 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// Nothing is queued until it is confirmed. A batch whose outcomes were written before
-// the instant is left alone.
+// Nothing is queued without --confirm. Outcomes written before the time are not
+// replayed.
 func TestReplayWebhooks(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
@@ -49,11 +49,11 @@ func TestReplayWebhooks(t *testing.T) {
 	}
 	tasks := received(t, queues, c.env["NOTIFY_QUEUE_URL"])
 	if len(tasks) != 1 || tasks[0].Tenant != "acme" || tasks[0].EndpointID != "endpoint" || tasks[0].Entries == "" {
-		t.Errorf("queued %+v, want one task of the endpoint", tasks)
+		t.Errorf("queued %+v, want one task for the endpoint", tasks)
 	}
 }
 
-// replayed is what the command answers. It tells its progress besides.
+// replayed returns the command's answer and ignores its progress output.
 func (c tool) replayed(flags ...string) (data map[string]any) {
 	c.t.Helper()
 	got := c.run(append([]string{"replay-webhooks", "--json"}, flags...)...)
@@ -63,7 +63,7 @@ func (c tool) replayed(flags ...string) (data map[string]any) {
 	return data
 }
 
-// recorded is a batch of the new layout with so many messages sent at a time.
+// recorded writes a batch with a ledger and messages sent at a time.
 func recorded(t *testing.T, store *dynamo.Store, at time.Time, messages int) {
 	t.Helper()
 	then := *store
@@ -85,7 +85,7 @@ func recorded(t *testing.T, store *dynamo.Store, at time.Time, messages int) {
 	}
 }
 
-// received are the tasks of a queue.
+// received returns the tasks of a queue.
 func received(t *testing.T, queues *sqs.Client, url string) (tasks []campaign.NotifyTask) {
 	t.Helper()
 	out, err := queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(url), MaxNumberOfMessages: 10})

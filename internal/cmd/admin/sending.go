@@ -22,7 +22,7 @@ func pauseCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"sending is paused for " + name + ": what is accepted meanwhile waits"},
+			Lines: []string{"sending is paused for " + name + ": accepted messages wait"},
 			Data:  map[string]any{"paused": true, "subject": name},
 			Next:  s.next("resume", subjectFlag(*subject)...) + " ends it",
 		}, nil
@@ -40,18 +40,18 @@ func resumeCommand(flags *flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"sending is not paused for " + name + " any more"},
+			Lines: []string{"sending is no longer paused for " + name},
 			Data:  map[string]any{"paused": false, "subject": name},
-			Next:  s.next("list") + " shows the pauses that are left",
+			Next:  s.next("list") + " shows the remaining pauses",
 		}, nil
 	}
 }
 
 func subjectFlags(flags *flag.FlagSet) *admin.Subject {
 	s := &admin.Subject{}
-	flags.BoolVar(&s.All, "all", false, "everybody's sending")
-	flags.StringVar(&s.Tenant, "tenant", "", "the sending of the tenant with this `ID`")
-	flags.StringVar(&s.Agent, "agent", "", "the sending through the agent with this `ID`")
+	flags.BoolVar(&s.All, "all", false, "all sending")
+	flags.StringVar(&s.Tenant, "tenant", "", "sending of the tenant with this `ID`")
+	flags.StringVar(&s.Agent, "agent", "", "sending through the agent with this `ID`")
 	return s
 }
 
@@ -78,11 +78,11 @@ func subjectFlag(s admin.Subject) []string {
 }
 
 func redriveCommand(flags *flag.FlagSet) action {
-	only := flags.String("queue", "", "`NAME` of the queue whose dead letters go back: "+queueNames()+" (default: all)")
+	only := flags.String("queue", "", "`NAME` of the queue whose dead letters are moved back: "+queueNames()+" (default: all)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		queues := queues()
 		if *only != "" && !slices.Contains(queues, *only) {
-			return answer{}, usageError{fmt.Errorf("there is no queue %q: it is %s", *only, queueNames())}
+			return answer{}, usageError{fmt.Errorf("unknown queue %q: use %s", *only, queueNames())}
 		}
 		if *only != "" {
 			queues = []string{*only}
@@ -95,14 +95,14 @@ func redriveCommand(flags *flag.FlagSet) action {
 				return answer{}, fmt.Errorf("%s queue, after %d dead letters: %w", queue, moved, err)
 			}
 			counts[queue] = moved
-			result.Lines = append(result.Lines, fmt.Sprintf("%s queue: %d dead letters put back", queue, moved))
+			result.Lines = append(result.Lines, fmt.Sprintf("%s queue: %d dead letters moved back", queue, moved))
 		}
 		result.Data = map[string]any{"moved": counts}
 		return result, nil
 	}
 }
 
-// queues are the queues that have dead letters.
+// queues returns the queues with dead-letter queues.
 func queues() []string { return []string{"release", "send", "events", "notify", "revoke"} }
 
 func queueNames() string {
@@ -110,14 +110,14 @@ func queueNames() string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// everyMoved is how many letters are moved between two lines of progress.
+// everyMoved is the number of messages moved between two lines of progress.
 const everyMoved = 100
 
 func (s *stack) redrive(ctx context.Context, queue string) (int, error) {
 	prefix := strings.ToUpper(queue)
 	dead, live := s.env(prefix+"_DEAD_LETTERS_URL"), s.env(prefix+"_QUEUE_URL")
 	if dead == "" || live == "" {
-		return 0, fmt.Errorf("the stack does not say where it is: set %s_QUEUE_URL and %s_DEAD_LETTERS_URL", prefix, prefix)
+		return 0, fmt.Errorf("unknown queue: set %s_QUEUE_URL and %s_DEAD_LETTERS_URL", prefix, prefix)
 	}
 	shown := 0
 	return s.mover.Move(ctx, dead, live, func(moved int) {

@@ -15,8 +15,8 @@ import (
 )
 
 func rotateSigningKeysCommand(flags *flag.FlagSet) action {
-	use := flags.String("keys", "", "`VALUE` of SigningKeys that is about to be deployed: only check whether it may be (default: show the next step)")
-	switchAt := flags.String("switch-at", "", "`INSTANT` of SigningKeysSwitchAt that is about to be deployed")
+	use := flags.String("keys", "", "`VALUE` of SigningKeys to be deployed: only check it (default: show the next step)")
+	switchAt := flags.String("switch-at", "", "`INSTANT` of SigningKeysSwitchAt to be deployed")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		deployed, err := s.parameters(ctx)
 		if err != nil {
@@ -29,7 +29,7 @@ func rotateSigningKeysCommand(flags *flag.FlagSet) action {
 		if *use == "" && *switchAt == "" {
 			return s.nextSigningKeys(keys, time.Now())
 		}
-		// CloudFormation keeps a parameter that is not given.
+		// CloudFormation keeps the value of a parameter that is not given.
 		wanted, err := keyrotation.Parse(cmp.Or(*use, deployed["SigningKeys"]), cmp.Or(*switchAt, deployed["SigningKeysSwitchAt"]))
 		if err != nil {
 			return answer{}, usageError{err}
@@ -37,11 +37,11 @@ func rotateSigningKeysCommand(flags *flag.FlagSet) action {
 		if err := keyrotation.Check(keys, wanted, time.Now()); err != nil {
 			return answer{}, err
 		}
-		return answer{Lines: []string{"no valid token is refused after this deployment"}, Data: map[string]any{"signingKeys": wanted.Use}}, nil
+		return answer{Lines: []string{"all valid tokens stay valid after this deployment"}, Data: map[string]any{"signingKeys": wanted.Use}}, nil
 	}
 }
 
-// nextSigningKeys shows which parameters take a stack with these keys a step further.
+// nextSigningKeys shows the parameters for the next step of a rotation.
 func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, error) {
 	next, err := keys.Next(now)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 		return answer{
 			Lines: []string{"key " + next.Current() + " has replaced key " + keys.Previous() + ", whose tokens have expired; this parameter removes key " + keys.Previous() + ":", "  SigningKeys=" + next.Use},
 			Data:  map[string]any{"signingKeys": next.Use},
-			Next:  "set it in parameter_overrides of samconfig.toml, take SigningKeysSwitchAt out, and `make deploy`",
+			Next:  "set it in parameter_overrides of samconfig.toml, remove SigningKeysSwitchAt, and `make deploy`",
 		}, nil
 	}
 	switchAt, deployBy := instant(next.SwitchAt), instant(next.SwitchAt.Add(-keyrotation.Delivery))
@@ -66,7 +66,7 @@ func (s *stack) nextSigningKeys(keys keyrotation.Keys, now time.Time) (answer, e
 	}, nil
 }
 
-// parameters are those that the stack was deployed with.
+// parameters returns the deployed parameters of the stack.
 func (s *stack) parameters(ctx context.Context) (map[string]string, error) {
 	name := s.env("STACK_NAME")
 	out, err := s.formation.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
@@ -74,7 +74,7 @@ func (s *stack) parameters(ctx context.Context) (map[string]string, error) {
 		return nil, fmt.Errorf("look up the parameters of stack %s: %w", name, err)
 	}
 	if len(out.Stacks) == 0 {
-		return nil, errors.New("there is no stack " + name)
+		return nil, errors.New("no stack " + name)
 	}
 	found := map[string]string{}
 	for _, p := range out.Stacks[0].Parameters {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// deployedWith makes a stack whose signing keys are these, and returns its name.
+// deployedWith creates a stack with the signing key parameters, and returns its name.
 func deployedWith(c tool, use, switchAt string) string {
 	c.t.Helper()
 	name := "signing-keys-" + rand.Text()
@@ -21,7 +21,7 @@ func deployedWith(c tool, use, switchAt string) string {
 
 func ago(d time.Duration) string { return instant(time.Now().Add(-d)) }
 
-func TestTheStepsOfReplacingSigningKeys(t *testing.T) {
+func TestRotateSigningKeys_Steps(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	c.env["STACK_NAME"] = deployedWith(c, "B", "")
@@ -46,7 +46,7 @@ func TestTheStepsOfReplacingSigningKeys(t *testing.T) {
 	}
 }
 
-func TestSigningKeysThatAreAboutToBeDeployed(t *testing.T) {
+func TestRotateSigningKeys_Check(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	changing, changed := ago(30*time.Minute), ago(time.Hour)
@@ -56,14 +56,14 @@ func TestSigningKeysThatAreAboutToBeDeployed(t *testing.T) {
 		code          int
 		says          string
 	}{
-		"as they are":          {"A", "", "--keys A", 0, "no valid token is refused"},
-		"in time":              {"A", "", "--keys AtoB --switch-at " + ago(-2*time.Hour), 0, "no valid token is refused"},
-		"too late":             {"A", "", "--keys AtoB --switch-at " + ago(-30*time.Minute), 1, "1h0m0s or more after the beginning of the deployment"},
+		"as they are":          {"A", "", "--keys A", 0, "all valid tokens stay valid"},
+		"in time":              {"A", "", "--keys AtoB --switch-at " + ago(-2*time.Hour), 0, "all valid tokens stay valid"},
+		"too late":             {"A", "", "--keys AtoB --switch-at " + ago(-30*time.Minute), 1, "at least 1h0m0s after the start of the deployment"},
 		"the other key":        {"A", "", "--keys B", 1, "would refuse its tokens"},
 		"too early":            {"AtoB", changing, "--keys B", 1, "then SigningKeys=B"},
-		"the instant is kept":  {"AtoB", changing, "--keys AtoB", 0, "no valid token is refused"},
-		"the keys are kept":    {"AtoB", changed, "--switch-at " + changed, 0, "no valid token is refused"},
-		"after an hour":        {"AtoB", changed, "--keys B", 0, "no valid token is refused"},
+		"the instant is kept":  {"AtoB", changing, "--keys AtoB", 0, "all valid tokens stay valid"},
+		"the keys are kept":    {"AtoB", changed, "--switch-at " + changed, 0, "all valid tokens stay valid"},
+		"after an hour":        {"AtoB", changed, "--keys B", 0, "all valid tokens stay valid"},
 		"without an instant":   {"A", "", "--keys AtoB", 2, "SigningKeysSwitchAt is"},
 		"a key that is no key": {"A", "", "--keys C", 2, "A, AtoB, B or BtoA"},
 	} {

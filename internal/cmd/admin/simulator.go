@@ -13,10 +13,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// simulator is the provider of a local stack: it makes an agent for whoever asks.
+// simulator is the local stack's provider, which creates agents.
 type simulator struct{ url, eventsURL string }
 
-// simulatorOf returns the simulator of a local stack, nil for another stack.
+// simulatorOf returns the simulator of a local stack, or nil for another stack.
 func simulatorOf(env func(string) string) admin.Simulator {
 	if env("LOCAL_WEBHOOKS") != "1" || env("RCS_URL") == "" || env("EVENTS_URL") == "" {
 		return nil
@@ -44,12 +44,12 @@ func (s simulator) call(ctx context.Context, method, path string, body []byte) (
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the simulator: %w", err)
+		return nil, fmt.Errorf("call the simulator: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, largestFile))
 	if err != nil {
-		return nil, fmt.Errorf("ask the simulator: %w", err)
+		return nil, fmt.Errorf("call the simulator: %w", err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		return nil, fmt.Errorf("the simulator answered %d: %.200s", response.StatusCode, answer)

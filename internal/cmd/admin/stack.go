@@ -37,7 +37,7 @@ import (
 	"campaign-dispatch/internal/ops/restore"
 )
 
-// localStack is the file that tells where the local stack is.
+// localStack is the file with the settings of the local stack.
 const localStack = ".local/stack.env"
 
 // stack is the stack that a command works on.
@@ -46,21 +46,21 @@ type stack struct {
 	store   *dynamo.Store
 	mover   redrive.Mover
 	blobs   *s3.Store
-	// config is that of the clients of AWS.
+	// config configures the AWS clients.
 	config aws.Config
-	// What works on the stack as a whole.
+	// Clients for commands on the stack as a whole.
 	formation *cloudformation.Client
 	tables    restore.Tables
 	gate      restore.Maintenance
-	// env looks up the stack's addresses, by their names in stack.env.
+	// env returns a setting of the stack by its name in stack.env.
 	env      func(string) string
-	name     string // as --stack gave it, "" for the local stack
-	byMake   string // the beginning of make's command line, "" where make did not call
+	name     string // of --stack, "" for the local stack
+	byMake   string // start of make's command line, "" if not called by make
 	progress io.Writer
 }
 
-// open finds the stack: the one named on AWS, else that of the environment,
-// else the local one.
+// open finds the stack: the one named on AWS, else the one in the environment, else the
+// local one.
 func open(ctx context.Context, env func(string) string, name string) (*stack, error) {
 	byMake := env(calledByMake)
 	if name == "" && env("AUTH_TABLE") == "" {
@@ -85,7 +85,7 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 	}
 	for _, key := range []string{"AUTH_TABLE", "CAMPAIGNS_TABLE"} {
 		if env(key) == "" {
-			return nil, fmt.Errorf("the stack has no %s: is it one of this service, and wholly deployed?", key)
+			return nil, fmt.Errorf("the stack has no %s: is it a stack of this service, fully deployed?", key)
 		}
 	}
 	s := newStack(config, env, name)
@@ -93,8 +93,8 @@ func open(ctx context.Context, env func(string) string, name string) (*stack, er
 	return s, nil
 }
 
-// answers fails if nobody listens at the address of the local stack, where a
-// client of AWS would try again and again.
+// answers fails if nothing listens at the local stack's address. An AWS client would
+// retry for a long time.
 func answers(ctx context.Context, endpoint string) error {
 	at, err := url.Parse(endpoint)
 	if err != nil || endpoint == "" {
@@ -114,10 +114,10 @@ func answers(ctx context.Context, endpoint string) error {
 func readEnv(path string) (map[string]string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // always the same file
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("no local stack is running here: start it with `make up`, or name one on AWS with --stack NAME")
+		return nil, errors.New("no local stack is running: start it with `make up`, or name one on AWS with --stack NAME")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for the local stack: %w", err)
+		return nil, fmt.Errorf("find the local stack: %w", err)
 	}
 	env := map[string]string{}
 	for line := range strings.Lines(string(content)) {
@@ -160,8 +160,8 @@ func values(env func(string) string, keys ...string) []string {
 	return found
 }
 
-// next returns the command line of a next step on the same stack: a command and
-// its flags, each with its value as the shell takes it.
+// next returns the command line of a next step on the same stack: a command and its
+// flags, with values quoted for the shell.
 func (s *stack) next(command string, flags ...string) string {
 	line := []string{"go run ./internal/cmd/admin", command}
 	if s.byMake != "" {
@@ -180,10 +180,10 @@ func (s *stack) next(command string, flags ...string) string {
 	return strings.Join(line, " ")
 }
 
-// longestCall is how long a command waits for a reply of AWS to begin.
+// longestCall is how long a command waits for the headers of an AWS response.
 const longestCall = 10 * time.Second
 
-// awsConfig takes the region and the credentials from the environment.
+// awsConfig reads the region and the credentials from the environment.
 func awsConfig(env func(string) string) (aws.Config, error) {
 	region := cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
 	if region == "" {
@@ -204,12 +204,12 @@ func awsConfig(env func(string) string) (aws.Config, error) {
 	return config, nil
 }
 
-// outputs looks up the addresses of a stack on AWS in what its deployment put
-// out, under the names that they have in stack.env.
+// outputs returns the settings of a stack on AWS from its outputs, by their names in
+// stack.env.
 func outputs(ctx context.Context, config aws.Config, name string) (func(string) string, error) {
 	out, err := cloudformation.NewFromConfig(config).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "ValidationError" {
-		return nil, fmt.Errorf("there is no stack %s in %s: check the name and AWS_REGION", name, config.Region)
+		return nil, fmt.Errorf("no stack %s in %s: check the name and AWS_REGION", name, config.Region)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look up stack %s: %w", name, err)
@@ -244,7 +244,7 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 
 const exportCommand = "`eval \"$(aws configure export-credentials --format env)\"`"
 
-// advice says what to do about the failures of AWS that an operator meets.
+// advice returns a hint for common AWS errors.
 func advice(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return " (no answer in time)"
@@ -255,7 +255,7 @@ func advice(err error) string {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {
 		if _, ok := errors.AsType[*smithy.OperationError](err); ok {
-			return " (no connection: `make status` tells whether the local stack runs)"
+			return " (no connection: `make status` shows whether the local stack is running)"
 		}
 		return ""
 	}

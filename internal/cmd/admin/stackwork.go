@@ -14,10 +14,10 @@ import (
 	"campaign-dispatch/internal/ops/restore"
 )
 
-// everyLook is how long a command waits between two looks at something slow.
+// everyLook is the polling interval for slow operations.
 const everyLook = 5 * time.Second
 
-// waiting tells that a command still waits for something.
+// waiting returns a function that reports that a command is still waiting.
 func (s *stack) waiting(what string) func() {
 	begun := time.Now()
 	return func() { fmt.Fprintf(s.progress, "%s: %s so far\n", what, time.Since(begun).Round(time.Second)) }
@@ -26,7 +26,7 @@ func (s *stack) waiting(what string) func() {
 func driftCommand(*flag.FlagSet) action {
 	return func(ctx context.Context, s *stack) (answer, error) {
 		detector := drift.Detector{Client: s.formation, Stack: s.env("STACK_NAME"), Tick: everyLook}
-		found, err := detector.Detect(ctx, s.waiting("CloudFormation compares"))
+		found, err := detector.Detect(ctx, s.waiting("waiting for CloudFormation"))
 		if err != nil {
 			return answer{}, err
 		}
@@ -45,8 +45,8 @@ func driftAnswer(found drift.Report) answer {
 		result.Lines = append(result.Lines, fmt.Sprintf("%s\t%s\texpected %s\tis %s", d.Resource, d.Property, shown(d.Expected), shown(d.Actual)))
 	}
 	if len(drifted) > 0 {
-		result.Next = "change the template to what is right and deploy it, or set what is listed back by hand"
-		result.Failure = fmt.Errorf("%d resources are not as the template says", len(drifted))
+		result.Next = "update the template and deploy it, or reset the listed properties by hand"
+		result.Failure = fmt.Errorf("%d resources differ from the template", len(drifted))
 	}
 	if found.Failed != "" {
 		result.Failure = errors.Join(result.Failure, fmt.Errorf("CloudFormation could not compare all resources: %s", found.Failed))
@@ -54,7 +54,7 @@ func driftAnswer(found drift.Report) answer {
 	return result
 }
 
-// shown is a value as one short word of a line.
+// shown shortens a value to one word.
 func shown(value string) string {
 	const most = 120
 	value = strings.Join(strings.Fields(value), " ")
@@ -66,9 +66,9 @@ func shown(value string) string {
 
 func restoreCommand(flags *flag.FlagSet) action {
 	var at time.Time
-	flags.Func("at", "`INSTANT` to which the tables go back, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
+	flags.Func("at", "`INSTANT` to restore the tables to, like 2026-11-20T12:00:00-03:00 (required)", func(text string) (err error) {
 		if at, err = time.Parse(time.RFC3339, text); err != nil {
-			return errors.New("it is an instant with its zone, like 2026-11-20T12:00:00-03:00")
+			return errors.New("use a time with its zone, like 2026-11-20T12:00:00-03:00")
 		}
 		return nil
 	})
@@ -83,8 +83,8 @@ func restoreCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// restorable are the tables, by their variables: the parameter that lets a restored one
-// stand in, and its name in answers.
+// restorable lists the tables by their environment variables, with the parameter for a
+// restored table and its name in answers.
 var restorable = []struct{ table, parameter, answer string }{
 	{"AUTH_TABLE", "RestoredAuthTable", "authTable"},
 	{"CAMPAIGNS_TABLE", "RestoredCampaignsTable", "campaignsTable"},
@@ -92,8 +92,8 @@ var restorable = []struct{ table, parameter, answer string }{
 	{"WEBHOOKS_TABLE", "RestoredWebhooksTable", "webhooksTable"},
 }
 
-// restore holds the service and makes tables as they were at an instant. The stack's
-// own stay as they are.
+// restore stops the service and restores its tables to a time, as new tables. The
+// stack's own tables are not changed.
 func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
 	for _, r := range restorable {
 		if source := s.env(r.table); source == "" {
@@ -113,12 +113,12 @@ func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
 }
 
 // recordedLate is how long before a restore outcomes may have been recorded whose
-// webhooks were still to be posted.
+// webhooks were still pending.
 const recordedLate = time.Hour
 
 func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 	data := map[string]any{"at": at.Format(time.RFC3339), "outcomesStream": parameters[outcomesStream]}
-	lines := []string{"the tables are as they were at " + at.Format(time.RFC3339) + ", but for opt-outs, which are as they are; the service is held; these parameters switch it over:"}
+	lines := []string{"the tables are restored to " + at.Format(time.RFC3339) + " with the current opt-outs; the service is stopped; these parameters switch to the restored tables:"}
 	for _, r := range restorable {
 		data[r.answer] = parameters[r.parameter]
 		lines = append(lines, "  "+r.parameter+"="+parameters[r.parameter])
@@ -127,18 +127,18 @@ func (s *stack) restored(at time.Time, parameters map[string]string) answer {
 	return answer{
 		Lines: append(lines, "  "+outcomesStream+"="+parameters[outcomesStream], "  GradualDeployment=false", doAgain),
 		Data:  data,
-		Next: "let them replace those in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") +
-			" and " + replay + ", which queues again the webhooks that the restored tables do not have; reopen alone goes back to the tables as they are",
+		Next: "set them in parameter_overrides of samconfig.toml and `make deploy`, then " + s.next("reopen") +
+			" and " + replay + ", which queues the webhooks missing from the restored tables; reopen alone returns to the current tables",
 	}
 }
 
-const doAgain = "before sending goes on, do again what was done after that instant: campaigns cancelled or rescheduled, numbers erased, credentials revoked"
+const doAgain = "before you resume sending, repeat what was done after that time: campaigns cancelled or rescheduled, numbers erased, credentials revoked"
 
-// outcomesStream is the parameter of the stream that webhooks come from.
+// outcomesStream is the parameter for the stream of the restored outcomes table.
 const outcomesStream = "RestoredOutcomesStream"
 
-// restoreAll makes the tables, with nobody's opt-out undone and sending paused, and
-// returns the parameters that let them stand in.
+// restoreAll restores the tables, copies the current opt-outs, pauses sending there,
+// and returns the parameters that select the restored tables.
 func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[string]string, err error) {
 	for _, r := range restorable {
 		if err := s.tables.Begin(ctx, s.env(r.table), at); err != nil {
@@ -154,7 +154,7 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 		if err := s.tables.Equip(ctx, s.env(r.table), target); err != nil {
 			return nil, err
 		}
-		s.say(target + " is restored, with the settings of its source")
+		s.say(target + " is restored with the settings of its source")
 		parameters[r.parameter] = target
 	}
 	if parameters[outcomesStream], err = s.tables.Stream(ctx, parameters["RestoredOutcomesTable"]); err != nil {
@@ -164,10 +164,10 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 	if err := s.carryOptOuts(ctx, s.store, restored); err != nil {
 		return nil, err
 	}
-	return parameters, restored.Pause(ctx, "all") // at that instant nobody had
+	return parameters, restored.Pause(ctx, "all") // sending was not paused at that time
 }
 
-// storeOn is the store on other tables.
+// storeOn returns a store on other tables.
 func (s *stack) storeOn(auth, campaigns string) *dynamo.Store {
 	return &dynamo.Store{Client: s.store.Client, Auth: auth, Campaigns: campaigns, Now: s.store.Now}
 }
@@ -177,26 +177,26 @@ func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.Store) erro
 	if err != nil {
 		return err
 	}
-	s.say(fmt.Sprintf("%s has the opt-outs of %s: %d sets were newer", into.Campaigns, from.Campaigns, taken))
+	s.say(fmt.Sprintf("copied opt-outs from %[2]s to %[1]s: %[3]d sets were newer", into.Campaigns, from.Campaigns, taken))
 	return nil
 }
 
-// hold pauses sending and holds the functions.
+// hold pauses sending and stops the functions.
 func (s *stack) hold(ctx context.Context) error {
 	s.say("sending is paused")
 	if err := s.service.Pause(ctx, admin.Subject{All: true}); err != nil {
 		return err
 	}
-	s.say("functions are held")
+	s.say("functions are stopped")
 	if err := s.gate.Enter(ctx); err != nil {
 		return s.held(err)
 	}
 	return nil
 }
 
-// held is an error after which the service is held, wholly or in part.
+// held adds to an error that the service is stopped, completely or in part.
 func (s *stack) held(err error) error {
-	return fmt.Errorf("%w; the service is held, wholly or in part: repeat this, or let it go on with `%s` and `%s`", err, s.next("reopen"), s.next("resume", "all", "1"))
+	return fmt.Errorf("%w; the service is stopped, completely or in part: repeat this command, or resume with `%s` and `%s`", err, s.next("reopen"), s.next("resume", "all", "1"))
 }
 
 func holdCommand(*flag.FlagSet) action {
@@ -208,24 +208,24 @@ func holdCommand(*flag.FlagSet) action {
 			return answer{}, s.held(err)
 		}
 		return answer{
-			Lines: []string{"sending is paused, and functions are held"},
+			Lines: []string{"sending is paused and the functions are stopped"},
 			Data:  map[string]any{"held": true},
-			Next:  s.next("reopen") + " and " + s.next("resume", "all", "1") + " let the service go on",
+			Next:  s.next("reopen") + " and " + s.next("resume", "all", "1") + " resume the service",
 		}, nil
 	}
 }
 
-// begun is how long tasks go on that were taken before the hold, at most.
+// begun is the maximum remaining time of tasks that started before the hold.
 const begun = 2 * time.Minute
 
-// readyWayBack gives the stack's own tables, where restored ones stand in, the
-// opt-outs since.
+// readyWayBack copies the opt-outs since the restore to the stack's own tables, if
+// restored ones are in use.
 func (s *stack) readyWayBack(ctx context.Context) error {
 	own := s.storeOn(restore.Origin(s.store.Auth), restore.Origin(s.store.Campaigns))
 	if own.Campaigns == s.store.Campaigns {
 		return nil
 	}
-	s.say("tasks that were taken before end, which takes " + begun.String())
+	s.say("waiting for running tasks to end, which takes " + begun.String())
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -242,9 +242,9 @@ func reopenCommand(*flag.FlagSet) action {
 			return answer{}, err
 		}
 		return answer{
-			Lines: []string{"functions go on, with the table " + s.env("CAMPAIGNS_TABLE")},
+			Lines: []string{"the functions are running again, with the table " + s.env("CAMPAIGNS_TABLE")},
 			Data:  map[string]any{"authTable": s.env("AUTH_TABLE"), "campaignsTable": s.env("CAMPAIGNS_TABLE")},
-			Next:  "look at a campaign or two, then " + s.next("resume", "all", "1") + " sends again; after a restore, " + doAgain,
+			Next:  "check a few campaigns, then " + s.next("resume", "all", "1") + " resumes sending; after a restore,  " + doAgain,
 		}, nil
 	}
 }

@@ -24,16 +24,17 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// cloud answers as the API references of DynamoDB and Lambda say where a table goes back
-// at most a day: the emulator knows no such window, and others use its functions.
+// cloud imitates DynamoDB and Lambda as their API references describe them, for a table
+// that can be restored to the last day at most. The emulator has no such limit, and its
+// functions are in use by other tests.
 type cloud struct {
 	*httptest.Server
 
-	tables http.Handler      // nil, or what has the tables
-	env    map[string]string // of commands, beside what all have
+	tables http.Handler      // nil without tables
+	env    map[string]string // additional environment of commands
 	mu     sync.Mutex
 	asked  []string
-	told   string // on stdout by the last command
+	told   string // stdout of the last command
 }
 
 func newCloud(t *testing.T) *cloud {
@@ -72,7 +73,8 @@ func (a *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run runs a command on a stack without one of its functions, "" for all.
+// run runs a command on a stack without one of its functions, or with all if without is
+// "".
 func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int, stderr string) {
 	t.Helper()
 	env := map[string]string{
@@ -91,11 +93,11 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 	return code, errors.String()
 }
 
-func TestARestoreThatCannotBeHoldsNothing(t *testing.T) {
+func TestRestore_Impossible(t *testing.T) {
 	t.Parallel()
 	a := newCloud(t)
 	code, stderr := a.run(t, "", "restore", "--at", time.Now().Add(-48*time.Hour).Format(time.RFC3339))
-	if code != exitFailed || !strings.Contains(stderr, "the table auth goes back to an instant from") {
+	if code != exitFailed || !strings.Contains(stderr, "the table auth can be restored only to a time from") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	if diff := cmp.Diff([]string{"DescribeTable", "DescribeContinuousBackups"}, a.asked); diff != "" {
@@ -103,20 +105,20 @@ func TestARestoreThatCannotBeHoldsNothing(t *testing.T) {
 	}
 }
 
-func TestARestoreThatFailsTellsThatTheServiceIsHeld(t *testing.T) {
+func TestRestore_Fails(t *testing.T) {
 	t.Parallel()
 	code, stderr := newCloud(t).run(t, "", "restore", "--at", time.Now().Add(-time.Hour).Format(time.RFC3339))
-	if code != exitFailed || !strings.Contains(stderr, "the service is held") || !strings.Contains(stderr, "`make reopen` and `make resume ALL=1`") {
+	if code != exitFailed || !strings.Contains(stderr, "the service is stopped") || !strings.Contains(stderr, "`make reopen` and `make resume ALL=1`") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
 
-func TestAFunctionThatTheStackDoesNotTellIsNotPassedOver(t *testing.T) {
+func TestHold_UnknownFunction(t *testing.T) {
 	t.Parallel()
 	a := newCloud(t)
 	for _, name := range []string{"TOKEN", "REVOKE"} {
 		for _, command := range []string{"hold", "reopen"} {
-			if code, stderr := a.run(t, name, command); code != exitFailed || !strings.Contains(stderr, "does not tell the names of all its functions") {
+			if code, stderr := a.run(t, name, command); code != exitFailed || !strings.Contains(stderr, "outputs lack function names") {
 				t.Errorf("%s without %s: exit %d, %s", command, name, code, stderr)
 			}
 		}
@@ -128,7 +130,7 @@ func TestAFunctionThatTheStackDoesNotTellIsNotPassedOver(t *testing.T) {
 	}
 }
 
-func TestHoldAndReopen(t *testing.T) {
+func TestHold_Reopen(t *testing.T) {
 	t.Parallel()
 	a := newCloud(t)
 	for command, want := range map[string]string{"hold": "PUT functions", "reopen": "DELETE functions"} {
@@ -144,9 +146,9 @@ func TestHoldAndReopen(t *testing.T) {
 	}
 }
 
-// The emulator has the tables, and restores one as it is: so it is asked before
-// somebody opts out.
-func TestARestoreKeepsWhoOptedOutSince(t *testing.T) {
+// The emulator restores a table to its current state, so the restore starts before the
+// opt-out.
+func TestRestore_KeepsOptOuts(t *testing.T) {
 	t.Parallel()
 	env, a := stackenv.Load(t), newCloud(t)
 	emulator, err := url.Parse(env["AWS_ENDPOINT_URL"])
@@ -201,18 +203,18 @@ func TestARestoreKeepsWhoOptedOutSince(t *testing.T) {
 	}
 }
 
-func TestDriftThatIsKnownInPartIsToldAndFails(t *testing.T) {
+func TestDrift_Partial(t *testing.T) {
 	t.Parallel()
-	gone := []drift.Difference{{Resource: "Queue", Expected: "a resource", Actual: "it is deleted"}}
+	gone := []drift.Difference{{Resource: "Queue", Expected: "a resource", Actual: "deleted"}}
 	for name, c := range map[string]struct {
 		found drift.Report
 		want  string // the failure
 		lines int
 	}{
 		"all is known":          {drift.Report{Checked: 2}, "<nil>", 1},
-		"one is gone":           {drift.Report{Checked: 2, Differences: gone}, "1 resources are not as the template says", 2},
+		"one is gone":           {drift.Report{Checked: 2, Differences: gone}, "1 resources differ from the template", 2},
 		"one could not be seen": {drift.Report{Checked: 1, Failed: "denied"}, "CloudFormation could not compare all resources: denied", 1},
-		"both":                  {drift.Report{Checked: 1, Differences: gone, Failed: "denied"}, "1 resources are not as the template says\nCloudFormation could not compare all resources: denied", 2},
+		"both":                  {drift.Report{Checked: 1, Differences: gone, Failed: "denied"}, "1 resources differ from the template\nCloudFormation could not compare all resources: denied", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-// Package apidocs shows the API's documentation as pages: the first call in several
+// Package apidocs serves the API documentation as pages: a first call in several
 // languages, and every operation of the OpenAPI document.
 package apidocs
 
@@ -22,10 +22,10 @@ var files embed.FS
 // Area returns the pages and texts of the documentation.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Pages serves the documentation, to everybody.
+// Pages serves the documentation. It needs no sign-in.
 type Pages struct {
 	mu    sync.Mutex
-	guide *guide // made by the first request
+	guide *guide // created by the first request
 }
 
 // Register serves the pages.
@@ -34,7 +34,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Public(mux, "GET "+Root+"/{page}", s.page)
 }
 
-// of returns the guide to the service at base.
+// of returns the guide for the service at base.
 func (s *Pages) of(base string) (*guide, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Pages) of(base string) (*guide, error) {
 	return made, err
 }
 
-// view is what a page of the documentation shows.
+// view is the data of a documentation page.
 type view struct {
 	Guide     *guide
 	Current   string // id of the page
@@ -98,7 +98,7 @@ func (s *Pages) page(p *web.Page) error {
 	return p.Render("docs.op."+id, "docs_operation.html", v)
 }
 
-// guide is what the pages show of the API at Base.
+// guide holds the documentation of the API at Base.
 type guide struct {
 	Base     string
 	Groups   []group
@@ -114,18 +114,18 @@ type group struct {
 	Operations []*reference
 }
 
-// reference is what a page shows of an operation.
+// reference documents an operation.
 type reference struct {
 	ID, Method, Path, Summary string
 	Text                      template.HTML
-	Token                     bool // it needs an access token
+	Token                     bool // requires an access token
 	Parameters                []field
 	Bodies                    []body
 	Answers                   []answer
 	Errors                    []refusal
 }
 
-// body is what is sent or answered in one media type.
+// body documents a request or response body of one media type.
 type body struct {
 	Media    string
 	Fields   []field
@@ -141,7 +141,7 @@ type answer struct {
 	Bodies  []body
 }
 
-// refusal is one way in which a call is refused.
+// refusal documents an error of a call.
 type refusal struct{ Status, Code, Summary string }
 
 type webhook struct {

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/httpapi/openapi"
 )
 
-// document is what the pages show of the OpenAPI document.
+// document is the part of the OpenAPI document that the pages show.
 type document struct {
 	Info struct {
 		Description string `json:"description"`
@@ -94,7 +94,7 @@ type schema struct {
 // names is one name, or several.
 type names []string
 
-// UnmarshalJSON reads a string or a list of them.
+// UnmarshalJSON decodes a string or a list of strings.
 func (n *names) UnmarshalJSON(data []byte) error {
 	if data[0] != '"' {
 		return json.Unmarshal(data, (*[]string)(n))
@@ -103,7 +103,7 @@ func (n *names) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*n)[0])
 }
 
-// ordered is an object whose members keep the order in which they are written.
+// ordered is an object whose members keep their order.
 type ordered[T any] []member[T]
 
 type member[T any] struct {
@@ -111,7 +111,7 @@ type member[T any] struct {
 	Value T
 }
 
-// UnmarshalJSON reads an object.
+// UnmarshalJSON decodes an object.
 func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	s := jsonscan.New(data)
 	if err := s.EnterObject(); err != nil {
@@ -134,8 +134,8 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	}
 }
 
-// read returns the document for the service at base, its references resolved but
-// for those of schemas.
+// read returns the document for the service at base, with all references resolved
+// except those to schemas.
 func read(base string) (*document, error) {
 	text, err := openapi.Document(base)
 	if err != nil {
@@ -143,7 +143,7 @@ func read(base string) (*document, error) {
 	}
 	d := &document{}
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("read the API's description: %w", err)
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
 	}
 	for _, path := range d.Paths {
 		for _, o := range path.Value {
@@ -166,5 +166,5 @@ func (d *document) resolve(o *operation) {
 	}
 }
 
-// last returns the name that a reference ends with.
+// last returns the last element of a reference.
 func last(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }

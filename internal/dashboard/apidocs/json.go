@@ -8,7 +8,8 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// pretty returns JSON as people read it; text that is in a JSON string is taken out of it.
+// pretty formats JSON for readers. A text in a JSON string is shown without the
+// string's quotes.
 func pretty(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -19,10 +20,10 @@ func pretty(value json.RawMessage) string {
 	return out.String()
 }
 
-// narrow is how long an object or a list may be to stand in one line.
+// narrow is the maximum length of an object or a list in one line.
 const narrow = 76
 
-// writeJSON writes a value so that what is short stands in one line.
+// writeJSON writes a value, with short objects and lists in one line.
 func writeJSON(out *strings.Builder, value json.RawMessage, indent string) {
 	line := oneLine(value)
 	s := jsonscan.New(value)
@@ -81,7 +82,8 @@ func oneLine(value json.RawMessage) string {
 	return out.String()
 }
 
-// escaped reports whether what follows the text is escaped by it.
+// escaped reports whether the backslashes at the end of a text escape the next
+// character.
 func escaped(before []byte) bool {
 	return (len(before)-len(bytes.TrimRight(before, "\\")))%2 == 1
 }

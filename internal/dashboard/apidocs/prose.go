@@ -11,8 +11,8 @@ var (
 	strong   = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// prose turns the Markdown that the API's description uses into HTML:
-// paragraphs, tables, code and bold text.
+// prose converts the Markdown of the OpenAPI document to HTML: paragraphs, tables, code
+// and bold text.
 func prose(text string) template.HTML {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -25,7 +25,7 @@ func prose(text string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every text in it is escaped
 }
 
-// firstParagraph is what stands in a table of the first paragraph.
+// firstParagraph returns the first paragraph, for tables.
 func firstParagraph(text string) template.HTML {
 	first, rest, _ := strings.Cut(text, "\n\n")
 	if rest != "" {
@@ -34,7 +34,7 @@ func firstParagraph(text string) template.HTML {
 	return template.HTML(inline(first)) //nolint:gosec // it is escaped
 }
 
-// inline returns a line's HTML.
+// inline converts one line to HTML.
 func inline(text string) string {
 	text = template.HTMLEscapeString(text)
 	return strong.ReplaceAllString(codeSpan.ReplaceAllString(text, "<code>$1</code>"), "<strong>$1</strong>")

@@ -8,18 +8,17 @@ import (
 //go:embed samples
 var samples embed.FS
 
-// Sample is a program that gets a token and dispatches a campaign of one message,
-// by the environment variables CLIENT_ID, CLIENT_SECRET, TEMPLATE_ID and PHONE. It
-// prints the status of each answer, and ends with another status than 0 where a
-// call is refused.
+// Sample is a program that gets a token and dispatches a campaign of one message. It
+// reads the environment variables CLIENT_ID, CLIENT_SECRET, TEMPLATE_ID and PHONE,
+// prints the status of each answer, and fails if a call is refused.
 type Sample struct {
 	ID, Name string // of its language
-	File     string // the name that it is to be kept under
+	File     string // file name to save it as
 	Run      string // the command that runs it
 	Code     string
 }
 
-// languages are those of the samples, without their code.
+// languages lists the samples without their code.
 var languages = []Sample{
 	{ID: "curl", Name: "curl", File: "first-call.sh", Run: "sh first-call.sh"},
 	{ID: "go", Name: "Go", File: "first_call.go", Run: "go run first_call.go"},
@@ -27,8 +26,7 @@ var languages = []Sample{
 	{ID: "javascript", Name: "JavaScript", File: "first-call.mjs", Run: "node first-call.mjs"},
 }
 
-// Samples returns the samples for the service at base, which has no trailing
-// slash.
+// Samples returns the samples for the service at base, a URL without trailing slash.
 func Samples(base string) []Sample {
 	all := make([]Sample, len(languages))
 	for i, s := range languages {
@@ -40,11 +38,11 @@ func Samples(base string) []Sample {
 
 func code(file string) string {
 	if strings.HasSuffix(file, ".go") {
-		file += ".txt" // it is no part of the service
+		file += ".txt" // not compiled into the service
 	}
 	text, err := samples.ReadFile("samples/" + file)
 	if err != nil {
-		panic(err) // they are part of the binary
+		panic(err) // the samples are embedded in the binary
 	}
 	return string(text)
 }

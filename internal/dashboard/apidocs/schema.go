@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// field is a line of the table that tells of a value: a parameter, or a member of
-// an object however deep.
+// field is a row of a table: a parameter, or a member of an object at any depth.
 type field struct {
 	Name     string
 	Depth    int // of the object that it belongs to
@@ -19,10 +18,10 @@ type field struct {
 	Text     template.HTML
 }
 
-// deepest is how deep the tables go into a value.
+// deepest is the maximum depth that the tables show.
 const deepest = 5
 
-// fields lists the members of a schema's objects, from the outside in.
+// fields lists the members of a schema's objects, outer ones first.
 func (d *document) fields(s *schema, depth int) []field {
 	s = d.target(s)
 	if depth > deepest {
@@ -43,7 +42,8 @@ func (d *document) fields(s *schema, depth int) []field {
 	return all
 }
 
-// target follows a reference, keeping what is said beside it, and joins the parts of an allOf.
+// target resolves a reference, keeps its sibling members, and merges the parts of an
+// allOf.
 func (d *document) target(s *schema) *schema {
 	if s == nil {
 		return &schema{}
@@ -64,7 +64,7 @@ func (d *document) target(s *schema) *schema {
 	return s
 }
 
-// typeOf names the type of a value.
+// typeOf returns the type of a value.
 func (d *document) typeOf(s *schema) string {
 	if s.Items != nil {
 		inner := d.target(s.Items)
@@ -83,7 +83,7 @@ func (d *document) typeOf(s *schema) string {
 	return kind
 }
 
-// limits tells what values may be, in one line.
+// limits returns the constraints of a value in one line.
 func limits(s *schema) string {
 	var all []string
 	if s.Const != nil {

@@ -1,4 +1,4 @@
-// Package audit shows admins what people of their tenant have changed.
+// Package audit shows admins the changes that people of their tenant have made.
 package audit
 
 import (
@@ -14,8 +14,8 @@ import (
 
 // Log reads audit logs.
 type Log interface {
-	// AuditLog returns up to limit entries, newest first, from where an answer
-	// before this one ended, and where this one ends: "" at the end of the log.
+	// AuditLog returns up to limit entries, newest first, from the cursor older. The
+	// next cursor is "" at the end of the log.
 	AuditLog(ctx context.Context, tenant, older string, limit int) ([]campaign.AuditEntry, string, error)
 }
 
@@ -27,10 +27,10 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of the audit log.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where the audit log is.
+// Path is the path of the audit log.
 const Path = web.Root + "/settings/audit"
 
 // Register serves the pages.
@@ -38,17 +38,17 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.AdminView(mux, Path, s.show)
 }
 
-// pageLength is how many entries a page has.
+// pageLength is the number of entries per page.
 const pageLength = 50
 
-// page is what the page shows: entries, and where the older ones begin.
+// page is the data of the page: entries, and the cursor of older ones.
 type page struct {
 	Entries []campaign.AuditEntry
 	Older   string
 	Later   bool // there are newer ones
 }
 
-// On returns what an entry is about, in the reader's language.
+// On returns the subject of an entry in the reader's language.
 func (page) On(p *web.Page, e campaign.AuditEntry) string {
 	details := make([]string, len(e.Details))
 	for i, key := range e.Details {

@@ -1,5 +1,5 @@
-// Package campaigns shows people what became of their tenant's campaigns, and
-// lets admins cancel them and give batches another time.
+// Package campaigns shows the progress of a tenant's campaigns. Admins can cancel
+// campaigns and reschedule batches.
 package campaigns
 
 import (
@@ -17,31 +17,31 @@ import (
 
 // Store reads campaigns.
 type Store interface {
-	// ListCampaigns returns a tenant's campaigns after a cursor, the newest first.
+	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Standings tells how far campaigns are, 50 at most.
+	// Standings returns the summaries of at most 50 campaigns.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Dispatched is Campaign without its outcomes.
+	// Dispatched returns a campaign without its outcomes.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Overview is Campaign without what only reading the messages takes.
+	// Overview returns a campaign without the data that requires reading its messages.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Template returns the current version of a template, whoever's it is.
+	// Template returns the current version of a template of any tenant.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
-// Messages finds messages of a campaign; the error of what cannot be looked for is
-// a *httpapi.Problem.
+// Messages searches a campaign's messages. The error of an invalid search is a
+// *httpapi.Problem.
 type Messages interface {
 	Find(ctx context.Context, c campaign.Campaign, asked campaign.Search) (campaign.Found, error)
 }
 
-// Controls cancels campaigns and moves batches; the error of what is refused is a
-// *httpapi.Problem. What it may do is asked first, so that the audit log tells of
-// no deed that was refused.
+// Controls cancels campaigns and reschedules batches. A refused call returns a
+// *httpapi.Problem. The May methods check a call first, so that the audit log contains
+// no refused change.
 type Controls interface {
 	MayCancel(c campaign.Campaign) error
-	// MayReschedule returns the batch with the time that it would have.
+	// MayReschedule returns the batch with the new time.
 	MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error)
 	Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error)
 	Reschedule(ctx context.Context, id campaign.ID, batch, schedule string) (campaign.Batch, error)
@@ -54,16 +54,16 @@ type Pages struct {
 	Controls Controls
 	Now      func() time.Time
 
-	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns of many batches
+	large cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
 }
 
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of campaigns.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where the list of campaigns is; a campaign's page lies below it.
+// Path is the path of the list of campaigns, and the prefix of a campaign's page.
 const Path = web.Root + "/campaigns"
 
 // Register serves the pages.
@@ -78,21 +78,21 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Change(mux, one+"/reschedule", s.reschedule)
 }
 
-// campaign reads an overview of the campaign that the path names.
+// campaign reads the overview of the campaign in the path.
 func (s *Pages) campaign(p *web.Page) (campaign.Campaign, error) { return of(p, s.Store.Overview) }
 
 const (
-	// largeFrom is the number of batches from which on an overview, which reads two
-	// rows of each, is not read anew for every look at it.
+	// largeFrom is the number of batches from which an overview is cached: it reads two
+	// rows per batch.
 	largeFrom = 50
-	// largeFor is how long such an overview is shown.
+	// largeFor is how long an overview is cached.
 	largeFor = 10 * time.Second
-	// maxLarge is how many of them are kept, of a megabyte at most each.
+	// maxLarge is the maximum number of cached overviews, of at most a megabyte each.
 	maxLarge = 20
 )
 
-// overview is the store's overview of a campaign, some seconds old where the
-// campaign is large.
+// overview returns the overview of a campaign. It is up to largeFor old if the campaign
+// is large.
 func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	if c, ok := s.large.Peek(id, s.Now(), largeFor); ok {
 		return c, nil
@@ -104,7 +104,7 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 	return c, err
 }
 
-// of reads the campaign of the person's tenant that the path names.
+// of reads the campaign in the path, which must be the tenant's.
 func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
 	id, ok := campaign.ParseCampaignID(p.R.PathValue("campaignId"))
 	if !ok {
@@ -115,7 +115,7 @@ func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign,
 
 func pathOf(c campaign.Campaign) string { return Path + "/" + c.CampaignID }
 
-// refusalOf returns a problem that people can act on, in words of their own.
+// refusalOf returns the text of a problem that the reader can resolve.
 func refusalOf(p *web.Page, err error) (*web.Refusal, bool) {
 	problem, ok := errors.AsType[*httpapi.Problem](err)
 	if !ok || problem.Status >= http.StatusInternalServerError {

@@ -10,14 +10,14 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// cancelPage says what cancelling would do.
+// cancelPage shows the effect of a cancellation.
 type cancelPage struct {
 	campaign.Campaign
-	Scheduled int  // messages of batches that wait for their time
-	Pending   int  // messages of the others that the provider does not have
-	Sent      int  // messages that the provider has and that are not delivered
-	Over      int  // messages that have their last outcome
-	Choice    bool // the provider has something, or may have it soon, that can be taken back
+	Scheduled int  // messages of scheduled batches
+	Pending   int  // unsent messages of other batches
+	Sent      int  // sent, undelivered messages
+	Over      int  // messages with a final outcome
+	Choice    bool // some messages can be revoked, now or soon
 }
 
 func (s *Pages) askCancel(p *web.Page) error {
@@ -48,8 +48,7 @@ func newCancelPage(c campaign.Campaign) cancelPage {
 	return v
 }
 
-// revocable reports whether the provider has messages that are not delivered, or may
-// get some yet: those of released batches that are on their way to it.
+// revocable reports whether undelivered messages are at the provider, or will be soon.
 func revocable(c campaign.Campaign) bool {
 	for _, b := range c.Batches {
 		released := b.State != campaign.BatchPending && b.State != campaign.BatchCancelled
@@ -82,7 +81,7 @@ func (s *Pages) cancel(p *web.Page) error {
 	return p.Redirect(pathOf(c))
 }
 
-// reschedulePage asks for a batch's new time.
+// reschedulePage is the form for a batch's new time.
 type reschedulePage struct {
 	campaign.Campaign
 	Batch   campaign.Batch
@@ -128,7 +127,7 @@ func (s *Pages) reschedule(p *web.Page) error {
 	return p.Redirect(pathOf(c))
 }
 
-// move gives the batch the time that the form names.
+// move reschedules the batch to the time in the form.
 func (s *Pages) move(p *web.Page, b campaign.Batch, c campaign.Campaign) error {
 	moved, err := s.Controls.MayReschedule(c, b.BatchID, p.Field("schedule"))
 	if err != nil {
@@ -146,6 +145,5 @@ func batchName(p *web.Page, b campaign.Batch) string {
 	return cmp.Or(b.Name, p.T("campaigns.unnamed"))
 }
 
-// minute is an instant as all readers of the audit log read it, whatever their
-// language.
+// minute formats a time for the audit log, independent of the reader's language.
 func minute(p *web.Page, at time.Time) string { return strings.Replace(p.Local(at), "T", " ", 1) }

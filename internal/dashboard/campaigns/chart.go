@@ -9,37 +9,36 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// chart tells how a campaign's outcomes came about over time.
+// chart shows a campaign's outcomes over time.
 type chart struct {
 	From, To time.Time
-	Points   []point // in order of time, the first one before anything was known
+	Points   []point // by time; the first is before any outcome
 	Most     int     // the top of the scale
 	Lines    []line
 }
 
-// point is how many messages had come how far at an instant.
+// point is the number of messages by progress at a time.
 type point struct {
 	At                          time.Time
 	Sent, Delivered, Read, Lost int
 }
 
-// line is one of the chart's, as the points of a polyline in a field of
-// width × height.
+// line is one line of the chart, as the points of an SVG polyline of width × height.
 type line struct {
 	Key    string
 	Points string
-	N      int // at the end
+	N      int // value at the end
 }
 
 const (
 	width  = 600
 	height = 180
-	// maxPoints is how many points a line has, about.
+	// maxPoints is the approximate number of points of a line.
 	maxPoints = 48
 )
 
-// newChart draws the batches' timelines together. Of what expired, neverSent was
-// never given to the provider.
+// newChart returns the chart of the batches. neverSent is how many of the expired
+// messages were never sent.
 func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
@@ -55,7 +54,7 @@ func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	c.Points = pointsOf(nets, c.From, neverSent)
 	last := &c.Points[len(c.Points)-1]
 	if !last.At.After(c.From) {
-		last.At = c.From.Add(time.Second) // a chart has a width
+		last.At = c.From.Add(time.Second) // a chart needs a width
 	}
 	c.To, c.Most = last.At, max(last.Sent, last.Lost, 1)
 	c.Most += c.Most % 2 // so that its half is a whole number
@@ -68,7 +67,7 @@ func newChart(batches []campaign.Progress, neverSent int, now time.Time) chart {
 	return c
 }
 
-// netsOf adds up the changes of the batches' slots by when these end.
+// netsOf sums the changes of the batches' slots by end time.
 func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campaign.Outcome]int {
 	nets := map[time.Time]map[campaign.Outcome]int{}
 	for _, b := range batches {
@@ -88,8 +87,7 @@ func netsOf(batches []campaign.Progress, now time.Time) map[time.Time]map[campai
 	return nets
 }
 
-// pointsOf adds the changes up over time, and keeps a point of each of some equal
-// spans.
+// pointsOf accumulates the changes, with one point per interval.
 func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, neverSent int) []point {
 	ends := make([]time.Time, 0, len(nets))
 	for end := range nets {
@@ -109,8 +107,8 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, never
 	return points
 }
 
-// newPoint takes the first that expired for those that were never sent: which they
-// were, a timeline does not tell.
+// newPoint counts the first expired messages as never sent: a timeline does not
+// distinguish them.
 func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent int) point {
 	p := point{At: at, Read: n[campaign.OutcomeRead]}
 	p.Delivered = p.Read + n[campaign.OutcomeDelivered]
@@ -119,7 +117,7 @@ func newPoint(at time.Time, n map[campaign.Outcome]int, neverSent int) point {
 	return p
 }
 
-// draw returns a line's points, from the lower left corner on.
+// draw returns a line's points, from the lower left corner.
 func (c chart) draw(of func(point) int) string {
 	all := max(c.To.Sub(c.From), 1)
 	var b strings.Builder
@@ -131,8 +129,8 @@ func (c chart) draw(of func(point) int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Seconds is what an instant's time of day is followed by where the chart's ends are
-// of the same minute.
+// Seconds returns the seconds of a time, if the chart begins and ends in the same
+// minute, else "".
 func (c chart) Seconds(at time.Time) string {
 	if !c.From.Truncate(time.Minute).Equal(c.To.Truncate(time.Minute)) {
 		return ""

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// pageLength is how many campaigns a page lists.
+	// pageLength is the number of campaigns per page.
 	pageLength = 20
-	// chunk is how many campaigns are looked at at once.
+	// chunk is the number of campaigns read at once.
 	chunk = 50
-	// maxLooked is how many campaigns one request looks at for those that are
-	// searched for. What lies behind them is for the next one.
+	// maxLooked is the number of campaigns that one search request reads. The next
+	// request continues after them.
 	maxLooked = 500
 )
 
-// listPage is what the list shows.
+// listPage is the data of the list.
 type listPage struct {
 	Query    string
 	Status   campaign.Status
 	Statuses []campaign.Status
 	Rows     []row
 	Next     string // the cursor of the next page
-	Later    bool   // there are newer ones
+	Later    bool   // there are newer campaigns
 }
 
-// Searched reports whether the list leaves campaigns out.
+// Searched reports whether the list is filtered.
 func (l listPage) Searched() bool { return l.Query != "" || l.Status != "" }
 
 type row struct {
@@ -47,7 +47,7 @@ var statuses = []campaign.Status{
 	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
-// cursor is what a place in the list looks like.
+// cursor matches a cursor of the list.
 var cursor = regexp.MustCompile(`^[0-9]{14}#[0-9a-f-]{36}$`)
 
 func (s *Pages) list(p *web.Page) error {
@@ -63,8 +63,7 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("campaigns.title", "campaigns_list.html", l)
 }
 
-// fill looks through the tenant's campaigns until the page is full or it has seen
-// enough.
+// fill reads the tenant's campaigns until the page is full or maxLooked are read.
 func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) error {
 	size := int32(chunk)
 	if !l.Searched() {
@@ -86,8 +85,8 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 	return nil
 }
 
-// add adds those of the campaigns that are searched for, and reports whether the
-// page was full before the last of them.
+// add adds the matching campaigns. It reports whether the page was full before the last
+// of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
 	listed = named(listed, l.Query)
 	if l.Status == "" && len(listed) > pageLength-len(l.Rows) {
@@ -120,8 +119,8 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 	return full, nil
 }
 
-// named returns those of the campaigns whose names contain a text. It leaves the
-// others where they are: the last one is where the search goes on.
+// named returns the campaigns whose names contain a text. It does not change listed,
+// whose last entry is the next cursor.
 func named(listed []campaign.Listed, text string) []campaign.Listed {
 	text = folded(text)
 	var found []campaign.Listed
@@ -133,7 +132,7 @@ func named(listed []campaign.Listed, text string) []campaign.Listed {
 	return found
 }
 
-// lastOf is the cursor of the last row that the page will have.
+// lastOf returns the cursor of the page's last row.
 func lastOf(listed []campaign.Listed, l listPage) string {
 	if len(listed) > 0 {
 		return listed[len(listed)-1].Cursor
@@ -141,7 +140,7 @@ func lastOf(listed []campaign.Listed, l listPage) string {
 	return l.Rows[len(l.Rows)-1].Cursor
 }
 
-// readsAtOnce is how many campaigns are read side by side.
+// readsAtOnce is the number of campaigns read concurrently.
 const readsAtOnce = 8
 
 func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standings map[string]campaign.Summary) ([]campaign.Status, error) {
@@ -161,13 +160,13 @@ func (s *Pages) statuses(ctx context.Context, listed []campaign.Listed, standing
 	return statuses, group.Wait()
 }
 
-// stopsWithin is how long it may take at most until nothing more of a cancelled
-// campaign is sent.
+// stopsWithin is the maximum time for which messages of a cancelled campaign may still
+// be sent.
 const stopsWithin = 24 * time.Hour
 
-// known returns how far a campaign is, where its own rows tell: one that is
-// scheduled may be of several batches, and one that was cancelled just now may
-// still be stopping.
+// known completes a summary with the campaign, if the summary does not suffice: a
+// scheduled campaign may have several batches, and a recently cancelled one may still
+// be stopping.
 func (s *Pages) known(standing campaign.Summary) campaign.Status {
 	switch {
 	case !standing.CancelledAt.IsZero():
@@ -183,8 +182,7 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 	return ""
 }
 
-// folded returns a text as it is compared in a search: without case and without
-// the accents of Portuguese.
+// folded returns a text for comparison: in lower case, without Portuguese accents.
 func folded(s string) string { return accents.Replace(strings.ToLower(s)) }
 
 var accents = strings.NewReplacer(

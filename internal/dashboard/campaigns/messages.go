@@ -10,17 +10,17 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// messagesShown is how many messages a page lists.
+// messagesShown is the number of messages per page.
 const messagesShown = 25
 
-// messagesPage is a search for messages and what it found.
+// messagesPage is a search for messages with its result.
 type messagesPage struct {
 	campaign.Campaign
 	Phone, UID, Batch, Status string
 	Statuses                  []string
 	Found                     []foundView
 	Next                      string
-	Refusal                   *web.Refusal // why nothing could be looked for
+	Refusal                   *web.Refusal // why the search is invalid
 }
 
 type foundView struct {
@@ -34,7 +34,7 @@ var messageStatuses = []string{"pending", "sent", "delivered", "read", "failed",
 
 func (s *Pages) messages(p *web.Page) error {
 	read := s.Store.Dispatched
-	if p.Query("status") != "" { // batches without such messages are passed over
+	if p.Query("status") != "" { // skips batches without such messages
 		read = s.Store.Campaign
 	}
 	c, err := of(p, read)
@@ -67,13 +67,12 @@ func (s *Pages) messages(p *web.Page) error {
 func (s *Pages) find(p *web.Page, m messagesPage) (campaign.Found, error) {
 	asked := m.asked(p.Query("cursor"))
 	if asked.Phone != nil && *asked.Phone == "" {
-		return campaign.Found{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "The text is no number."}
+		return campaign.Found{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "Invalid phone number."}
 	}
 	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
 }
 
-// asked is what is looked for. A number may be written as people do, and a batch
-// need not be named.
+// asked returns the search. A number may contain separators, and the batch is optional.
 func (m messagesPage) asked(cursor string) campaign.Search {
 	asked := campaign.Search{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
 	if m.Phone != "" {
@@ -89,11 +88,11 @@ func (m messagesPage) asked(cursor string) campaign.Search {
 	return asked
 }
 
-// shortest is how few digits a number has with its country's code.
+// shortest is the minimum number of digits with a country code.
 const shortest = 8
 
-// international returns a number in the form that is searched for, of Brazil where
-// it names no country, and "" for what cannot be one.
+// international returns a number in E.164, Brazilian if it has no country code, and ""
+// if it is invalid.
 func international(phone string) string {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -112,10 +111,10 @@ func international(phone string) string {
 	return ""
 }
 
-// batchesToChoose is how many batches a list to choose from has at most.
+// batchesToChoose is the maximum number of batches in the selection list.
 const batchesToChoose = 100
 
-// Choose reports whether the batches can be chosen from a list.
+// Choose reports whether the page offers a selection list of batches.
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f campaign.FoundMessage) foundView {

@@ -12,10 +12,10 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// batchesShown is how many batches a page lists.
+// batchesShown is the number of batches per page.
 const batchesShown = 20
 
-// view is a campaign as its page shows it.
+// view is the data of a campaign's page.
 type view struct {
 	campaign.Campaign
 	Status   campaign.Status
@@ -25,40 +25,40 @@ type view struct {
 	Pending  int
 	Funnel   []step
 	Lost     []lost
-	// Recovered is how many messages of those in Lost were delivered after all,
-	// where it is not known for which reason they had been counted.
+	// Recovered is the number of messages in Lost that were delivered later, if their
+	// reason is unknown.
 	Recovered int
-	CanRevoke bool      // its cancellation can still take messages back
-	Template  *sentWith // of all batches, nil where they differ
+	CanRevoke bool      // messages can still be revoked
+	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
-	Batches   []batchView // a page of them
+	Batches   []batchView // one page
 	Total     int         // of the batches
-	Next      int         // the ordinal after which the next page begins, or 0
-	Later     bool        // there are batches before these
-	Self      string      // the address by which the page updates itself
-	Every     string      // how often, "" for one of which nothing more comes
+	Next      int         // ordinal before the next page, or 0
+	Later     bool        // there is a previous page
+	Self      string      // URL from which the page refreshes itself
+	Every     string      // refresh interval, "" for a finished campaign
 	AsTable   bool        // the chart is shown as a table
 }
 
-// sentWith is the version of a template that a batch was sent with; its name is ""
-// where there is none any more.
+// sentWith is the version of a template that a batch was sent with. The name is "" if
+// the template no longer exists.
 type sentWith struct {
 	ID      string
 	Version int
 	Name    string
 }
 
-// step is one of the funnel, of which every message of the next one is too.
+// step is a step of the funnel. It includes the messages of the next steps.
 type step struct {
 	Key     string
 	N, Of   int
-	PerMill int // of the accepted ones
+	PerMill int // of the accepted messages
 }
 
 // Width is the width of the step's bar.
 func (s step) Width() string { return strconv.FormatFloat(float64(s.PerMill)/10, 'f', 1, 64) + "%" }
 
-// lost is why messages were not delivered.
+// lost is a reason why messages were not delivered.
 type lost struct {
 	campaign.Reason
 	N int
@@ -72,7 +72,7 @@ type batchView struct {
 	Lost      int
 	Template  *sentWith
 	ErrorFile string // the path of the file, while it is kept
-	Movable   bool   // its time may be changed
+	Movable   bool   // may be rescheduled
 }
 
 func (s *Pages) show(p *web.Page) error {
@@ -96,7 +96,7 @@ func (s *Pages) show(p *web.Page) error {
 	return p.Render("", "campaigns_show.html", v)
 }
 
-// refreshOf is after how many seconds a browser without scripts asks again.
+// refreshOf returns the refresh interval in seconds for browsers without scripts.
 func refreshOf(v view) int {
 	if v.Every == "" {
 		return 0
@@ -127,12 +127,13 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	return v
 }
 
-// neverSent is how many of the expired messages the provider never had.
+// neverSent returns how many of the expired messages were never sent.
 func neverSent(reasons map[campaign.Reason]int) int {
 	return reasons[campaign.Reason{Outcome: campaign.OutcomeExpired, Code: "not_after_passed"}]
 }
 
-// funnel returns the steps of a message's way, each with all that came further.
+// funnel returns the steps of a message's progress, each including the messages of
+// later steps.
 func funnel(v view, reasons map[campaign.Reason]int) []step {
 	n := v.Counts
 	read := n[campaign.OutcomeRead]
@@ -148,9 +149,9 @@ func funnel(v view, reasons map[campaign.Reason]int) []step {
 	return steps
 }
 
-// losses returns why messages were not delivered, the most frequent reasons first,
-// and how many of them were delivered later. Those are taken off an outcome's only
-// reason; of several it is not known which they had.
+// losses returns the reasons why messages were not delivered, most frequent first.
+// recovered is the number of messages delivered later whose reason is unknown; if an
+// outcome has only one reason, they are subtracted from it.
 func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 	totals, codes := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
 	for reason, n := range reasons {
@@ -179,7 +180,7 @@ func losses(reasons map[campaign.Reason]int) (all []lost, recovered int) {
 	return all, recovered
 }
 
-// page fills in the batches after an ordinal.
+// page sets the batches after an ordinal.
 func (v *view) page(after int, now time.Time) {
 	for _, b := range v.Campaign.Batches {
 		if b.Ordinal <= after {
@@ -193,8 +194,8 @@ func (v *view) page(after int, now time.Time) {
 	}
 }
 
-// nameTemplates tells which templates the campaign was sent with: one for all its
-// batches, or one for each of those that the page shows.
+// nameTemplates sets the templates of the campaign: one for all batches, or one for
+// each batch on the page.
 func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
 	named := map[string]string{}
 	for i := range v.Batches {

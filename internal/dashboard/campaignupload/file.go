@@ -14,9 +14,9 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-// table is a file of recipients.
+// table is a parsed file of recipients.
 type table struct {
-	columns []string // as the header names them
+	columns []string // as in the header
 	phone   int      // index of the column
 	uid     int
 	rows    []row
@@ -24,19 +24,19 @@ type table struct {
 	ansi    bool // the file was written in Windows-1252
 }
 
-// value tells where the value of a template's variable stands.
+// value is the column of a template's variable.
 type value struct {
 	name   string
 	column int
 }
 
-// row is one line of the file, without the empty cells at its end.
+// row is one line of the file, without trailing empty cells.
 type row struct {
 	line  int // in the file, from 1
 	cells []string
 }
 
-// cell returns the cell of a column, "" beyond the last.
+// cell returns the cell of a column, or "" beyond the last cell.
 func (r row) cell(column int) string {
 	if column < len(r.cells) {
 		return r.cells[column]
@@ -44,23 +44,21 @@ func (r row) cell(column int) string {
 	return ""
 }
 
-// fileError says what is wrong with a file as a whole: the key of a text, and what
-// fills it.
+// fileError is an error of the whole file: the key of a text, and its arguments.
 type fileError struct {
 	key  string
 	args []any
-	also string // key of what else there is to say, or ""
+	also string // key of an additional text, or ""
 }
 
 func (e *fileError) Error() string { return e.key }
 
 func broken(key string, args ...any) error { return &fileError{key: "sending.file." + key, args: args} }
 
-// maxColumns is how many columns a file may have.
+// maxColumns is the maximum number of columns.
 const maxColumns = 100
 
-// readFile reads a CSV file as people and spreadsheets write them: with commas,
-// semicolons or tabs, in UTF-8 or Windows-1252.
+// readFile parses a CSV file with commas, semicolons or tabs, in UTF-8 or Windows-1252.
 func readFile(file []byte) (table, error) {
 	content, ansi, err := decode(file)
 	if err != nil {
@@ -89,11 +87,11 @@ func readFile(file []byte) (table, error) {
 	}
 }
 
-// maxSeparators is how many separators a line may have, those in its texts among
-// them: the cells of a line take memory before they can be counted.
+// maxSeparators is the maximum number of separators in a line, including those in
+// quotes. It limits memory before the cells are counted.
 const maxSeparators = 10_000
 
-// overfull returns the first line that has too many separators, from 1, or 0.
+// overfull returns the number of the first line with too many separators, from 1, or 0.
 func overfull(content string, comma rune) int {
 	number := 0
 	for line := range strings.Lines(content) {
@@ -104,8 +102,8 @@ func overfull(content string, comma rune) int {
 	return 0
 }
 
-// lineEnds gives a file that ends its lines as old Macs did, and Excel's "CSV
-// (Macintosh)" does, the ends that others have.
+// lineEnds converts the line ends of old Macs, which Excel's "CSV (Macintosh)" also
+// writes.
 func lineEnds(content string) string {
 	if strings.Contains(content, "\n") {
 		return content
@@ -132,9 +130,9 @@ func decode(file []byte) (content string, ansi bool, err error) {
 	return string(decoded), true, nil
 }
 
-// separator finds what stands between the cells, which Excel may say in a line of
-// its own, sep=; and otherwise is what the header has most of. It returns the
-// content after that line, and how many lines that was.
+// separator returns the cell separator: the one in Excel's line sep=; or else the most
+// frequent one in the header. It also returns the content after that line, and the
+// number of skipped lines.
 func separator(content string) (rest string, comma rune, skipped int) {
 	first, rest, _ := strings.Cut(content, "\n")
 	first = strings.TrimSuffix(first, "\r")
@@ -150,7 +148,7 @@ func separator(content string) (rest string, comma rune, skipped int) {
 	return content, comma, 0
 }
 
-// take takes in one record: first the header, then the rows that hold anything.
+// take adds one record: first the header, then the rows that are not empty.
 func (t *table) take(line int, cells []string) error {
 	if !slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
 		return nil
@@ -174,7 +172,7 @@ func (t *table) take(line int, cells []string) error {
 	return nil
 }
 
-// header reads the names of the columns. phone and uid may be written with capitals.
+// header reads the column names. The case of phone and uid does not matter.
 func (t *table) header(cells []string) error {
 	if len(cells) > maxColumns {
 		return broken("many_columns", 1, maxColumns)
@@ -206,8 +204,7 @@ func (t *table) complete() error {
 	return nil
 }
 
-// fit finds the columns of a template's variables. The error names all that are
-// missing.
+// fit finds the columns of a template's variables. The error lists all missing ones.
 func (t *table) fit(variables []string) error {
 	var missing []string
 	if t.phone < 0 {
@@ -227,9 +224,9 @@ func (t *table) fit(variables []string) error {
 	return t.lacks(missing)
 }
 
-// column returns the column of a variable: the one of its name, or else the only
-// one that differs in capitals alone, where no other variable may mean it; -1 where
-// there is none.
+// column returns the column of a variable: the one with its name, or the only one that
+// differs only in case, unless another variable matches it. It returns -1 if there is
+// none.
 func (t *table) column(name string, variables []string) int {
 	if exact := slices.Index(t.columns, name); exact >= 0 {
 		return exact
@@ -252,7 +249,7 @@ func (t *table) column(name string, variables []string) int {
 	return found
 }
 
-// maxListed is how many characters of the names of columns a text repeats.
+// maxListed is the maximum number of characters of column names in a text.
 const maxListed = 300
 
 func (t *table) lacks(missing []string) error {
@@ -274,8 +271,8 @@ func (t *table) lacks(missing []string) error {
 	return err
 }
 
-// variables are the values of a row by the names of the template's variables. An
-// empty cell is no value: nobody wants to be greeted without a name.
+// variables returns the values of a row by variable name. Empty cells are left out: an
+// empty value would break the greeting.
 func (t *table) variables(r row) map[string]string {
 	vars := map[string]string{}
 	for _, v := range t.values {

@@ -11,15 +11,15 @@ import (
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
-// part is one dispatch call of a campaign: a batch of as many rows as it takes.
+// part is one dispatch call of a campaign: a batch with as many rows as a call holds.
 type part struct {
-	number int // from 1; the name of its batch
+	number int // from 1; also the batch name
 	rows   []row
 }
 
 func (p part) batch() string { return strconv.Itoa(p.number) }
 
-// lines are where the part's messages stand in the file.
+// lines returns the file lines of the part's messages.
 func (p part) lines() []int {
 	lines := make([]int, len(p.rows))
 	for i, r := range p.rows {
@@ -35,7 +35,7 @@ func partsOf(rows []row) (parts []part) {
 	return parts
 }
 
-// call is the dispatch call of a part.
+// call returns the dispatch call of a part.
 func (u upload) call(t table, p part) dispatchclient.Call {
 	c := dispatchclient.Call{
 		CampaignID: u.CampaignID, Name: u.Name, TemplateID: u.TemplateID, Batch: p.batch(),
@@ -47,16 +47,16 @@ func (u upload) call(t table, p part) dispatchclient.Call {
 	return c
 }
 
-// findings are what there is to say about a campaign before it is sent.
+// findings are the results of the check before a campaign is sent.
 type findings struct {
-	Rows     int // that hold anything
+	Rows     int // non-empty rows
 	Accepted int
-	General  []string   // what is wrong with the campaign
-	Lines    []finding  // what is wrong with lines
-	More     bool       // there are more of them
-	Rejected []finding  // numbers that will be left out
-	Repeated []repeated // numbers that an earlier line has
-	Checked  int        // lines that were judged before the time was over; 0 for all
+	General  []string   // errors of the campaign
+	Lines    []finding  // errors of lines
+	More     bool       // more than shown
+	Rejected []finding  // numbers that will be skipped
+	Repeated []repeated // numbers repeated from an earlier line
+	Checked  int        // lines checked before the timeout; 0 for all
 
 	late bool // it is too late for the schedule
 }
@@ -68,15 +68,15 @@ type finding struct {
 }
 
 const (
-	// maxLines is how many findings of a kind on lines a page shows.
+	// maxLines is the maximum number of findings of a kind on a page.
 	maxLines = 20
-	// maxErrors is how many violations an answer names.
+	// maxErrors is the maximum number of violations in an answer.
 	maxErrors = 100
-	// whatWeight is what a number or the name of a column weighs on a page.
+	// whatWeight is the size in bytes of a number or a column name on a page.
 	whatWeight = 100
 )
 
-// add takes in what was found on a part.
+// add adds the findings of a part.
 func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclient.Verdict) {
 	f.Accepted += v.Accepted
 	for _, e := range v.Errors {
@@ -98,8 +98,8 @@ func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclie
 	f.reject(p, t, part.rows, v.Feedback.InvalidPhones)
 }
 
-// reject finds the lines of the rejected numbers. They are told in the order of the
-// messages, shortened where they are very long.
+// reject finds the lines of rejected numbers. The answer lists them in the order of the
+// messages, and cuts long ones.
 func (f *findings) reject(p *web.Page, t table, rows []row, all []dispatchclient.Rejected) {
 	for _, r := range rows {
 		if len(all) == 0 {
@@ -116,23 +116,23 @@ func (f *findings) reject(p *web.Page, t table, rows []row, all []dispatchclient
 	}
 }
 
-// echoes reports whether an answer's phone is the number, of which an answer repeats
-// maxEcho characters.
+// echoes reports whether an answer's phone is the number, cut to maxEcho characters.
 func echoes(phone, number string) bool {
 	return phone == number || (utf8.RuneCountInString(phone) == maxEcho && strings.HasPrefix(number, phone))
 }
 
 const maxEcho = 100
 
-// shortened reports whether a spreadsheet has made 5,51199E+12 of a number.
+// shortened reports whether a spreadsheet has changed a number to a form like
+// 5,51199E+12.
 func shortened(number string) bool {
 	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
 	digits := "0123456789"
 	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
 }
 
-// place reads the pointer to a part of a message: its index, and the field or
-// variable within it.
+// place parses the pointer to a part of a message: its index, and the field or variable
+// in it.
 func place(pointer string) (index int, rest string, ok bool) {
 	tail, ok := strings.CutPrefix(pointer, "/messages/")
 	if !ok {
@@ -144,8 +144,8 @@ func place(pointer string) (index int, rest string, ok bool) {
 	return index, rest, err == nil
 }
 
-// ShownRejected are as many of the rejected numbers as a page shows.
+// ShownRejected returns the rejected numbers that a page shows.
 func (f findings) ShownRejected() []finding { return f.Rejected[:min(len(f.Rejected), maxLines)] }
 
-// ShownRepeated are as many of the repeated numbers as a page shows.
+// ShownRepeated returns the repeated numbers that a page shows.
 func (f findings) ShownRepeated() []repeated { return f.Repeated[:min(len(f.Repeated), maxLines)] }

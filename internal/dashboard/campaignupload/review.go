@@ -16,38 +16,38 @@ import (
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
-// review is a campaign with all that there is to say before it is sent.
+// review is a campaign with the findings before it is sent.
 type review struct {
 	upload
 	ID       string
 	Template campaign.Template
-	Phone    preview.Phone // the first message as it will look
-	Cut      bool          // the phone does not show all of it
-	Due      time.Time     // zero for at once
-	Until    time.Time     // zero for ever
+	Phone    preview.Phone // preview of the first message
+	Cut      bool          // the preview is cut
+	Due      time.Time     // zero for immediately
+	Until    time.Time     // zero for no limit
 	ANSI     bool
 	Parts    int
 	Done     int  // parts that were accepted already
-	Late     bool // it is too late for the schedule: the rest goes at once
+	Late     bool // the scheduled time has passed: the rest is sent immediately
 	findings
 }
 
-// Fit reports whether the campaign may be sent. What goes on was judged whole before
-// it began.
+// Fit reports whether the campaign may be sent. A campaign that is partly sent was
+// checked completely before.
 func (r review) Fit() bool {
 	return len(r.General)+len(r.Lines) == 0 && r.Accepted > 0 && (r.Checked == 0 || r.Done > 0)
 }
 
-// plan is what a campaign is made of.
+// plan holds the parts of a campaign.
 type plan struct {
 	table    table
 	parts    []part
 	repeated []repeated
 	done     int    // parts that were accepted already
-	misfit   string // why the file does not fit the template, "" where it does
+	misfit   string // why the file does not fit the template, or ""
 }
 
-// fit finds the columns of the template in the file.
+// fit finds the template's columns in the file.
 func (pl *plan) fit(p *web.Page, t campaign.Template) {
 	if err := pl.table.fit(t.Variables()); err != nil {
 		pl.misfit = explain(p, err)
@@ -64,7 +64,7 @@ func (s *Pages) plan(p *web.Page, u upload) (pl plan, err error) {
 	return pl, err
 }
 
-// accepted returns how many parts were accepted. They are, in their order.
+// accepted returns the number of accepted parts. Parts are accepted in order.
 func (s *Pages) accepted(p *web.Page, u upload, parts []part) (int, error) {
 	var failure error
 	done := sort.Search(len(parts), func(i int) bool {
@@ -119,11 +119,10 @@ func (s *Pages) review(p *web.Page) error {
 	return p.Render("sending.review", "sending_review.html", view)
 }
 
-// sideBySide is how many parts are judged at the same time.
+// sideBySide is the number of parts checked concurrently.
 const sideBySide = 6
 
-// find asks what would become of the parts that are left, and begins with none
-// after until.
+// find checks the remaining parts by dry runs. It starts none after until.
 func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings, error) {
 	f := findings{Rows: len(pl.table.rows), Repeated: pl.repeated}
 	if pl.misfit != "" {
@@ -144,8 +143,7 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 	return f, nil
 }
 
-// judge returns the verdicts on the parts, in their order, as far as there was
-// time.
+// judge returns the results of the parts that were checked in time, in order.
 func (s *Pages) judge(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatchclient.Verdict, error) {
 	verdicts := make([]dispatchclient.Verdict, len(parts))
 	calls, ctx := errgroup.WithContext(p.R.Context())
@@ -165,13 +163,13 @@ func (s *Pages) judge(p *web.Page, u upload, t table, parts []part, until time.T
 }
 
 const (
-	// titleWeight is what the campaign's name weighs, and phoneWeight what the texts of
-	// its first message do.
+	// titleWeight and phoneWeight are the sizes in bytes of the campaign's name and of
+	// the texts of its first message.
 	titleWeight = 1200
 	phoneWeight = 4000
 )
 
-// firstMessage shows what the first recipient will get.
+// firstMessage returns the preview of the first message.
 func firstMessage(p *web.Page, t campaign.Template, pl plan) (phone preview.Phone, cut bool) {
 	first := pl.parts[0].rows[0]
 	vars := pl.table.variables(first)
@@ -186,7 +184,8 @@ func firstMessage(p *web.Page, t campaign.Template, pl plan) (phone preview.Phon
 	return web.Phone(t.Render(values), p.T("sending.first_message", first.line), phoneWeight)
 }
 
-// instant reads a time that is judged elsewhere; what cannot be read is zero.
+// instant parses a time that is validated elsewhere. It returns zero for an invalid
+// time.
 func instant(text string) time.Time {
 	at, err := localtime.Parse(text)
 	if err != nil {
@@ -195,12 +194,12 @@ func instant(text string) time.Time {
 	return at
 }
 
-// patience is how long one review or confirmation works; what is left to send then
-// goes on with the next. A gateway waits 30 s.
+// patience is the maximum duration of a review or a confirmation; the next request
+// continues. API Gateway waits 30 s.
 const patience = 15 * time.Second
 
-// confirm sends the campaign: part by part, in their order. To confirm again goes
-// on where it was left.
+// confirm sends the campaign, part by part, in order. A repeated confirmation
+// continues.
 func (s *Pages) confirm(p *web.Page) error {
 	id := p.Field("upload")
 	u, err := s.kept(p, id)
@@ -220,7 +219,7 @@ func (s *Pages) confirm(p *web.Page) error {
 	}
 	pl.fit(p, t)
 	done := pl.done == len(pl.parts)
-	if !done && p.Field("version") == strconv.Itoa(t.Version) { // else it was changed since it was seen
+	if !done && p.Field("version") == strconv.Itoa(t.Version) { // not changed since the preview
 		if done, err = s.deliver(p, u, pl); err != nil {
 			return err
 		}
@@ -231,8 +230,8 @@ func (s *Pages) confirm(p *web.Page) error {
 	return p.Redirect(web.Root + "/campaigns/" + u.CampaignID)
 }
 
-// deliver has the parts that are left accepted, and says so in the audit log where
-// nothing speaks against the next of them. It returns false where some are left.
+// deliver dispatches the remaining parts, and writes the audit log if the next part is
+// valid. It returns false if parts remain.
 func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 	if pl.misfit != "" {
 		return false, nil
@@ -254,8 +253,8 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 	return s.send(p, u, pl)
 }
 
-// send has the parts that are left accepted. It returns false where some are left:
-// the review says why.
+// send dispatches the remaining parts. It returns false if parts remain; the review
+// then states the reason.
 func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 	start := s.Now()
 	for _, part := range pl.parts[pl.done:] {

@@ -1,5 +1,5 @@
-// Package campaignupload is where a tenant's people send a campaign from a file: they see
-// what the API would say to it, and confirm.
+// Package campaignupload sends a campaign from a file: it shows a review with the API's
+// findings, and sends after a confirmation.
 package campaignupload
 
 import (
@@ -22,8 +22,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
-// Store reads what a campaign rests on. The error of what does not exist wraps
-// campaign.ErrNotFound.
+// Store reads templates and campaigns. The error wraps campaign.ErrNotFound if there is
+// none.
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
@@ -31,30 +31,30 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 }
 
-// Blobs keeps uploads for a day; the error of one that is not there wraps
-// campaign.ErrNotFound.
+// Blobs stores uploads for a day. The error wraps campaign.ErrNotFound if there is
+// none.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// Pages are the pages by which a campaign is sent.
+// Pages serves the pages for sending a campaign.
 type Pages struct {
 	Store    Store
 	Blobs    Blobs
 	Dispatch dispatchclient.Dispatcher
 	Random   io.Reader
 	Now      func() time.Time
-	Lead     time.Duration // a schedule is at least this far ahead
+	Lead     time.Duration // minimum time from now to a schedule
 }
 
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts for sending a campaign.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where a campaign begins.
+// Path is the path of the form.
 const Path = web.Root + "/campaigns/new"
 
 const reviewPath = Path + "/review"
@@ -70,15 +70,15 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Change(mux, Path+"/confirm", s.confirm)
 }
 
-// form is a campaign as it is being entered.
+// form is the data of the form.
 type form struct {
 	upload
-	From      string // the upload that is being corrected, whose file is kept
+	From      string // the upload being corrected, whose file is reused
 	Templates []campaign.Template
 	Fewer     bool               // there are more templates
-	Template  *campaign.Template // the one that was chosen
-	Notes     []string           // what is wrong
-	Lead      string             // a schedule is at least this far ahead
+	Template  *campaign.Template // the selected template
+	Notes     []string           // errors
+	Lead      string             // minimum time from now to a schedule
 }
 
 func (s *Pages) begin(p *web.Page) error {
@@ -109,13 +109,13 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 }
 
 const (
-	// mostChoices is how many templates the form offers, the newest ones, beside the
-	// one that was chosen; choiceWeight is what the name of one weighs.
+	// mostChoices is the number of templates in the selection list: the newest ones and
+	// the selected one. choiceWeight is the maximum size in bytes of a name in it.
 	mostChoices  = 50
 	choiceWeight = 150
 )
 
-// choices fills in the templates among which to choose. One of them is chosen.
+// choices sets the selection list of templates, including the selected one.
 func (f *form) choices(all []campaign.Template) {
 	slices.SortStableFunc(all, func(a, b campaign.Template) int {
 		switch f.TemplateID {
@@ -140,14 +140,13 @@ func (f *form) choices(all []campaign.Template) {
 	}
 }
 
-// Columns are the columns of the chosen template's variables, as many as the page
-// shows.
+// Columns returns the columns of the template's variables that the page shows.
 func (f form) Columns() []string {
 	few, _ := f.columns()
 	return few
 }
 
-// MoreColumns is how many columns Columns leaves out.
+// MoreColumns returns the number of columns that Columns omits.
 func (f form) MoreColumns() int {
 	_, more := f.columns()
 	return more
@@ -171,7 +170,7 @@ func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 	return t, err
 }
 
-// lead says how far ahead a schedule is at least.
+// lead returns the minimum time from now to a schedule, as a text.
 func (s *Pages) lead(p *web.Page) string {
 	n, unit := int(s.Lead/time.Second), "seconds"
 	if s.Lead >= time.Minute && s.Lead%time.Minute == 0 {
@@ -183,8 +182,7 @@ func (s *Pages) lead(p *web.Page) string {
 	return p.T("sending."+unit, p.Number(n))
 }
 
-// choose shows the form with the template that was chosen, to a browser without
-// scripts.
+// choose shows the form with the selected template, for browsers without scripts.
 func (s *Pages) choose(p *web.Page) error {
 	return s.renderForm(p, http.StatusOK, entered(p))
 }
@@ -195,7 +193,7 @@ func entered(p *web.Page) form {
 	}}
 }
 
-// columns tells which columns the file of a template needs.
+// columns shows the columns that a template's file needs.
 func (s *Pages) columns(p *web.Page) error {
 	t, err := s.template(p, p.Query("template"))
 	if err != nil {
@@ -204,7 +202,8 @@ func (s *Pages) columns(p *web.Page) error {
 	return p.Fragment("sending_columns.html", form{Template: &t})
 }
 
-// example answers with a file for a template, as spreadsheets of Brazil open it.
+// example returns a sample file for a template, in the CSV format of Brazilian
+// spreadsheets.
 func (s *Pages) example(p *web.Page) error {
 	t, err := s.template(p, p.Query("template"))
 	if err != nil {
@@ -223,14 +222,14 @@ func (s *Pages) example(p *web.Page) error {
 	})
 }
 
-// moreColumns are the columns that a template needs beside phone and uid.
+// moreColumns returns the columns that a template needs besides phone and uid.
 func moreColumns(t campaign.Template) []string {
 	return slices.DeleteFunc(t.Variables(), func(name string) bool {
 		return strings.EqualFold(name, "phone") || strings.EqualFold(name, "uid")
 	})
 }
 
-// take keeps a campaign with its file, and goes on to what is to be said about it.
+// take stores a campaign with its file, and redirects to the review.
 func (s *Pages) take(p *web.Page) error {
 	f := entered(p)
 	if err := s.check(p, &f); err != nil {
@@ -250,10 +249,10 @@ func (s *Pages) take(p *web.Page) error {
 	return p.Redirect(reviewPath + "?upload=" + id)
 }
 
-// maxName is how many characters the name of a campaign may have.
+// maxName is the maximum number of characters of a campaign's name.
 const maxName = 1000
 
-// check takes the file and notes what is wrong with the form.
+// check reads the file and adds the errors of the form.
 func (s *Pages) check(p *web.Page, f *form) error {
 	t, err := s.template(p, f.TemplateID)
 	switch {
@@ -271,13 +270,13 @@ func (s *Pages) check(p *web.Page, f *form) error {
 	return s.takeFile(p, f, t.Variables())
 }
 
-// takeFile takes the file of the form, or else the one of the upload that is being
-// corrected, and notes what is wrong with it.
+// takeFile reads the file of the form, or the one of the upload being corrected, and
+// adds its errors.
 func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
 	content, header, err := p.R.FormFile("file")
 	switch {
 	case err == nil:
-		defer func() { _ = content.Close() }() // it rests in memory
+		defer func() { _ = content.Close() }() // it is in memory
 		if f.file, err = io.ReadAll(content); err != nil {
 			return fmt.Errorf("read an uploaded file: %w", err)
 		}
@@ -303,7 +302,7 @@ func (s *Pages) takeFile(p *web.Page, f *form, variables []string) error {
 	return nil
 }
 
-// explain says what is wrong with a file, and what to do.
+// explain returns the text of a file's error.
 func explain(p *web.Page, err error) string {
 	if wrong, ok := errors.AsType[*fileError](err); ok {
 		text := p.T(wrong.key, wrong.args...)

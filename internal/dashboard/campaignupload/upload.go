@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-// upload is a campaign that waits to be confirmed, with its file. The campaign's
-// id is its own from here on, so that to confirm it twice sends it once.
+// upload is a campaign that waits for confirmation, with its file. The campaign ID is
+// fixed, so that a repeated confirmation sends it once.
 type upload struct {
 	CampaignID string `json:"campaignId"`
 	Name       string `json:"name"`
@@ -26,11 +26,11 @@ type upload struct {
 	file []byte
 }
 
-// encode writes the upload as it rests: a line of JSON, then the file.
+// encode encodes the upload: a line of JSON, then the file.
 func (u upload) encode() ([]byte, error) {
 	head, err := json.Marshal(u)
 	if err != nil {
-		return nil, fmt.Errorf("write an upload: %w", err)
+		return nil, fmt.Errorf("encode an upload: %w", err)
 	}
 	return append(append(head, '\n'), u.file...), nil
 }
@@ -39,17 +39,17 @@ func decodeUpload(raw []byte) (upload, error) {
 	head, file, _ := bytes.Cut(raw, []byte("\n"))
 	u := upload{file: file}
 	if err := json.Unmarshal(head, &u); err != nil {
-		return u, fmt.Errorf("read an upload: %w", err)
+		return u, fmt.Errorf("decode an upload: %w", err)
 	}
 	return u, nil
 }
 
-// uploadID is what an upload is called: random, so that nobody guesses one.
+// uploadID matches the random ID of an upload.
 var uploadID = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
 
 func uploadKey(tenant, id string) string { return "uploads/" + tenant + "/" + id }
 
-// keep puts the upload away for a day and returns what it is called.
+// keep stores the upload for a day and returns its ID.
 func (s *Pages) keep(p *web.Page, u upload) (string, error) {
 	random := make([]byte, 16)
 	if _, err := io.ReadFull(s.Random, random); err != nil {
@@ -63,8 +63,8 @@ func (s *Pages) keep(p *web.Page, u upload) (string, error) {
 	return id, s.Blobs.Put(p.R.Context(), uploadKey(p.Session.Tenant, id), body, "application/octet-stream")
 }
 
-// kept returns an upload of the person's tenant; the error wraps
-// campaign.ErrNotFound where there is none, or none any more.
+// kept returns an upload of the tenant. The error wraps campaign.ErrNotFound if it does
+// not exist or has expired.
 func (s *Pages) kept(p *web.Page, id string) (upload, error) {
 	if !uploadID.MatchString(id) {
 		return upload{}, campaign.ErrNotFound
@@ -82,8 +82,8 @@ type repeated struct {
 	Phone       string
 }
 
-// unique returns the rows without those whose number an earlier one has: nobody
-// gets a campaign twice. Numbers that cannot exist stay, to be told of.
+// unique returns the rows without repeated numbers, so that nobody receives a campaign
+// twice. Invalid numbers remain, to be reported.
 func unique(t table) (rows []row, dropped []repeated) {
 	first := map[uint64]int{}
 	for _, r := range t.rows {

@@ -1,5 +1,5 @@
-// Package credentials shows the API credentials of a tenant to its people, and
-// lets admins generate, rotate and revoke them.
+// Package credentials shows the API credentials of a tenant. Admins can generate,
+// rotate and revoke them.
 package credentials
 
 import (
@@ -19,12 +19,11 @@ import (
 type Store interface {
 	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
 	Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error)
-	// LastUsed returns when clients asked for a token last.
+	// LastUsed returns the last token requests of clients.
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
-// Admin changes credentials. Its errors of type *campaign.InputError say what is
-// wrong with what was entered.
+// Admin changes credentials. Invalid input returns a *campaign.InputError.
 type Admin interface {
 	CheckCredential(name string) error
 	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
@@ -43,10 +42,10 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of the credentials.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where the credentials are.
+// Path is the path of the credentials.
 const Path = web.Root + "/settings/credentials"
 
 // Register serves the pages.
@@ -60,12 +59,12 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Change(mux, Path+"/{id}/revoke", s.revoke)
 }
 
-// view is a credential as it is shown: without the sums of its secrets.
+// view is a credential without its secret hashes.
 type view struct {
 	ClientID, Name, By string
 	Created, Used      time.Time
 	Revoked            time.Time
-	TwoUntil           time.Time // until then two secrets are live
+	TwoUntil           time.Time // until then two secrets are valid
 }
 
 func (s *Pages) view(c campaign.Credential) view {
@@ -76,16 +75,15 @@ func (s *Pages) view(c campaign.Credential) view {
 	return v
 }
 
-// pageLength is how many credentials a page lists.
+// pageLength is the number of credentials per page.
 const pageLength = 10
 
-// listing is what the list shows, newest first: the live ones, or those that were
-// revoked.
+// listing is the data of the list, newest first: active or revoked credentials.
 type listing struct {
 	web.Part[view]
 	OfRevoked bool
 	Revoked   int    // how many were revoked
-	Done      string // what was just done, as the key of a text
+	Done      string // text key of the last change
 }
 
 func (s *Pages) list(p *web.Page) error {
@@ -116,7 +114,7 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("credentials.title", "credentials.html", l)
 }
 
-// views are the credentials with when they were used last.
+// views returns the credentials with their last use.
 func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, error) {
 	ids := make([]string, len(all))
 	for i, c := range all {
@@ -134,7 +132,7 @@ func (s *Pages) views(ctx context.Context, all []campaign.Credential) ([]view, e
 	return views, nil
 }
 
-// find returns the tenant's credential that the address names.
+// find returns the tenant's credential in the path.
 func (s *Pages) find(p *web.Page) (campaign.Credential, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -148,7 +146,7 @@ func (s *Pages) find(p *web.Page) (campaign.Credential, error) {
 	return c, err
 }
 
-// live is find for a credential that was not revoked.
+// live returns the tenant's credential in the path if it is not revoked.
 func (s *Pages) live(p *web.Page) (campaign.Credential, error) {
 	c, err := s.find(p)
 	if err == nil && c.Revoked() {
@@ -157,7 +155,7 @@ func (s *Pages) live(p *web.Page) (campaign.Credential, error) {
 	return c, err
 }
 
-// form is a form with what was entered, and what is wrong with it.
+// form is a form with its values and its error.
 type form struct {
 	Once  string
 	Name  string
@@ -174,10 +172,10 @@ func (s *Pages) showForm(p *web.Page, status int, name, fault string) error {
 	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: token, Name: name, Fault: fault})
 }
 
-// issued is a secret that is shown this once.
+// issued is a new secret, which is shown only once.
 type issued struct {
 	Name, ClientID, Secret string
-	PreviousUntil          time.Time // zero where no previous secret is valid
+	PreviousUntil          time.Time // zero if no previous secret is valid
 	Ended                  bool      // the previous secret and all refresh tokens ended
 }
 
@@ -199,7 +197,7 @@ func (s *Pages) create(p *web.Page) error {
 	return p.Render("credentials.created_title", "credentials_secret.html", issued{Name: c.Name, ClientID: c.ClientID, Secret: c.Secret})
 }
 
-// question is what the form of a rotation shows.
+// question is the data of the rotation form.
 type question struct {
 	view
 	Once string
@@ -272,8 +270,8 @@ func (s *Pages) revoke(p *web.Page) error {
 	return p.Redirect(Path + "?done=revoked")
 }
 
-// useForm uses up the form that was sent. Whoever sends it again, as a reload of the
-// page with the secret does, is led to the list.
+// useForm marks the form as sent. A repeated submission, as by reloading the page with
+// the secret, is redirected to the list.
 func (s *Pages) useForm(p *web.Page) error {
 	return s.Once.Use(p, "credentials.form_used", Path, "credentials.all")
 }

@@ -1,5 +1,5 @@
-// Package preview knows how a template looks on a phone. What it knows is shown by
-// phone.html, which is among the ui's own pages.
+// Package preview describes how a template looks on a phone. phone.html, one of the
+// ui's pages, shows it.
 package preview
 
 import (
@@ -14,19 +14,19 @@ type Part struct {
 	Variable bool
 }
 
-// Phone is a message as a phone shows it, its variables by their names.
+// Phone is a message as a phone shows it. Variables appear by name.
 type Phone struct {
-	Label       string // what the picture is of, for those who cannot see it
+	Label       string // alternative text of the picture
 	Text        []Part
 	Card        bool
 	Title       []Part
 	Description []Part
 	Media       bool
-	MediaURL    string // "" where the address is not known before the message is sent
+	MediaURL    string // "" if the URL contains variables
 	Suggestions [][]Part
 }
 
-// Of returns how a template looks.
+// Of returns the preview of a template.
 func Of(t campaign.Template, label string) Phone {
 	phone := Phone{Label: label, Text: partsOf(t.Text)}
 	if t.Card == nil {

@@ -16,35 +16,35 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Provider is the OpenID provider that knows the dashboard's people: a user pool.
+// Provider is the OpenID provider with the dashboard's users: a Cognito user pool.
 type Provider struct {
 	Issuer   string
-	ClientID string // of the dashboard, which has no secret
+	ClientID string // a public client, without secret
 	Client   *http.Client
 
 	mu    sync.Mutex
 	known *endpoints
 }
 
-// endpoints are what the provider says of itself.
+// endpoints are the provider's endpoints.
 type endpoints struct {
 	provider *oidc.Provider
 	signOut  string
-	revoke   string // "" where there is none
+	revoke   string // "" if there is none
 }
 
-// discover asks the provider where its endpoints are, once it is asked for the
-// first time: not every function that starts has to sign somebody in.
+// discover reads the provider's endpoints at first use: not every function instance
+// signs somebody in.
 func (p *Provider) discover(ctx context.Context) (*endpoints, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known != nil {
 		return p.known, nil
 	}
-	// The provider's keys are fetched later on, when this request is over.
+	// The provider's keys are fetched later, after this request has ended.
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.Client), p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("ask the sign-in service for its endpoints: %w", err)
+		return nil, fmt.Errorf("discover the sign-in service: %w", err)
 	}
 	var says struct {
 		SignOut string `json:"end_session_endpoint"`
@@ -62,11 +62,11 @@ func (p *Provider) config(known *endpoints, base string) *oauth2.Config {
 	endpoint.AuthStyle = oauth2.AuthStyleInParams
 	return &oauth2.Config{
 		ClientID: p.ClientID, Endpoint: endpoint, RedirectURL: base + callbackPath,
-		Scopes: []string{oidc.ScopeOpenID}, // alone it gives the tenant and the address too
+		Scopes: []string{oidc.ScopeOpenID}, // includes the tenant and the e-mail address
 	}
 }
 
-// signInURL returns the address of the provider's page for an attempt.
+// signInURL returns the URL of the provider's sign-in page for an attempt.
 func (p *Provider) signInURL(ctx context.Context, base, language string, a attempt) (string, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *Provider) signInURL(ctx context.Context, base, language string, a attem
 		oauth2.SetAuthURLParam("lang", language)), nil
 }
 
-// signOutURL returns the address that ends the provider's own session, too.
+// signOutURL returns the URL that also ends the provider's session.
 func (p *Provider) signOutURL(ctx context.Context, base string) (string, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -85,14 +85,14 @@ func (p *Provider) signOutURL(ctx context.Context, base string) (string, error) 
 	return known.signOut + "?" + url.Values{"client_id": {p.ClientID}, "logout_uri": {base + signedOutPath}}.Encode(), nil
 }
 
-// person is who has signed in, as the provider says.
+// person is a signed-in person, from the provider's claims.
 type person struct {
 	Email  string   `json:"email"`
 	Tenant string   `json:"custom:tenant"`
 	Groups []string `json:"cognito:groups"`
 }
 
-// role is what the person may do, "" for nothing.
+// role returns the person's role, or "" for none.
 func (p person) role() web.Role {
 	for _, role := range []web.Role{web.RoleAdmin, web.RoleViewer} {
 		if slices.Contains(p.Groups, string(role)) {
@@ -102,15 +102,15 @@ func (p person) role() web.Role {
 	return ""
 }
 
-// hasPlace reports whether the person is of a tenant and may do something there.
+// hasPlace reports whether the person has a tenant and a role.
 func (p person) hasPlace() bool { return p.Tenant != "" && p.Email != "" && p.role() != "" }
 
-// errRefused says that a code or its token is not good.
+// errRefused means that a code or a token is invalid.
 var errRefused = errors.New("the sign-in was refused")
 
-// redeem takes the code with which the provider has sent a person back; the renewal
-// is for renew, "" where the provider gives none. The error wraps errRefused where
-// it is not the code of this attempt.
+// redeem exchanges an authorization code. The refresh token, returned for renew, is ""
+// if the provider issues none. The error wraps errRefused if the code does not belong
+// to the attempt.
 func (p *Provider) redeem(ctx context.Context, base, code string, a attempt) (who person, renewal string, err error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -123,13 +123,13 @@ func (p *Provider) redeem(ctx context.Context, base, code string, a attempt) (wh
 	}
 	who, nonce, err := p.verify(ctx, known, token)
 	if err == nil && nonce != a.Nonce {
-		err = fmt.Errorf("verify an id token: %w: it is of another attempt", errRefused)
+		err = fmt.Errorf("verify an id token: %w: it belongs to another attempt", errRefused)
 	}
 	return who, token.RefreshToken, err
 }
 
-// renew returns a person who has signed in before as they are now. The error wraps
-// errRefused where they may not any more, or it was too long ago.
+// renew returns the current claims of a person who has signed in before. The error
+// wraps errRefused if the person has no access, or if the refresh token has expired.
 func (p *Provider) renew(ctx context.Context, base, renewal string) (person, error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -144,8 +144,7 @@ func (p *Provider) renew(ctx context.Context, base, renewal string) (person, err
 	return who, err
 }
 
-// forget revokes a renewal (RFC 7009), where the provider can: a copy of it is worth
-// nothing then.
+// forget revokes a refresh token (RFC 7009), if the provider supports it.
 func (p *Provider) forget(ctx context.Context, renewal string) error {
 	known, err := p.discover(ctx)
 	if err != nil || known.revoke == "" {
@@ -168,7 +167,7 @@ func (p *Provider) forget(ctx context.Context, renewal string) error {
 	return nil
 }
 
-// refusedBy wraps errRefused where the provider itself has said no.
+// refusedBy wraps errRefused if the provider refused the request.
 func refusedBy(doing string, err error) error {
 	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < http.StatusInternalServerError {
 		return fmt.Errorf("%s: %w: %s", doing, errRefused, said.ErrorCode)
@@ -176,7 +175,7 @@ func refusedBy(doing string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// verify returns whom an id token is of, and the nonce of their sign-in.
+// verify returns the person in an ID token, and its nonce.
 func (p *Provider) verify(ctx context.Context, known *endpoints, token *oauth2.Token) (who person, nonce string, err error) {
 	raw, _ := token.Extra("id_token").(string)
 	verified, err := known.provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID}).Verify(ctx, raw)

@@ -1,5 +1,5 @@
-// Package signin signs people in and out: by a user pool of Amazon Cognito, with
-// an authorization code and PKCE.
+// Package signin signs people in and out with an Amazon Cognito user pool, by
+// authorization code and PKCE.
 package signin
 
 import (
@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Where people are sent, besides web.SignInPath.
+// Paths besides web.SignInPath.
 const (
 	callbackPath  = web.SignInPath + "/callback"
 	signOutPath   = web.Root + "/sign-out"
@@ -28,7 +28,7 @@ const (
 	homePath      = web.Root + "/campaigns"
 )
 
-// Pages sign people in and out.
+// Pages serves sign-in and sign-out.
 type Pages struct {
 	Provider *Provider
 	Sessions *web.Sessions
@@ -39,7 +39,7 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of sign-in.
 func Area() web.Area { return web.Area{Files: files} }
 
 // Register serves the pages.
@@ -53,20 +53,20 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	})
 }
 
-// attempt is a sign-in that has begun. The browser keeps it, so that a sign-in
-// which began in another browser is not taken for one of its own.
+// attempt is a sign-in in progress. It is stored in a cookie, so that a sign-in begun
+// in another browser is refused.
 type attempt struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
-	To       string `json:"to"` // the page that the person is going to
+	To       string `json:"to"` // the page to show after the sign-in
 }
 
-// attemptLife is how long a person may take to sign in.
+// attemptLife is the maximum duration of a sign-in.
 const attemptLife = 15 * time.Minute
 
-// begin lets a person in again who has signed in some hours ago at most, and sends
-// all others to the sign-in page.
+// begin renews the session of a person who has signed in recently, and redirects others
+// to the sign-in page.
 func (s *Pages) begin(p *web.Page) error {
 	renewed, err := s.renew(p)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Pages) begin(p *web.Page) error {
 	return p.Redirect(to)
 }
 
-// renew begins another session of a person who has signed in before, as they are
-// now, and reports whether it did.
+// renew begins a new session with the current claims of a person who has signed in
+// before. It reports whether it did.
 func (s *Pages) renew(p *web.Page) (bool, error) {
 	if s.renewal(p) == "" {
 		return false, nil
@@ -114,11 +114,11 @@ func (s *Pages) renew(p *web.Page) (bool, error) {
 	return true, s.welcome(p, session)
 }
 
-// renewed returns the session that comes after the browser's last one. It keeps the
-// instant of the sign-in: so it is void where that one is. Where the browser has not
-// kept the last one, which versions before this one let it forget, the instant is
-// unknown: no end of the person's sessions may be remembered then. The error wraps
-// errRefused where the session is not renewed.
+// renewed returns the session that follows the browser's last one. It keeps the time of
+// the sign-in, so that it is void if the last one is. If the last session is missing,
+// as with previous versions, the time is unknown, and the renewal is refused if any end
+// of the person's sessions is stored. The error wraps errRefused if the session is not
+// renewed.
 func (s *Pages) renewed(p *web.Page) (web.Session, error) {
 	ctx, now := p.R.Context(), s.Now()
 	who, err := s.Provider.renew(ctx, p.Base, s.renewal(p))
@@ -147,11 +147,11 @@ func (s *Pages) renewed(p *web.Page) (web.Session, error) {
 	return session, nil
 }
 
-// maxAttempts is how many sign-ins that are not finished a browser keeps: a
-// request has room for some kilobytes of cookies.
+// maxAttempts is the maximum number of unfinished sign-ins per browser, because the
+// size of cookies is limited.
 const maxAttempts = 4
 
-// makeRoom gives up the attempts that the browser keeps where they are many.
+// makeRoom drops the unfinished sign-ins of the browser if there are too many.
 func (s *Pages) makeRoom(p *web.Page) {
 	var names []string
 	for _, c := range p.R.Cookies() {
@@ -167,11 +167,11 @@ func (s *Pages) makeRoom(p *web.Page) {
 	}
 }
 
-// finish takes the person whom the sign-in page has sent back.
+// finish completes a sign-in when the sign-in page redirects back.
 func (s *Pages) finish(p *web.Page) error {
 	a, ok := s.kept(p.R, p.Query("state"))
 	if ok {
-		http.SetCookie(p.W, s.cookie(attemptName(a.State), "", -1)) // it serves once
+		http.SetCookie(p.W, s.cookie(attemptName(a.State), "", -1)) // single use
 	}
 	if !ok || subtle.ConstantTimeCompare([]byte(a.State), []byte(p.Query("state"))) != 1 {
 		return &web.Refusal{Status: http.StatusBadRequest, Key: "signin.other_attempt"}
@@ -179,10 +179,10 @@ func (s *Pages) finish(p *web.Page) error {
 	if p.Query("error") != "" || p.Query("code") == "" {
 		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
-	now := s.Now() // whatever ends the person's sessions from here on ends this one
+	now := s.Now() // any later end of the person's sessions includes this one
 	who, renewal, err := s.Provider.redeem(p.R.Context(), p.Base, p.Query("code"), a)
 	if errors.Is(err, errRefused) {
-		slog.WarnContext(p.R.Context(), "a sign-in was refused", "reason", err.Error())
+		slog.WarnContext(p.R.Context(), "sign-in refused", "reason", err.Error())
 		return &web.Refusal{Status: http.StatusForbidden, Key: "signin.denied"}
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Pages) finish(p *web.Page) error {
 }
 
 // enter begins the session of a person who has just signed in, unless their sessions
-// were ended meanwhile: they would be led in circles.
+// have ended since: that would cause a redirect loop.
 func (s *Pages) enter(p *web.Page, session web.Session) error {
 	void, err := s.Sessions.Void(p.R.Context(), session)
 	if err != nil {
@@ -216,14 +216,14 @@ func (s *Pages) enter(p *web.Page, session web.Session) error {
 	return s.welcome(p, session)
 }
 
-// session returns a person's session that begins now.
+// session returns a session of the person that begins now.
 func (p person) session(now time.Time) web.Session {
 	return web.Session{
 		Tenant: p.Tenant, Email: p.Email, Role: p.role(), SignedIn: now, Expires: now.Add(web.SessionLife),
 	}
 }
 
-// welcome gives the browser a session.
+// welcome sets the session cookie.
 func (s *Pages) welcome(p *web.Page, session web.Session) (err error) {
 	if session.CSRF, err = s.random(); err != nil {
 		return err
@@ -236,9 +236,9 @@ func (s *Pages) welcome(p *web.Page, session web.Session) (err error) {
 	return nil
 }
 
-// signOut ends the person's sessions everywhere, and what renews this one at the
-// provider, where that can be reached. Whoever has no session any more is signed out
-// of this browser and at the provider all the same.
+// signOut ends all sessions of the person, and revokes the refresh token if the
+// provider is reachable. Without a valid session it signs out this browser and the
+// provider only.
 func (s *Pages) signOut(p *web.Page) error {
 	session, err := s.Sessions.Read(p.R, p.Base)
 	asked := p.FromOwnSite // another site's form carries no session
@@ -265,8 +265,8 @@ func (s *Pages) signOut(p *web.Page) error {
 	return p.Redirect(to)
 }
 
-// lapsed returns the session of a person whose session is over, and could be renewed:
-// they may have others. It is of nobody where that cannot be told.
+// lapsed returns an expired session that could still be renewed, whose owner may have
+// other sessions. It returns the zero Session if the owner is unknown.
 func (s *Pages) lapsed(p *web.Page) web.Session {
 	if s.renewal(p) == "" {
 		return web.Session{}
@@ -279,8 +279,8 @@ func (s *Pages) lapsed(p *web.Page) web.Session {
 	return session
 }
 
-// end ends all sessions of the person. This one may have begun by a clock that is
-// some milliseconds ahead. It is tried also where it cannot be written down.
+// end ends all sessions of the person. The session's clock may be some milliseconds
+// ahead. It also ends them if the audit log cannot be written.
 func (s *Pages) end(p *web.Page, session web.Session) error {
 	if session.Email == "" {
 		return nil
@@ -295,8 +295,8 @@ func (s *Pages) end(p *web.Page, session web.Session) error {
 	)
 }
 
-// leave ends at the provider what renews the session, and returns where the provider
-// ends its own.
+// leave revokes the refresh token, and returns the URL that ends the provider's
+// session.
 func (s *Pages) leave(p *web.Page) (to string) {
 	to, err := s.Provider.signOutURL(p.R.Context(), p.Base)
 	if err != nil {
@@ -311,7 +311,7 @@ func (s *Pages) leave(p *web.Page) (to string) {
 	return to
 }
 
-// renewal is what the browser keeps to renew the person's session, or "".
+// renewal returns the refresh token in the browser's cookie, or "".
 func (s *Pages) renewal(p *web.Page) string {
 	if kept := p.R.CookiesNamed(s.name(renewalCookie)); len(kept) > 0 {
 		return kept[0].Value
@@ -319,31 +319,31 @@ func (s *Pages) renewal(p *web.Page) string {
 	return ""
 }
 
-// random returns 256 bits that nobody guesses.
+// random returns 256 random bits.
 func (s *Pages) random() (string, error) {
 	b := make([]byte, 32)
 	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return "", fmt.Errorf("draw a random value: %w", err)
+		return "", fmt.Errorf("read random bytes: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// longestTo bounds the address that a person is sent to, which goes into a cookie.
+// longestTo is the maximum length of the target path, which is stored in a cookie.
 const longestTo = 1000
 
-// keep returns the cookie that keeps an attempt.
+// keep returns the cookie of an attempt.
 func (s *Pages) keep(a attempt) (*http.Cookie, error) {
 	if len(a.To) > longestTo {
 		a.To = web.Root
 	}
 	text, err := json.Marshal(a)
 	if err != nil {
-		return nil, fmt.Errorf("keep a sign-in: %w", err)
+		return nil, fmt.Errorf("encode a sign-in: %w", err)
 	}
 	return s.cookie(attemptName(a.State), base64.RawURLEncoding.EncodeToString(text), int(attemptLife.Seconds())), nil
 }
 
-// kept returns the attempt of a state that the browser keeps.
+// kept returns the browser's attempt with the state.
 func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
 	cookie, err := r.Cookie(s.name(attemptName(state)))
 	if err != nil {
@@ -357,20 +357,20 @@ func (s *Pages) kept(r *http.Request, state string) (a attempt, ok bool) {
 	return a, true
 }
 
-// The cookies besides the session's. The pool decides how long a renewal is good.
+// Cookies besides the session's. The user pool sets the lifetime of refresh tokens.
 const (
 	attemptCookie  = "sign-in-"
 	renewalCookie  = "renewal"
-	longestRenewal = 3800 // bytes; browsers keep 4,096 with the name and all
+	longestRenewal = 3800 // bytes; browsers limit a cookie to 4,096 with its name and attributes
 )
 
-// attemptName is the name of an attempt's cookie: each tab that signs in has one.
+// attemptName returns the name of an attempt's cookie. Each tab has its own attempt.
 func attemptName(state string) string {
 	const enough = 16
 	return attemptCookie + state[:min(enough, len(state))]
 }
 
-// name has the prefix that makes browsers insist on HTTPS and this host alone.
+// name adds the prefix __Host-, with which browsers require HTTPS and this host.
 func (s *Pages) name(cookie string) string {
 	if s.Sessions.Secure {
 		return "__Host-" + cookie
@@ -381,6 +381,6 @@ func (s *Pages) name(cookie string) string {
 func (s *Pages) cookie(name, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure wherever there is HTTPS
 		Name: s.name(name), Value: value, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, Secure: s.Sessions.Secure, SameSite: http.SameSiteLaxMode, // the provider's page leads back
+		HttpOnly: true, Secure: s.Sessions.Secure, SameSite: http.SameSiteLaxMode, // the provider redirects back
 	}
 }

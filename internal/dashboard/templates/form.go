@@ -10,18 +10,18 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// form is a template as it is being written, and what is to be said about it.
+// form is the data of the template form.
 type form struct {
 	campaign.Template
-	Card        campaign.Card // also where the template is a text
+	Card        campaign.Card // also for a text template
 	Kind        string        // text or card
 	Suggestions [campaign.MaxSuggestions]suggestion
 	variables
 	Once    string
-	Cut     bool // the phone does not show all of the texts
+	Cut     bool // the preview is cut
 	Phone   preview.Phone
 	Counts  []count
-	Notes   []string // what is wrong
+	Notes   []string // errors
 	Refused bool
 }
 
@@ -31,7 +31,7 @@ type suggestion struct {
 	Text string
 }
 
-// count is how long a text is, its variables left out.
+// count is the length of a text, without its variables.
 type count struct {
 	Label      string
 	Have, Most int
@@ -63,7 +63,7 @@ func formOf(p *web.Page, t campaign.Template) form {
 	return f
 }
 
-// read returns the template that was entered, of whichever kind was chosen.
+// read returns the entered template, of the selected kind.
 func read(p *web.Page, id string) campaign.Template {
 	t := campaign.Template{ID: id, Tenant: p.Session.Tenant, Name: p.Field("name")}
 	if p.Field("kind") != kindCard {
@@ -79,7 +79,7 @@ func read(p *web.Page, id string) campaign.Template {
 	return t
 }
 
-// text returns what was entered, with the line ends that a phone knows.
+// text returns a field with line ends normalised to \n.
 func text(p *web.Page, name string) string { return strings.ReplaceAll(p.Field(name), "\r\n", "\n") }
 
 func counts(p *web.Page, t campaign.Template) []count {
@@ -93,7 +93,7 @@ func counts(p *web.Page, t campaign.Template) []count {
 	}
 }
 
-// describe says what to do about a flaw.
+// describe returns the text of a flaw.
 func describe(p *web.Page, f campaign.Flaw) string {
 	what := p.T("templates.part." + string(f.Part))
 	if f.Index > 0 {
@@ -104,7 +104,7 @@ func describe(p *web.Page, f campaign.Flaw) string {
 
 func (s *Pages) blank(p *web.Page) error {
 	f := formOf(p, campaign.Template{})
-	f.Notes = nil // nobody has written anything yet
+	f.Notes = nil // nothing was entered yet
 	return s.renderForm(p, http.StatusOK, f)
 }
 
@@ -128,7 +128,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) (err error) {
 	return p.RenderStatus(status, title, "template_form.html", f)
 }
 
-// preview shows the form's template as a phone would, while it is being written.
+// preview shows the preview of the form's template.
 func (s *Pages) preview(p *web.Page) error {
 	f := formOf(p, read(p, p.Field("id")))
 	if p.Partial() {
@@ -141,7 +141,7 @@ func (s *Pages) create(p *web.Page) error {
 	return s.save(p, "template.create", read(p, ""))
 }
 
-// change saves a new version. Campaigns keep the one that they were sent with.
+// change saves a new version. Campaigns keep their version.
 func (s *Pages) change(p *web.Page) error {
 	old, err := s.own(p)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Pages) change(p *web.Page) error {
 	return s.save(p, "template.change", read(p, old.ID))
 }
 
-// save saves a template, once however often its form is sent.
+// save saves a template. A repeated submission of the form has no effect.
 func (s *Pages) save(p *web.Page, action string, t campaign.Template) error {
 	if len(t.Flaws()) > 0 {
 		f := formOf(p, t)

@@ -1,5 +1,5 @@
-// Package templates is where a tenant's people write the templates of their
-// messages, see how they look, and send one to themselves.
+// Package templates lets people write the templates of their messages, preview them,
+// and send a test message.
 package templates
 
 import (
@@ -18,20 +18,19 @@ import (
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 )
 
-// Store reads templates. The error of one that does not exist wraps
-// campaign.ErrNotFound.
+// Store reads templates. The error wraps campaign.ErrNotFound if there is none.
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	// TemplateVersions returns all versions, the newest first.
+	// TemplateVersions returns all versions, newest first.
 	TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Keeper saves templates.
 type Keeper interface {
-	// KeepTemplate saves a new template where t has no ID, else a new version.
+	// KeepTemplate saves a new template if t has no ID, else a new version.
 	KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 }
 
@@ -48,10 +47,10 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of templates.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where the templates are.
+// Path is the path of the templates.
 const Path = web.Root + "/templates"
 
 // Register serves the pages.
@@ -67,8 +66,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Change(mux, Path+"/{id}/test", s.test)
 }
 
-// pageLength is how many templates a page lists, and nameWeight what a name in a
-// list weighs at most.
+// pageLength is the number of templates per page. nameWeight is the maximum size in
+// bytes of a name in the list.
 const (
 	pageLength = 25
 	nameWeight = 250
@@ -92,11 +91,11 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("templates.title", "templates.html", part)
 }
 
-// page is one template: as it is now, and how it was.
+// page is the data of a template's page: the current version and the earlier ones.
 type page struct {
 	Now   campaign.Template
 	Phone preview.Phone
-	Cut   bool // the phone does not show all of the texts
+	Cut   bool // the preview is cut
 	variables
 	Versions web.Part[version]
 	Test     testForm
@@ -128,7 +127,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	return p.RenderStatus(status, "templates.one", "template.html", view)
 }
 
-// own returns the template that the page's path names, where it is the tenant's.
+// own returns the template in the path if it is the tenant's.
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
 	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
 	if !ok {

@@ -11,30 +11,30 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-// testForm is a message that somebody sends to themselves.
+// testForm is the form of a test message.
 type testForm struct {
 	Once    string
 	Phone   string
 	Values  map[string]string
 	Fields  []field
-	TooMany bool   // variables: a page does not hold fields for them all
-	Note    string // why it was refused
+	TooMany bool   // too many variables for one page
+	Note    string // reason for a refusal
 }
 
 type field struct{ Name, Value string }
 
 const (
-	// fieldWeight is what a field weighs beside the name of its variable, which is in
-	// it twice, and fieldsWeight what all may.
+	// fieldWeight is the size in bytes of a field without its variable's name, which
+	// occurs twice. fieldsWeight is the maximum for all fields.
 	fieldWeight  = 130
 	fieldsWeight = 6000
-	// valuesWeight is what all that was entered may weigh to be shown again.
+	// valuesWeight is the maximum size in bytes of the repeated input.
 	valuesWeight = 3000
-	// phoneNumberWeight is more than any number weighs.
+	// phoneNumberWeight is the maximum size in bytes of a number.
 	phoneNumberWeight = 60
 )
 
-// fill gives the form its fields.
+// fill sets the fields of the form.
 func (f *testForm) fill(variables []string) {
 	f.Phone = web.Short(f.Phone, phoneNumberWeight)
 	room, left := fieldsWeight, valuesWeight
@@ -51,8 +51,7 @@ func (f *testForm) fill(variables []string) {
 	}
 }
 
-// empty are the variables without a value: as in a file, nobody is greeted without
-// a name.
+// empty returns the variables without a value.
 func (f testForm) empty(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
 }
@@ -72,7 +71,7 @@ func (s *Pages) test(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	// A dry run finds a number that would be rejected: nothing is kept of it then.
+	// A dry run finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
 	}
@@ -92,8 +91,7 @@ func (s *Pages) test(p *web.Page) error {
 	return p.Redirect(web.Root + "/campaigns/" + c.CampaignID)
 }
 
-// try asks what would become of a test, and returns why it would be refused, "" where
-// it would not.
+// try checks a test by a dry run, and returns the reason for a refusal, or "".
 func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error) {
 	v, err := dispatchclient.Try(p.R.Context(), s.Dispatch, p, c)
 	if err != nil {
@@ -123,7 +121,7 @@ func readTest(p *web.Page, t campaign.Template) testForm {
 	return f
 }
 
-// callOf is the dispatch call of a test: a campaign of one message.
+// callOf returns the dispatch call of a test: a campaign of one message.
 func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm) (dispatchclient.Call, error) {
 	id, err := dispatchclient.NewCampaignID(s.Random)
 	now := s.Now()

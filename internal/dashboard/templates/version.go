@@ -9,17 +9,17 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// version is a version of a template in the list of them.
+// version is a row in the list of a template's versions.
 type version struct {
 	campaign.Template
-	Renamed string // its name, where it is not the present one
-	Begins  string // how its text begins
+	Renamed string // its name, if different from the current one
+	Begins  string // start of its text
 }
 
 const (
-	// versionsLength is how many versions a page lists.
+	// versionsLength is the number of versions per page.
 	versionsLength = 5
-	// beginsWeight is what the beginning of a text weighs.
+	// beginsWeight is the maximum size in bytes of the start of a text.
 	beginsWeight = 120
 )
 
@@ -43,7 +43,7 @@ func begins(t campaign.Template) string {
 	return cmp.Or(t.Card.Title, t.Card.Description)
 }
 
-// whole is a version on a page of its own.
+// whole is the data of a version's page.
 type whole struct {
 	campaign.Template
 	Phone preview.Phone
@@ -52,7 +52,7 @@ type whole struct {
 	Current bool
 }
 
-// showVersion shows one version as a phone does.
+// showVersion shows the preview of one version.
 func (s *Pages) showVersion(p *web.Page) error {
 	t, err := s.own(p)
 	if err != nil {
@@ -73,13 +73,13 @@ func (s *Pages) showVersion(p *web.Page) error {
 	return p.Render("templates.one", "template_version.html", view)
 }
 
-// variables are the names of a template's variables, as many as a page shows.
+// variables holds the names of a template's variables that a page shows.
 type variables struct {
 	Variables []string
 	More      int
 }
 
-// variablesWeight is what the names of variables weigh.
+// variablesWeight is the maximum size in bytes of the variables' names.
 const variablesWeight = 2500
 
 func variablesOf(t campaign.Template) (v variables) {
@@ -88,8 +88,9 @@ func variablesOf(t campaign.Template) (v variables) {
 }
 
 const (
-	// phoneWeight is what a phone's texts weigh beside others on a page, and
-	// wholeWeight what they weigh on a page of their own: all that the provider takes.
+	// phoneWeight is the maximum size in bytes of the texts of a preview beside others.
+	// wholeWeight is the maximum on a page of its own, which fits the provider's
+	// limits.
 	phoneWeight = 5000
 	wholeWeight = 17000
 )

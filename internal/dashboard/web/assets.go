@@ -16,20 +16,20 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// What a page may weigh in bytes, with its style and scripts, and how much of that is
-// left for its HTML.
+// Maximum size of a page in bytes with its style and scripts, and the part of it that
+// is left for HTML.
 const (
 	PageLimit   = 100_000
 	AssetsLimit = 72_000
 	HTMLLimit   = PageLimit - AssetsLimit
 )
 
-// hashes are the beginnings of the assets' SHA-256 sums, by name.
+// hashes are prefixes of the assets' SHA-256 hashes, by name.
 var hashes = func() map[string]string {
 	sums := map[string]string{}
 	entries, err := fs.ReadDir(assets, "assets")
 	if err != nil {
-		panic(err) // they are part of the binary
+		panic(err) // the assets are embedded in the binary
 	}
 	for _, e := range entries {
 		content, err := assets.ReadFile("assets/" + e.Name())
@@ -44,8 +44,8 @@ var hashes = func() map[string]string {
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
 
-// Register serves what all pages need: their style, scripts, the choice of the
-// language, and a page for all that does not exist.
+// Register serves the shared style and scripts, the language setting, and the page for
+// unknown paths.
 func (ui *UI) Register(mux *http.ServeMux) {
 	ui.WithoutSession(mux, "GET "+Root+"/assets/{hash}/{name}", serveAsset)
 	ui.WithoutSession(mux, "GET "+Root+"/language/{code}", ui.chooseLanguage)
@@ -66,7 +66,7 @@ func serveAsset(p *Page) error {
 	return err
 }
 
-// chooseLanguage keeps the language for a year, and goes back.
+// chooseLanguage stores the language in a cookie for a year, and redirects back.
 func (ui *UI) chooseLanguage(p *Page) error {
 	for _, t := range ui.tongues {
 		if t.code == p.R.PathValue("code") {
@@ -80,8 +80,7 @@ func (ui *UI) chooseLanguage(p *Page) error {
 	return campaign.ErrNotFound
 }
 
-// LocalPath returns the page of the dashboard that somebody asks to be sent to, or
-// its first page where they name anything else.
+// LocalPath returns a path if it is in the dashboard, else the path of the first page.
 func LocalPath(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || path.Clean(u.Path) != u.Path || !within(u.Path, Root) {

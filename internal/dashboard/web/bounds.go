@@ -7,16 +7,16 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Part is the part of a list that a page shows.
+// Part is a page of a list.
 type Part[T any] struct {
 	Items []T
-	From  int // how many of the list stand before it
-	Next  int // where the next part begins, 0 for none
-	Prior int // where the part before begins, if From is not 0
+	From  int // number of items before it
+	Next  int // start of the next part, 0 for none
+	Prior int // start of the previous part, if From is not 0
 }
 
-// PartOf returns the part of a list that begins where the page's parameter "from"
-// says. A list that has become shorter is shown to its end.
+// PartOf returns the part of a list that starts at the page's parameter "from". If the
+// list has become shorter, it returns the end of the list.
 func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
 	from, err := From(p)
 	if err != nil {
@@ -30,8 +30,8 @@ func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
 	return part, nil
 }
 
-// From returns where the part begins that is asked for; the error wraps
-// campaign.ErrNotFound where that is no place in a list.
+// From returns the parameter "from". The error wraps campaign.ErrNotFound if it is
+// invalid.
 func From(p *Page) (int, error) {
 	text := p.Query("from")
 	if text == "" {
@@ -44,18 +44,18 @@ func From(p *Page) (int, error) {
 	return int(from), nil
 }
 
-// escaped is what a character weighs in HTML that may not stand there as it is.
+// escaped is the size in bytes of an escaped character in HTML.
 const escaped = len("&#34;")
 
-// Weight returns how many bytes a text has in a page.
+// Weight returns the size in bytes of a text in a page.
 func Weight(text string) int { return len(text) + (escaped-1)*strings.Count(ascii(text), "&") }
 
-// ascii returns the text with & for each character that is escaped.
+// ascii returns the text with & in place of each escaped character.
 func ascii(text string) string { return marks.Replace(text) }
 
 var marks = strings.NewReplacer("<", "&", ">", "&", `"`, "&", "'", "&", "+", "&", "\x00", "&")
 
-// Short returns the text, cut where it would have more than most bytes in a page.
+// Short returns the text, cut to most bytes in a page.
 func Short(text string, most int) string {
 	if Weight(text) <= most {
 		return text
@@ -69,8 +69,8 @@ func Short(text string, most int) string {
 	return text
 }
 
-// Few returns as many of the names as have no more than most bytes in a page,
-// together with what goes with each, and how many it leaves out.
+// Few returns the first names that fit into most bytes in a page, with each bytes of
+// markup per name, and the number of omitted names.
 func Few(names []string, each, most int) (few []string, more int) {
 	for i, name := range names {
 		if most -= Weight(name) + each; most < 0 {

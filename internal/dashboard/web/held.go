@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// heldAnswer is an answer that is not given yet.
+// heldAnswer is a buffered answer.
 type heldAnswer struct {
 	header http.Header
 	status int
@@ -26,7 +26,7 @@ func (h *heldAnswer) Write(b []byte) (int, error) {
 	return h.body.Write(b)
 }
 
-// answer gives it.
+// answer writes the buffered answer.
 func (h *heldAnswer) answer(w http.ResponseWriter) error {
 	clear(w.Header())
 	maps.Copy(w.Header(), h.header)

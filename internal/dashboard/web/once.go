@@ -8,31 +8,30 @@ import (
 	"net/http"
 )
 
-// SubmitToken keeps a form from being sent twice, which a reload of its answer would do.
+// SubmitToken prevents a repeated submission of a form, as by reloading its answer.
 type SubmitToken struct {
 	Forms interface {
-		// UseForm uses up a form by its token, and reports whether it had not been
-		// used before.
+		// UseForm marks a form's token as used. It reports whether the token was
+		// unused.
 		UseForm(ctx context.Context, tenant, token string) (bool, error)
 	}
 	Random io.Reader
 }
 
-// Token returns the token of a form that can be sent once: it goes into its field
-// "once".
+// Token returns a new token for the form's field "once".
 func (o SubmitToken) Token() (string, error) {
 	b := make([]byte, 16)
 	if _, err := io.ReadFull(o.Random, b); err != nil {
-		return "", fmt.Errorf("make a form's token: %w", err)
+		return "", fmt.Errorf("create a form token: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(b), nil
 }
 
-// maxToken is more than any form's token has in bytes.
+// maxToken is the maximum size of a token in bytes.
 const maxToken = 64
 
-// Use uses up the form that was sent. Where it was used before the error is a
-// *Refusal with the text of a key, which leads to a page that is named by another.
+// Use marks the form as sent. If it was sent before, the error is a *Refusal with the
+// text usedKey and a link to the page to, labelled toKey.
 func (o SubmitToken) Use(p *Page, usedKey, to, toKey string) error {
 	token := p.Field("once")
 	if token == "" || len(token) > maxToken {

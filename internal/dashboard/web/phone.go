@@ -7,14 +7,13 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 )
 
-// MarkWeight is what marks a variable as one in a page.
+// MarkWeight is the size in bytes of a variable's markup.
 const MarkWeight = len(`<span class="var"></span> `)
 
-// mediaWeight is what the address of a picture weighs at most that is shown.
+// mediaWeight is the maximum size in bytes of a picture's URL.
 const mediaWeight = 2000
 
-// Phone returns how a template looks, its texts cut where they have more than most
-// bytes in a page together.
+// Phone returns the preview of a template, with its texts cut to most bytes in a page.
 func Phone(t campaign.Template, label string, most int) (phone preview.Phone, cut bool) {
 	c := cutter{left: most}
 	shown := campaign.Template{Text: c.cut(t.Text)}
@@ -29,12 +28,12 @@ func Phone(t campaign.Template, label string, most int) (phone preview.Phone, cu
 	}
 	phone = preview.Of(shown, label)
 	if Weight(phone.MediaURL) > mediaWeight {
-		phone.MediaURL = "" // a picture stands in for it
+		phone.MediaURL = "" // shown as a placeholder
 	}
 	return phone, c.did
 }
 
-// cutter cuts texts that are too long together.
+// cutter cuts texts to a total size.
 type cutter struct {
 	left int
 	did  bool

@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Role is what a person may do: a viewer reads, an admin changes too.
+// Role is a person's role: a viewer reads, an admin also makes changes.
 type Role string
 
 // The roles of a tenant's users.
@@ -29,55 +29,53 @@ type Session struct {
 	Tenant string
 	Email  string
 	Role   Role
-	CSRF   string // goes with every change, in a form's field csrf or the header X-CSRF-Token
-	// SignedIn is when the person signed in, to the millisecond: where it is zero it is
-	// now. A renewal keeps it, so that what ends the person's sessions ends those too
-	// that are being renewed at that moment.
+	CSRF   string // sent with every change, in the form field csrf or the header X-CSRF-Token
+	// SignedIn is the time of the sign-in, in milliseconds; zero means now. A renewal
+	// keeps it, so that ending a person's sessions also ends those being renewed.
 	SignedIn time.Time
 	Expires  time.Time
 }
 
-// How long a session lasts, and for how long after a sign-in it is renewed. What
-// changes in the user pool alone counts from the next renewal on.
+// Lifetime of a session, and of its renewals after a sign-in. Changes in the user pool
+// take effect at the next renewal.
 const (
 	SessionLife = time.Hour
 	RenewalLife = 8 * time.Hour
 )
 
 const (
-	// sessionType is the typ of a session's JWT, so that it is never taken for
-	// another token.
+	// sessionType is the typ of a session's JWT. It distinguishes sessions from other
+	// tokens.
 	sessionType = "session+jwt"
-	// maxSession is more than any session has in bytes; longer ones are not decoded.
+	// maxSession is the maximum size of a session in bytes. Longer ones are not
+	// decoded.
 	maxSession = 4 << 10
-	// maxVerified is how many sessions are kept whose signatures were good.
+	// maxVerified is the maximum number of cached sessions with verified signatures.
 	maxVerified = 1000
 )
 
-// ErrNoSession says that a request carries no session that is valid now.
+// ErrNoSession means that a request has no valid session.
 var ErrNoSession = errors.New("no session")
 
-// Ends keeps up to which instants people's sessions are void.
+// Ends stores until when people's sessions are void.
 type Ends interface {
-	// EndSessions makes void all sessions of a person that began at the instant or
-	// before.
+	// EndSessions makes all sessions of a person void that began at or before the time.
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
-	// SessionsEnded reads consistently up to which instant a person's sessions are
-	// void; it is zero where they are not.
+	// SessionsEnded returns the time up to which a person's sessions are void, by a
+	// consistent read. It is zero if none are.
 	SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error)
 }
 
-// Sessions keeps who has signed in, in a signed cookie.
+// Sessions stores sessions in a signed cookie.
 type Sessions struct {
 	Signer accesstoken.Signer
 	Ends   Ends
 	Now    func() time.Time
-	// Secure says that the dashboard is served by HTTPS alone, as it is everywhere
-	// but on one's own machine.
+	// Secure requires HTTPS. It is false only on a local stack.
 	Secure bool
 
-	// verified are sessions by their base and token, whose signatures were good: a page
-	// that updates itself sends the same one every two seconds.
+	// verified caches sessions with verified signatures, by base and token: a page that
+	// refreshes itself sends the same one every two seconds.
 	verified cache.Cache[[2]string, Session]
 }
 
@@ -86,12 +84,12 @@ type sessionClaims struct {
 	Tenant string `json:"tenant"`
 	Role   Role   `json:"role"`
 	CSRF   string `json:"csrf"`
-	// SignedIn is in milliseconds. Versions before this one leave it out.
+	// SignedIn is in milliseconds. Previous versions omit it.
 	SignedIn int64 `json:"signedIn"`
 }
 
-// Cookie returns the cookie of the session of the dashboard at base. The browser
-// keeps it for as long as the session may be renewed, see Last.
+// Cookie returns the cookie of the session for the dashboard at base. The browser keeps
+// it while the session may be renewed, see Last.
 func (s *Sessions) Cookie(ctx context.Context, base string, session Session) (*http.Cookie, error) {
 	if session.SignedIn.IsZero() {
 		session.SignedIn = s.Now()
@@ -109,15 +107,15 @@ func (s *Sessions) Cookie(ctx context.Context, base string, session Session) (*h
 	return c, nil
 }
 
-// End returns the cookie that ends a session.
+// End returns the cookie that deletes a session.
 func (s *Sessions) End() *http.Cookie {
 	c := s.cookie("") //nolint:gosec // as cookie has it
 	c.MaxAge = -1
 	return c
 }
 
-// name has the prefix that makes browsers insist on HTTPS and this host alone
-// (RFC 6265bis §4.1.3).
+// name adds the prefix __Host-, with which browsers require HTTPS and this host (RFC
+// 6265bis §4.1.3).
 func (s *Sessions) name() string {
 	if s.Secure {
 		return "__Host-session"
@@ -137,7 +135,7 @@ func (s *Sessions) sign(ctx context.Context, base string, session Session) (stri
 		return "", err
 	}
 	if len(keys) == 0 {
-		return "", errors.New("there is no signing key")
+		return "", errors.New("no signing key")
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -161,8 +159,8 @@ func (s *Sessions) sign(ctx context.Context, base string, session Session) (stri
 func audience(base string) string { return base + Root }
 
 // Read returns the session of a request to the dashboard at base. The error wraps
-// ErrNoSession where it has none, or one that is forged, over or void; any other
-// error leaves open whether it has one.
+// ErrNoSession if the session is missing, forged, expired or void. With any other error
+// the state is unknown.
 func (s *Sessions) Read(r *http.Request, base string) (Session, error) {
 	session, err := s.Signed(r, base)
 	if err == nil {
@@ -191,8 +189,8 @@ func (s *Sessions) Signed(r *http.Request, base string) (Session, error) {
 	return session, err
 }
 
-// Check returns ErrNoSession for a session that is void; any other error leaves open
-// whether it is.
+// Check returns ErrNoSession for a void session. With any other error the state is
+// unknown.
 func (s *Sessions) Check(ctx context.Context, session Session) error {
 	void, err := s.Void(ctx, session)
 	if err == nil && void {
@@ -201,8 +199,8 @@ func (s *Sessions) Check(ctx context.Context, session Session) error {
 	return err
 }
 
-// Last returns the last session that the browser had, also where it is over or
-// void; the error wraps ErrNoSession where there is none.
+// Last returns the browser's last session, even if it is expired or void. The error
+// wraps ErrNoSession if there is none.
 func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
 	token, err := s.token(r)
 	if err != nil {
@@ -211,7 +209,7 @@ func (s *Sessions) Last(r *http.Request, base string) (Session, error) {
 	return s.verify(r.Context(), base, token, func() time.Time { return time.Unix(0, 0) })
 }
 
-// Void reports whether a session was ended before its time.
+// Void reports whether a session was ended early.
 func (s *Sessions) Void(ctx context.Context, session Session) (bool, error) {
 	until, err := s.Ends.SessionsEnded(ctx, session.Tenant, session.Email)
 	if err != nil {
@@ -220,13 +218,13 @@ func (s *Sessions) Void(ctx context.Context, session Session) (bool, error) {
 	return EndedBy(session.SignedIn, until), nil
 }
 
-// EndedBy reports whether sessions of a sign-in are void, where those are up to an
-// instant; the zero instant is none.
+// EndedBy reports whether sessions of a sign-in are void if those up to until are. A
+// zero until voids none.
 func EndedBy(signedIn, until time.Time) bool {
 	return !until.IsZero() && signedIn.UnixMilli() <= until.UnixMilli()
 }
 
-// token returns what the request has for a session.
+// token returns the session token of the request.
 func (s *Sessions) token(r *http.Request) (string, error) {
 	cookie, err := r.Cookie(s.name())
 	if err != nil || len(cookie.Value) > maxSession {
@@ -235,7 +233,7 @@ func (s *Sessions) token(r *http.Request) (string, error) {
 	return cookie.Value, nil
 }
 
-// verify returns the session of a token that is good at an instant.
+// verify returns the session of a token that is valid at a time.
 func (s *Sessions) verify(ctx context.Context, base, token string, now func() time.Time) (Session, error) {
 	keys, err := s.Signer.Keys(ctx)
 	if err != nil {
@@ -263,8 +261,9 @@ func (s *Sessions) verify(ctx context.Context, base, token string, now func() ti
 	}, nil
 }
 
-// signedIn returns when the person signed in. Of a session of the version before it
-// is the beginning of the second in which the session was issued: in doubt it is void.
+// signedIn returns the time of the sign-in. For a session of the previous version it is
+// the start of the second in which the session was issued, so that a doubtful session is
+// void.
 func (c sessionClaims) signedIn() time.Time {
 	if c.SignedIn == 0 {
 		return c.IssuedAt.Time
@@ -272,7 +271,7 @@ func (c sessionClaims) signedIn() time.Time {
 	return time.UnixMilli(c.SignedIn).UTC()
 }
 
-// keyOf returns the key that a session's header names, which must be one of ours.
+// keyOf returns the service's key that a session's header names.
 func keyOf(keys []accesstoken.Key, header map[string]any) (accesstoken.Key, error) {
 	if kind, _ := header["typ"].(string); !strings.EqualFold(kind, sessionType) {
 		return accesstoken.Key{}, ErrNoSession

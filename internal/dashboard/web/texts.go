@@ -14,29 +14,29 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Languages, the first one for browsers that ask for neither.
+// Languages are the dashboard's languages. The first one is the default.
 var languages = []language.Tag{language.BrazilianPortuguese, language.English}
 
 var matcher = language.NewMatcher(languages)
 
-// tongue is one of the languages that the dashboard speaks.
+// tongue is a language of the dashboard.
 type tongue struct {
-	code    string // "pt" or "en", as in a file of texts
+	code    string // "pt" or "en", as in texts.json
 	tag     language.Tag
 	texts   map[string]string
 	numbers *message.Printer
-	instant string // the layout of a date and time
+	instant string // layout of a date and time
 	day     string
 }
 
-// text is an entry of a file of texts, texts.json: {"area.key": {"pt": …, "en": …}}.
-// {0}, {1} … stand for what a page fills in.
+// text is an entry of texts.json: {"area.key": {"pt": …, "en": …}}. The arguments
+// replace {0}, {1} and so on.
 type text struct {
 	PT string `json:"pt"`
 	EN string `json:"en"`
 }
 
-var errTexts = errors.New("a text lacks a language, or stands twice")
+var errTexts = errors.New("a text lacks a language or is repeated")
 
 // readTexts reads the texts of the areas in both languages.
 func readTexts(areas []Area) ([]*tongue, error) {
@@ -64,7 +64,7 @@ func readTexts(areas []Area) ([]*tongue, error) {
 	return []*tongue{pt, en}, nil
 }
 
-// fill puts the arguments into a text.
+// fill inserts the arguments into a text.
 func fill(text string, args []any) string {
 	for i, a := range args {
 		text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", fmt.Sprint(a))
@@ -75,7 +75,7 @@ func fill(text string, args []any) string {
 var saoPaulo = func() *time.Location {
 	zone, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {
-		panic(err) // the zones are part of the binary
+		panic(err) // the time zones are embedded in the binary
 	}
 	return zone
 }()

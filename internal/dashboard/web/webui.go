@@ -1,6 +1,5 @@
-// Package web makes pages for people who have signed in: it knows who they are
-// and what they may do, refuses changes that their own pages did not ask for, and
-// shows everything in their language.
+// Package web serves pages: it checks sessions and roles, refuses cross-site changes,
+// and renders in the reader's language.
 package web
 
 import (
@@ -24,10 +23,10 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// Root is the path under which the dashboard lies.
+// Root is the path of the dashboard.
 const Root = "/dashboard"
 
-// Area is a part of the dashboard, as its files: pages *.html, and texts.json.
+// Area is a part of the dashboard, with its files: pages *.html, and texts.json.
 type Area struct {
 	Files fs.FS
 }
@@ -35,7 +34,7 @@ type Area struct {
 //go:embed pages
 var pages embed.FS
 
-// Auditor keeps what people change.
+// Auditor stores audit log entries.
 type Auditor interface {
 	Audit(ctx context.Context, e campaign.AuditEntry) error
 }
@@ -45,16 +44,16 @@ type UI struct {
 	Sessions *Sessions
 	Auditor  Auditor
 	Now      func() time.Time
-	BaseURL  string // configured address of the service, or ""
-	// SignInOrigin is the origin of the sign-in page, to which a sign-out leads.
+	BaseURL  string // configured base URL, or ""
+	// SignInOrigin is the origin of the sign-in page, to which a sign-out redirects.
 	SignInOrigin string
 
 	tongues   []*tongue
 	templates *template.Template
 }
 
-// Load reads the pages and texts of the areas, once, before anything is served.
-// Pages are named by their files, which must differ between areas.
+// Load reads the pages and texts of the areas. Call it once, before serving. The file
+// names of pages must be unique.
 func (ui *UI) Load(areas ...Area) (err error) {
 	own, err := fs.Sub(pages, "pages")
 	if err != nil {
@@ -73,26 +72,26 @@ func (ui *UI) Load(areas ...Area) (err error) {
 	return nil
 }
 
-// Handler answers a request for a page. It returns what it cannot answer: a
-// *Refusal, a *httpapi.Problem, campaign.ErrNotFound or a failure.
+// Handler serves a request for a page. It returns errors: a *Refusal, a
+// *httpapi.Problem, campaign.ErrNotFound, or a failure.
 type Handler func(p *Page) error
 
-// View serves a page to everybody who has signed in.
+// View serves a page to all signed-in people.
 func (ui *UI) View(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "GET "+path, RoleViewer, h)
 }
 
-// AdminView serves a page to admins alone.
+// AdminView serves a page to admins only.
 func (ui *UI) AdminView(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "GET "+path, RoleAdmin, h)
 }
 
-// Change serves what an admin changes.
+// Change serves a change that only admins may make.
 func (ui *UI) Change(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "POST "+path, RoleAdmin, h)
 }
 
-// ViewerPost serves what everybody may change, of their own.
+// ViewerPost serves a change that all signed-in people may make.
 func (ui *UI) ViewerPost(mux *http.ServeMux, path string, h Handler) {
 	ui.handle(mux, "POST "+path, RoleViewer, h)
 }
@@ -115,8 +114,8 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 	}))
 }
 
-// alongside makes a page while its session is checked. Nothing of it is answered
-// before the session is known to be good; where it is not, otherwise answers.
+// alongside renders a page while its session is checked. It answers only if the session
+// is valid; otherwise it calls otherwise.
 func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, otherwise func(*Page, error) error) error {
 	checked := make(chan error, 1)
 	go func() { checked <- ui.Sessions.Check(p.R.Context(), session) }()
@@ -133,7 +132,7 @@ func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, other
 	return made.answer(p.W)
 }
 
-// serve answers a request of a person whose session is known.
+// serve serves a request with a verified session.
 func (p *Page) serve(least Role, h Handler) error {
 	if err := p.permit(least); err != nil {
 		return p.refuse(err)
@@ -141,8 +140,8 @@ func (p *Page) serve(least Role, h Handler) error {
 	return p.refuse(h(p))
 }
 
-// noSession answers somebody who has no session that is good, or of whom that cannot
-// be told.
+// noSession answers a request without a valid session, or with one that could not be
+// checked.
 func (ui *UI) noSession(p *Page, err error) error {
 	if errors.Is(err, ErrNoSession) {
 		return ui.signIn(p)
@@ -150,7 +149,7 @@ func (ui *UI) noSession(p *Page, err error) error {
 	return p.refuse(p.Unavailable(err))
 }
 
-// Public serves a page that needs no session, and shows whose session it is.
+// Public serves a page that needs no session. It shows the session if there is one.
 func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
@@ -169,7 +168,7 @@ func (ui *UI) Public(mux *http.ServeMux, pattern string, h Handler) {
 	}))
 }
 
-// WithoutSession serves what nobody's session matters to, and reads none.
+// WithoutSession serves a page without reading the session.
 func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
 	mux.Handle(pattern, httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
 		p := ui.page(w, r)
@@ -177,13 +176,12 @@ func (ui *UI) WithoutSession(mux *http.ServeMux, pattern string, h Handler) {
 	}))
 }
 
-// signIn sends a person without a session to the sign-in, and back afterwards to
-// the page where they are going or are. What they have sent is not carried over:
-// they are told.
+// signIn redirects to the sign-in, and afterwards back to the requested page. A
+// submitted form is not carried over: the person is informed.
 func (ui *UI) signIn(p *Page) error {
 	sent := !p.reads()
 	switch {
-	case sent && p.Partial(): // the form stays on the screen
+	case sent && p.Partial(): // the form remains visible
 		p.W.Header().Set("HX-Retarget", "#over")
 		p.W.Header().Set("HX-Reswap", "innerHTML")
 		return p.Fragment("session_over.html", SignInPath)
@@ -195,7 +193,7 @@ func (ui *UI) signIn(p *Page) error {
 	return p.Redirect(signInTo(p.R.URL.RequestURI()))
 }
 
-// signInTo is where a sign-in begins that leads to a page.
+// signInTo returns the URL of a sign-in that leads to a page.
 func signInTo(page string) string {
 	if page == "" {
 		return SignInPath
@@ -203,11 +201,11 @@ func signInTo(page string) string {
 	return SignInPath + "?to=" + template.URLQueryEscaper(page)
 }
 
-// referer returns the page from which a form was sent, "" where that is not told.
+// referer returns the page from which a form was sent, or "" if unknown.
 func referer(r *http.Request) string { return pathOf(r.Referer()) }
 
-// pathOf returns the path and query of an address; a sign-in leads within the
-// dashboard alone, whoever it was that gave the address.
+// pathOf returns the path and query of a URL, so that a sign-in leads only to the
+// dashboard.
 func pathOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || address == "" {
@@ -216,7 +214,7 @@ func pathOf(address string) string {
 	return u.RequestURI()
 }
 
-// SignInPath begins a sign-in.
+// SignInPath is the path that starts a sign-in.
 const SignInPath = Root + "/sign-in"
 
 func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
@@ -227,19 +225,20 @@ func (ui *UI) page(w http.ResponseWriter, r *http.Request) *Page {
 	return &Page{W: w, R: r, Base: httpapi.BaseURL(r, ui.BaseURL), ui: ui, tongue: ui.tongueOf(r)}
 }
 
-// Where a page's images may come from.
+// Sources of a page's images.
 const (
 	ownImages = "'self'"
 	allImages = "'self' https:"
 )
 
-// policy allows what the dashboard serves itself, and nothing in line.
+// policy returns a Content-Security-Policy that allows only the dashboard's own files,
+// and nothing inline.
 func (ui *UI) policy(images string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src " + images + "; connect-src 'self'; " +
 		"frame-ancestors 'none'; base-uri 'none'; form-action 'self' " + ui.SignInOrigin
 }
 
-// langCookie holds the language that a person has chosen.
+// langCookie holds the person's language.
 const langCookie = "lang"
 
 func (ui *UI) tongueOf(r *http.Request) *tongue {
@@ -258,11 +257,11 @@ func (ui *UI) tongueOf(r *http.Request) *tongue {
 	return ui.tongues[i]
 }
 
-// reads reports whether the request changes nothing.
+// reads reports whether the request is read-only.
 func (p *Page) reads() bool { return p.R.Method == http.MethodGet || p.R.Method == http.MethodHead }
 
-// permit reports whether the person may ask for this, and whether it was their own
-// page that did.
+// permit returns an error unless the person has the role, and the request comes from
+// their own page.
 func (p *Page) permit(least Role) error {
 	reads := p.reads()
 	if p.Session.Role != RoleAdmin && (least == RoleAdmin || p.Session.Role != RoleViewer) {
@@ -277,8 +276,8 @@ func (p *Page) permit(least Role) error {
 	return p.FromOwnPage()
 }
 
-// FromOwnPage refuses a change that no page of the person's session has asked for.
-// Only what Public serves has to ask this itself.
+// FromOwnPage refuses a change without the CSRF token of the person's session. Only
+// handlers of Public have to call it.
 func (p *Page) FromOwnPage() error {
 	if site := p.R.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
@@ -296,8 +295,8 @@ func (p *Page) FromOwnPage() error {
 	return nil
 }
 
-// FromOwnSite refuses what no page of the dashboard has asked for, where there is no
-// session whose token could tell. A browser that says neither is refused.
+// FromOwnSite refuses a request from another site. It is for requests without a
+// session, and so without a CSRF token. A browser that sends no origin is refused.
 func (p *Page) FromOwnSite() error {
 	site, origin := p.R.Header.Get("Sec-Fetch-Site"), p.R.Header.Get("Origin")
 	if site == "same-origin" || site == "" && origin == p.Base {
@@ -306,8 +305,8 @@ func (p *Page) FromOwnSite() error {
 	return &Refusal{Status: http.StatusForbidden, Key: "ui.csrf"}
 }
 
-// MaxForm is the size of a form in bytes, files included, that is read. Lambda
-// takes 6 MB, in base64.
+// MaxForm is the maximum size of a form in bytes, including files. Lambda's limit is 6
+// MB in base64.
 const MaxForm = 4 << 20
 
 func (p *Page) readForm() error {
@@ -328,26 +327,25 @@ func (p *Page) readForm() error {
 	return nil
 }
 
-// Unavailable logs why it cannot be told whether somebody has a session, and returns
-// what they are told.
+// Unavailable logs why a session could not be checked, and returns the Refusal to show.
 func (p *Page) Unavailable(err error) error {
-	slog.ErrorContext(p.R.Context(), "a session could not be checked", "error", err.Error(), "route", p.R.Pattern)
+	slog.ErrorContext(p.R.Context(), "checking a session failed", "error", err.Error(), "route", p.R.Pattern)
 	return &Refusal{Status: http.StatusServiceUnavailable, Key: "ui.failed"}
 }
 
-// Refusal is an error that a person is told, by the key of its text.
+// Refusal is an error shown to the person, by its text key.
 type Refusal struct {
 	Status int
 	Key    string
 	Args   []any
-	// To is the page from which the person can go on, "" for the first one, and ToKey
-	// is the key of what the link to it says.
+	// To is the page that the refusal links to, "" for the first page. ToKey is the
+	// text key of the link.
 	To, ToKey string
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%d %s", r.Status, r.Key) }
 
-// refuse answers an error with a page, where it is one for people.
+// refuse answers an error with a page, if it is meant for people.
 func (p *Page) refuse(err error) error {
 	if err == nil {
 		return nil
@@ -361,24 +359,24 @@ func (p *Page) refuse(err error) error {
 	case errors.Is(err, campaign.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Key: "ui.not_found"}
 	default:
-		slog.ErrorContext(p.R.Context(), "a page failed", "error", err.Error(), "route", p.R.Pattern)
+		slog.ErrorContext(p.R.Context(), "serving a page failed", "error", err.Error(), "route", p.R.Pattern)
 		refusal = &Refusal{Status: http.StatusInternalServerError, Key: "ui.failed"}
 	}
 	return p.RenderStatus(refusal.Status, "ui.error_title", "error.html", refusal)
 }
 
-// render writes the page, whole or as the fragment that htmx asks for.
+// render writes the page, or the fragment that htmx requests.
 func (p *Page) render(status int, name string, fragment bool) error {
 	var body bytes.Buffer
 	if err := p.ui.templates.ExecuteTemplate(&body, name, p); err != nil {
-		return fmt.Errorf("make page %s: %w", name, err)
+		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	out := &body
 	if !fragment {
 		p.Body = template.HTML(body.String()) //nolint:gosec // html/template made it just now
 		out = &bytes.Buffer{}
 		if err := p.ui.templates.ExecuteTemplate(out, "layout.html", p); err != nil {
-			return fmt.Errorf("make page %s: %w", name, err)
+			return fmt.Errorf("render page %s: %w", name, err)
 		}
 	}
 	p.W.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -388,5 +386,5 @@ func (p *Page) render(status int, name string, fragment bool) error {
 	return err
 }
 
-// within reports whether the path lies in a part of the dashboard.
+// within reports whether the path is in a part of the dashboard.
 func within(path, part string) bool { return path == part || strings.HasPrefix(path, part+"/") }

@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Kinds are the kinds of webhooks in the order in which they are offered; the last
-// one is told only to endpoints that name it.
+// kinds returns the event kinds in display order. The last one is sent only to
+// endpoints that name it.
 func kinds() []campaign.Kind {
 	return []campaign.Kind{
 		campaign.KindSent, campaign.KindDelivered, campaign.KindRead, campaign.KindFailed, campaign.KindExpired,
@@ -20,7 +20,7 @@ func kinds() []campaign.Kind {
 	}
 }
 
-// allOfMessages reports whether the kinds are those that an endpoint gets which names
+// allOfMessages reports whether the kinds are the default of an endpoint that names
 // none.
 func allOfMessages(named []string) bool {
 	for _, k := range kinds() {
@@ -46,7 +46,7 @@ func choices(chosen []string) []choice {
 	return all
 }
 
-// form is the form of an endpoint with what was entered, and what is wrong with it.
+// form is the form of an endpoint with its values and its error.
 type form struct {
 	Once, ID, URL string
 	Kinds         []choice
@@ -64,14 +64,14 @@ func (s *Pages) showForm(p *web.Page, status int, f form) (err error) {
 	return p.RenderStatus(status, "webhooks.new", "webhooks_new.html", f)
 }
 
-// chosen returns the kinds that a form names; ok is false where it names none.
+// chosen returns the kinds selected in a form. ok is false if none is selected.
 func chosen(p *web.Page) (names []string, ok bool) {
 	names = p.R.PostForm["kind"]
 	return names, len(names) > 0
 }
 
-// textsOf returns the keys of the texts of kinds, each once and in the order in which
-// they are offered. All kinds of messages have one text.
+// textsOf returns the text keys of kinds in display order, without duplicates. All
+// message kinds together have one text.
 func textsOf(names []string) (keys []string) {
 	all := true
 	for _, k := range kinds() {
@@ -88,7 +88,7 @@ func textsOf(names []string) (keys []string) {
 	return keys
 }
 
-// issued is a signing secret that is shown this once.
+// issued is a new signing secret, which is shown only once.
 type issued struct {
 	ID, URL, Secret string
 	PreviousUntil   time.Time // zero for a new endpoint
@@ -151,7 +151,7 @@ func (s *Pages) changeKinds(p *web.Page) error {
 	}, textsOf(names)...)
 }
 
-// change does something to an endpoint, and shows its page with what was done.
+// change changes an endpoint, and shows its page with a confirmation.
 func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do func(ctx context.Context) error, details ...string) error {
 	if err := p.Audit(action, subject(e), details...); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *Pages) change(p *web.Page, e campaign.Endpoint, action, done string, do
 	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
 }
 
-// question is what a page asks before something is done to an endpoint.
+// question is the data of a confirmation page.
 type question struct {
 	view
 	Once string

@@ -7,14 +7,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// day is the posts to an endpoint in the last 24 hours, as a chart of bars.
+// day counts the posts to an endpoint in the last 24 hours, as a bar chart.
 type day struct {
 	Hours         []bar
 	Taken, Failed int
-	Most          int // posts of the fullest hour
+	Most          int // posts of the busiest hour
 }
 
-// bar is one hour of the chart, in the units of its drawing.
+// bar is one hour of the chart, in units of the drawing.
 type bar struct {
 	campaign.HourlyPosts
 	X                     int
@@ -23,7 +23,7 @@ type bar struct {
 	Labelled              bool
 }
 
-// The chart's drawing: 24 bars of barWidth, and the height of the fullest.
+// The drawing has 24 bars of barWidth. The busiest hour has the full height.
 const (
 	hours     = 24
 	barStep   = 30
@@ -31,10 +31,10 @@ const (
 	labelEach = 6
 )
 
-// Any reports whether there was a post at all.
+// Any reports whether there were posts.
 func (d day) Any() bool { return d.Taken+d.Failed > 0 }
 
-// day reads the last 24 hours, this one included.
+// day reads the last 24 hours, including the current one.
 func (s *Pages) day(ctx context.Context, e campaign.Endpoint) (day, error) {
 	first := s.Now().Truncate(time.Hour).Add(-(hours - 1) * time.Hour)
 	posts, err := s.Store.HourlyPosts(ctx, e.Tenant, e.ID, first)
@@ -64,8 +64,8 @@ func chart(first time.Time, posts []campaign.HourlyPosts) day {
 	return d
 }
 
-// draw places the hour's bar: what was taken below, what failed on top of it. What
-// is not nothing is seen.
+// draw places the hour's bar: delivered posts at the bottom, failed ones above. A count
+// above zero is always visible.
 func (b *bar) draw(i, most int) {
 	b.X, b.Labelled = i*barStep, i%labelEach == 0
 	height := func(n int) int {

@@ -11,12 +11,12 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// mostAtOnce is how many deliveries are put back by one request; each may hold some
-// hundreds of webhooks.
+// mostAtOnce is the maximum number of deliveries resent by one request. A delivery may
+// hold some hundred webhooks.
 const mostAtOnce = 300
 
-// resendOne puts back the webhook that the form names by its id and the instant of
-// its failure.
+// resendOne resends the webhook in the form, given by its ID and the time of its
+// failure.
 func (s *Pages) resendOne(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
@@ -47,8 +47,7 @@ func (s *Pages) resendOne(p *web.Page) error {
 	return p.Redirect(Path + "/" + e.ID + "?done=" + done)
 }
 
-// resendable refuses to resend to an endpoint that is switched off, before anything
-// is said of it in the audit log.
+// resendable refuses to resend to a disabled endpoint, before the audit log is written.
 func resendable(e campaign.Endpoint) error {
 	if e.Off() {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault.endpoint_off"}
@@ -56,8 +55,8 @@ func resendable(e campaign.Endpoint) error {
 	return nil
 }
 
-// resendFailed puts back all that failed since the time in the form, which is one
-// of São Paulo.
+// resendFailed resends all webhooks that failed since the time in the form, in São
+// Paulo's time zone.
 func (s *Pages) resendFailed(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {

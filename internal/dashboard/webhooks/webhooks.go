@@ -1,5 +1,5 @@
-// Package webhooks shows the webhook endpoints of a tenant to its people, how they
-// fare and what was not taken, and lets admins change them.
+// Package webhooks shows the webhook endpoints of a tenant, their state and their
+// failures. Admins can change them.
 package webhooks
 
 import (
@@ -16,21 +16,21 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Store reads endpoints and how they fare.
+// Store reads endpoints, their state and their failures.
 type Store interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error)
-	// Failures returns the last failures, the last one first.
+	// Failures returns the last failures, newest first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
-	// Failure returns that of a webhook at an instant; the error wraps
-	// campaign.ErrNotFound where there is none.
+	// Failure returns the failure of a webhook at a time. The error wraps
+	// campaign.ErrNotFound if there is none.
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 }
 
-// Admin changes endpoints, and lets webhooks be posted again. Its errors of type
-// *campaign.InputError say what is wrong with what was entered.
+// Admin changes endpoints and resends webhooks. Invalid input returns a
+// *campaign.InputError.
 type Admin interface {
 	CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error
 	CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error)
@@ -43,7 +43,7 @@ type Admin interface {
 	ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (campaign.Resent, error)
 }
 
-// Poster posts a webhook that tells of nothing to an endpoint.
+// Poster posts a test webhook to an endpoint.
 type Poster interface {
 	Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error)
 }
@@ -60,10 +60,10 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area is this part of the dashboard.
+// Area returns the pages and texts of webhooks.
 func Area() web.Area { return web.Area{Files: files} }
 
-// Path is where the endpoints are.
+// Path is the path of the endpoints.
 const Path = web.Root + "/settings/webhooks"
 
 // Register serves the pages.
@@ -84,16 +84,16 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Change(mux, Path+"/{id}/resend-failed", s.resendFailed)
 }
 
-// view is an endpoint as it is shown: without its secrets, and without what may be
-// one in its address.
+// view is an endpoint without its secrets, and without the query of its URL, which may
+// contain one.
 type view struct {
 	ID, URL      string
 	Name         string   // host and path
-	Kinds        []string // none for all of messages
-	Off          string   // why it is switched off, "" while it is on
+	Kinds        []string // none for all message kinds
+	Off          string   // why it is disabled, "" while it is enabled
 	OffAt        time.Time
-	TwoUntil     time.Time // until then two secrets sign
-	FailingSince time.Time // zero while it is well
+	TwoUntil     time.Time // until then webhooks have two signatures
+	FailingSince time.Time // zero while it is healthy
 	NextProbe    time.Time
 }
 
@@ -113,8 +113,8 @@ func (s *Pages) view(e campaign.Endpoint, c campaign.Circuit) view {
 	return v
 }
 
-// shown returns an address without its query, which may hold a key: what tells it
-// from others of a tenant, which is host and path, and all of it.
+// shown returns a URL without its query, which may contain a key: the name, which is
+// host and path, and the whole URL.
 func shown(address string) (name, all string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -127,7 +127,7 @@ func shown(address string) (name, all string) {
 	return u.Host + strings.TrimSuffix(u.Path, "/"), all
 }
 
-// listed is an endpoint in the list, with its posts of the last day.
+// listed is an endpoint in the list, with its posts in the last 24 hours.
 type listed struct {
 	view
 	Taken, Failed int
@@ -155,7 +155,7 @@ func (s *Pages) list(p *web.Page) error {
 	return p.Render("webhooks.title", "webhooks.html", rows)
 }
 
-// find returns the tenant's endpoint that the address names.
+// find returns the tenant's endpoint in the path.
 func (s *Pages) find(p *web.Page) (campaign.Endpoint, error) {
 	const maxID = 128
 	id := p.R.PathValue("id")
@@ -166,27 +166,27 @@ func (s *Pages) find(p *web.Page) (campaign.Endpoint, error) {
 }
 
 const (
-	// pageLength is how many failures a page shows, and shownFailures how many of the
-	// last ones the pages show.
+	// pageLength is the number of failures per page. shownFailures is the number of
+	// failures on all pages.
 	pageLength    = 15
 	shownFailures = 300
-	// What an address weighs that is shown, and the name that stands for it.
+	// Maximum sizes in bytes of a URL, and of the name shown for it.
 	addressWeight = 2100
 	nameWeight    = 200
 )
 
-// details are what an endpoint's page shows.
+// details is the data of an endpoint's page.
 type details struct {
 	view
 	Day      day
 	Failures web.Part[failure]
-	Since    string  // what the form of resending all begins with
-	Done     string  // what was just done, as the key of a text
-	Count    int     // of deliveries that were put back
+	Since    string  // initial value of the form for resending all
+	Done     string  // text key of the last change
+	Count    int     // resent deliveries
 	Test     *tested // nil for none
 }
 
-// tested is what came of a test.
+// tested is the result of a test.
 type tested struct {
 	Taken  bool
 	Reason string // in the reader's language
@@ -194,15 +194,15 @@ type tested struct {
 	At     time.Time
 }
 
-// failure is a webhook that was not taken.
+// failure is a webhook whose delivery failed.
 type failure struct {
 	campaign.WebhookFailure
 	Reason  string // in the reader's language
-	Attempt int    // counted from 1
-	Instant string // of the failure, exactly
+	Attempt int    // from 1
+	Instant string // time of the failure in full precision
 }
 
-// failures are the last ones, as far back as the page goes.
+// failures returns the last failures.
 func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failure], err error) {
 	from, err := web.From(p)
 	if err != nil {
@@ -220,7 +220,7 @@ func (s *Pages) failures(p *web.Page, e campaign.Endpoint) (shown web.Part[failu
 	return shown, err
 }
 
-// reason says what an endpoint answered, or why there was no answer.
+// reason describes an endpoint's answer, or why there was none.
 func reason(p *web.Page, status int, code string) string {
 	if status > 0 {
 		return p.T("webhooks.answered", status, http.StatusText(status))
@@ -252,14 +252,14 @@ func (s *Pages) showEndpoint(p *web.Page, e campaign.Endpoint, test *tested) err
 	if d.Failures, err = s.failures(p, e); err != nil {
 		return err
 	}
-	d.Count, _ = strconv.Atoi(p.Query("n")) // what a person writes there they see
+	d.Count, _ = strconv.Atoi(p.Query("n")) // display only
 	if done := "webhooks.done." + p.Query("done"); p.Has(done) {
 		d.Done = done
 	}
 	return p.Render("webhooks.endpoint", "webhooks_endpoint.html", d)
 }
 
-// test posts a test event. Its answer is a part of the page where a script asks.
+// test posts a test event. It answers with a part of the page for scripts.
 func (s *Pages) test(p *web.Page) error {
 	e, err := s.find(p)
 	if err != nil {
@@ -281,8 +281,8 @@ func (s *Pages) test(p *web.Page) error {
 	return s.showEndpoint(p, e, t)
 }
 
-// subject names an endpoint in the audit log, which is kept longer than it may be:
-// a path can be as good as a password.
+// subject names an endpoint in the audit log without its path: a path may be a secret,
+// and the log is kept for longer.
 func subject(e campaign.Endpoint) string { return host(e.URL) + " (" + e.ID + ")" }
 
 func host(address string) string {
@@ -293,7 +293,7 @@ func host(address string) string {
 	return u.Host
 }
 
-// refusal is what a person is told of an error of the service.
+// refusal returns the Refusal for a service's error.
 func refusal(err error) error {
 	if wrong, ok := errors.AsType[*campaign.InputError](err); ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
@@ -301,8 +301,8 @@ func refusal(err error) error {
 	return err
 }
 
-// useForm uses up the form that was sent. Whoever sends it again, as a reload of the
-// page with the secret does, is led to the list.
+// useForm marks the form as sent. A repeated submission, as by reloading the page with
+// the secret, is redirected to the list.
 func (s *Pages) useForm(p *web.Page) error {
 	return s.Once.Use(p, "webhooks.form_used", Path, "webhooks.all")
 }

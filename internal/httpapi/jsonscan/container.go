@@ -2,31 +2,30 @@ package jsonscan
 
 import "bytes"
 
-// smallObject is the number of names up to which comparing a name with all
-// others is faster than a set.
+// smallObject is the number of names up to which linear search is faster than a set.
 const smallObject = 32
 
 // frame is an open object or array.
 type frame struct {
-	started bool // its first member or element was reached
-	names   int  // where its names begin in Scanner.names
+	started bool // the first member or element was read
+	names   int  // start of its names in Scanner.names
 	seen    map[string]struct{}
 }
 
 func (s *Scanner) enter(open byte) error {
 	if s.next() != open {
-		return s.unexpected("an object or an array was expected")
+		return s.unexpected("expected an object or an array")
 	}
 	if len(s.frames) == MaxDepth {
-		return &Error{s.pos, TooDeep, "objects and arrays stand too deep in one another"}
+		return &Error{s.pos, TooDeep, "objects and arrays are nested too deeply"}
 	}
 	s.pos++
 	s.frames = append(s.frames, frame{names: len(s.names)})
 	return nil
 }
 
-// advance goes to the next member or element of the innermost container, or
-// over its closing character and returns false.
+// advance moves to the next member or element of the innermost container. At the
+// closing character it consumes it and returns false.
 func (s *Scanner) advance(closing byte) (more bool, err error) {
 	f := &s.frames[len(s.frames)-1]
 	c := s.next()
@@ -38,7 +37,7 @@ func (s *Scanner) advance(closing byte) (more bool, err error) {
 	}
 	if f.started {
 		if c != ',' {
-			return false, s.malformed("a comma or the end of an object or array was expected")
+			return false, s.malformed("expected a comma or the end of an object or array")
 		}
 		s.pos++
 	}
@@ -46,8 +45,7 @@ func (s *Scanner) advance(closing byte) (more bool, err error) {
 	return true, nil
 }
 
-// unique records a name of the innermost object and reports whether it is the
-// first of its kind.
+// unique records a name of the innermost object, and reports whether it is new.
 func (s *Scanner) unique(name []byte) bool {
 	f := &s.frames[len(s.frames)-1]
 	if f.seen != nil {

@@ -2,8 +2,8 @@ package jsonscan
 
 import "strings"
 
-// Pointer returns the JSON pointer (RFC 6901) of the reference tokens, from the
-// root on; none give the pointer to the whole text, "".
+// Pointer returns the JSON pointer (RFC 6901) of the reference tokens. Without tokens
+// it is "", the whole document.
 func Pointer(tokens ...string) string {
 	var b strings.Builder
 	for _, t := range tokens {

@@ -1,8 +1,7 @@
-// Package jsonscan reads JSON text strictly and without building a tree: the
-// caller pulls the values it wants and skips the rest. A text that it reads to
-// the end was one RFC 8259 value in valid UTF-8, without lone surrogates,
-// without a name twice in any object, and at most MaxDepth containers deep, in
-// the skipped parts too.
+// Package jsonscan reads JSON text strictly, without building a tree: the caller reads
+// the values that it needs and skips the rest. A text read to its end is one RFC 8259
+// value in valid UTF-8, without lone surrogates, without repeated names in an object,
+// and at most MaxDepth containers deep. Skipped parts are validated too.
 //
 //	s := jsonscan.New(data)
 //	err := s.EnterObject()
@@ -18,20 +17,19 @@ package jsonscan
 
 import "fmt"
 
-// MaxDepth is the number of objects and arrays that may stand in one another.
+// MaxDepth is the maximum nesting depth of objects and arrays.
 const MaxDepth = 64
 
 // The codes of Error.
 const (
 	Malformed     = "malformed_json" // not the grammar of RFC 8259
-	DuplicateName = "duplicate_name" // a name stands twice in an object
+	DuplicateName = "duplicate_name" // repeated name in an object
 	InvalidUTF8   = "invalid_utf8"   // invalid UTF-8, or half of a surrogate pair
 	TooDeep       = "too_deep"       // more than MaxDepth containers
-	InvalidType   = "invalid_type"   // valid, but not the kind that was asked for
+	InvalidType   = "invalid_type"   // valid, but not of the requested kind
 )
 
-// Error says why and where a text was refused. It never carries any of the
-// text.
+// Error is a syntax error with its position. It contains none of the text.
 type Error struct {
 	Offset int // in bytes
 	Code   string
@@ -45,7 +43,7 @@ func (e *Error) Error() string {
 // Kind is the kind of a JSON value.
 type Kind byte
 
-// The kinds. Invalid stands for what begins no value, the end of the text too.
+// The kinds. Invalid is anything that does not start a value, and the end of the text.
 const (
 	Invalid Kind = iota
 	Object
@@ -56,23 +54,23 @@ const (
 	Null
 )
 
-// Scanner reads one JSON text. After an error it is of no more use.
+// Scanner reads one JSON text. It must not be used after an error.
 type Scanner struct {
 	data   []byte
 	pos    int
-	frames []frame  // the open containers
-	names  [][]byte // of the open objects, one after another
-	spare  []byte   // unused memory for unescaped strings
+	frames []frame  // open containers
+	names  [][]byte // names of the open objects, concatenated
+	spare  []byte   // free buffer for unescaped strings
 }
 
-// New returns a scanner of data, which must not be changed while results of the
-// scanner are in use.
+// New returns a scanner of data. data must not be changed while results of the scanner
+// are in use.
 func New(data []byte) *Scanner {
 	return &Scanner{data: data, frames: make([]frame, 0, 8), names: make([][]byte, 0, 32)}
 }
 
-// Peek returns the kind of the next value and consumes nothing. It looks at the
-// first character alone: reading the value may still fail.
+// Peek returns the kind of the next value without consuming it. It examines the first
+// character only, so reading the value may still fail.
 func (s *Scanner) Peek() Kind {
 	switch c := s.next(); c {
 	case '{':
@@ -93,22 +91,21 @@ func (s *Scanner) Peek() Kind {
 	}
 }
 
-// EnterObject opens an object. NextMember goes through it.
+// EnterObject opens an object. Read its members with NextMember.
 func (s *Scanner) EnterObject() error { return s.enter('{') }
 
-// EnterArray opens an array. NextElement goes through it.
+// EnterArray opens an array. Read its elements with NextElement.
 func (s *Scanner) EnterArray() error { return s.enter('[') }
 
-// NextMember goes to the next member of the object that was opened last and
-// returns its name; the value must then be read. It returns false after closing
-// the object.
+// NextMember returns the name of the next member of the innermost object; the caller
+// must then read its value. At the end it closes the object and returns false.
 func (s *Scanner) NextMember() (name []byte, ok bool, err error) {
 	more, err := s.advance('}')
 	if err != nil || !more {
 		return nil, false, err
 	}
 	if s.next() != '"' {
-		return nil, false, s.malformed("a member's name was expected")
+		return nil, false, s.malformed("expected a member name")
 	}
 	at := s.pos
 	if name, err = s.quoted(); err != nil {
@@ -118,18 +115,18 @@ func (s *Scanner) NextMember() (name []byte, ok bool, err error) {
 		return nil, false, &Error{at, DuplicateName, "an object has the same name twice"}
 	}
 	if s.next() != ':' {
-		return nil, false, s.malformed("a colon was expected")
+		return nil, false, s.malformed("expected a colon")
 	}
 	s.pos++
 	return name, true, nil
 }
 
-// NextElement goes to the next element of the array that was opened last; the
-// value must then be read. It returns false after closing the array.
+// NextElement moves to the next element of the innermost array; the caller must then
+// read its value. At the end it closes the array and returns false.
 func (s *Scanner) NextElement() (ok bool, err error) { return s.advance(']') }
 
-// String reads a string and returns it unescaped: a part of the scanned data
-// where it has no escapes, else memory of its own.
+// String reads a string and unescapes it. The result is part of the scanned data unless
+// the string has escapes.
 func (s *Scanner) String() ([]byte, error) {
 	if s.next() != '"' {
 		return nil, s.unexpected("a string was expected")
@@ -137,7 +134,7 @@ func (s *Scanner) String() ([]byte, error) {
 	return s.quoted()
 }
 
-// Raw reads any value, validates all of it and returns it as it is written.
+// Raw reads and validates a value of any kind, and returns it as written.
 func (s *Scanner) Raw() ([]byte, error) {
 	s.next()
 	start := s.pos
@@ -147,10 +144,10 @@ func (s *Scanner) Raw() ([]byte, error) {
 	return s.data[start:s.pos:s.pos], nil
 }
 
-// End reports anything but white space after what was read.
+// End returns an error if anything but white space follows.
 func (s *Scanner) End() error {
 	if s.next(); s.pos < len(s.data) {
-		return s.malformed("the text goes on after its value")
+		return s.malformed("unexpected text after the value")
 	}
 	return nil
 }
@@ -170,7 +167,7 @@ func (s *Scanner) skip() error {
 		return s.literal()
 	case Invalid:
 	}
-	return s.malformed("a value was expected")
+	return s.malformed("expected a value")
 }
 
 func (s *Scanner) skipObject() error {
@@ -203,8 +200,8 @@ func (s *Scanner) skipArray() error {
 	}
 }
 
-// next skips white space and returns the character after it, which it leaves
-// there, or 0 at the end.
+// next skips white space and returns the next character without consuming it, or 0 at
+// the end.
 func (s *Scanner) next() byte {
 	for ; s.pos < len(s.data); s.pos++ {
 		switch c := s.data[s.pos]; c {
@@ -220,11 +217,10 @@ func (s *Scanner) malformed(detail string) error {
 	return &Error{s.pos, Malformed, detail}
 }
 
-// unexpected reports a value of another kind than the caller asked for, or
-// what is no value.
+// unexpected returns an error for a value of another kind, or for malformed text.
 func (s *Scanner) unexpected(detail string) error {
 	if s.Peek() == Invalid {
-		return s.malformed("a value was expected")
+		return s.malformed("expected a value")
 	}
 	return &Error{s.pos, InvalidType, detail}
 }

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// tree reads a whole text through the scanner's calls into the values that
-// encoding/json makes with UseNumber.
+// tree reads a text with the scanner into the values that encoding/json produces with
+// UseNumber.
 func tree(data []byte) (any, error) {
 	s := jsonscan.New(data)
 	v, err := value(s)
@@ -94,7 +94,7 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
-func TestReadsWhatIsThere(t *testing.T) {
+func TestScanner_Values(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{}`, `[]`, `""`, `0`, `null`, `true`, `false`, ` [ 1 , 2 ] `, "\t{\n\"a\" :\r1}\n",
@@ -127,7 +127,7 @@ func oracle(tb testing.TB, text string) any {
 	return want
 }
 
-// wide returns an object with n names and one more.
+// wide returns an object with n names plus last.
 func wide(n int, last string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -204,7 +204,7 @@ var refused = []struct{ text, code string }{
 	{strings.Repeat("[", 50_000), jsonscan.TooDeep},
 }
 
-func TestRefuses(t *testing.T) {
+func TestScanner_Errors(t *testing.T) {
 	t.Parallel()
 	for _, c := range refused {
 		if _, err := tree([]byte(c.text)); code(err) != c.code {
@@ -221,19 +221,19 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestErrorsTellThePlaceAndNotTheContent(t *testing.T) {
+func TestScanner_ErrorPosition(t *testing.T) {
 	t.Parallel()
 	_, err := tree([]byte(`{"secret":1,"secret":2}`))
 	var e *jsonscan.Error
 	if !errors.As(err, &e) || e.Offset != 12 {
-		t.Errorf("got %v, want it at byte 12", err)
+		t.Errorf("got %v, want an error at byte 12", err)
 	}
 	if strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error tells the content: %v", err)
+		t.Errorf("the error contains the text: %v", err)
 	}
 }
 
-func TestAsksForAnotherKind(t *testing.T) {
+func TestScanner_UnexpectedKind(t *testing.T) {
 	t.Parallel()
 	reads := map[string]func(*jsonscan.Scanner) error{
 		"object": (*jsonscan.Scanner).EnterObject,
@@ -245,12 +245,12 @@ func TestAsksForAnotherKind(t *testing.T) {
 			t.Errorf("%s of a number: %v", name, err)
 		}
 		if err := read(jsonscan.New([]byte(" ]"))); code(err) != jsonscan.Malformed {
-			t.Errorf("%s of nothing: %v", name, err)
+			t.Errorf("%s of an empty text: %v", name, err)
 		}
 	}
 }
 
-func TestRawIsAsWritten(t *testing.T) {
+func TestScanner_Raw(t *testing.T) {
 	t.Parallel()
 	for _, want := range []string{`12.50`, `-0`, `true`, `"\u0041"`, `{ "a" : [ 1, 2 ] }`} {
 		got, err := jsonscan.New([]byte("  " + want + "\n")).Raw()
@@ -260,7 +260,7 @@ func TestRawIsAsWritten(t *testing.T) {
 	}
 }
 
-func TestStringsStayValid(t *testing.T) {
+func TestScanner_StringsRemainValid(t *testing.T) {
 	t.Parallel()
 	var want []string
 	for i := range 5000 {
@@ -307,8 +307,8 @@ func TestPointer(t *testing.T) {
 	}
 }
 
-// strict reports whether a text that encoding/json accepts keeps the stricter
-// rules too.
+// strict reports whether a text that encoding/json accepts also follows the stricter
+// rules.
 func strict(data []byte) bool {
 	return utf8.Valid(data) && !loneSurrogate(data) && namesOnce(json.NewDecoder(bytes.NewReader(data)), 0)
 }
@@ -338,8 +338,7 @@ func loneSurrogate(data []byte) bool {
 	return false
 }
 
-// namesOnce goes through one value and looks for a name twice and for too deep
-// nesting.
+// namesOnce checks one value for repeated names and for excessive depth.
 func namesOnce(d *json.Decoder, depth int) bool {
 	d.UseNumber()
 	token, err := d.Token()
@@ -368,7 +367,7 @@ func namesOnce(d *json.Decoder, depth int) bool {
 	return err == nil && depth < jsonscan.MaxDepth
 }
 
-func FuzzAgreesWithEncodingJSON(f *testing.F) {
+func FuzzScanner(f *testing.F) {
 	for _, c := range refused {
 		if len(c.text) < 2000 {
 			f.Add([]byte(c.text))

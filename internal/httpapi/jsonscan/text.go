@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// chunk is the first memory that is taken for unescaped strings.
+// chunk is the initial buffer size for unescaped strings.
 const chunk = 4096
 
-// margin is the room that one step of unescape may fill: a word, of which seven
-// bytes are kept, and a character.
+// margin is the space that one step of unescape may write: a word, seven bytes of which
+// are kept, and a character.
 const margin = 16
 
-// quoted reads the string that begins at the scanner's position.
+// quoted reads the string at the scanner's position.
 func (s *Scanner) quoted() ([]byte, error) {
 	start := s.pos + 1
 	for i := start; ; {
@@ -29,7 +29,7 @@ func (s *Scanner) quoted() ([]byte, error) {
 		case c == '\\':
 			return s.unescape(start, i)
 		case c < ' ':
-			return nil, &Error{i, Malformed, "a string holds a control character"}
+			return nil, &Error{i, Malformed, "a string contains a control character"}
 		default:
 			size := runeLen(s.data[i:])
 			if size == 0 {
@@ -40,9 +40,8 @@ func (s *Scanner) quoted() ([]byte, error) {
 	}
 }
 
-// unescape goes on with quoted at the first escape of the string. It copies
-// eight bytes at a time, whatever they are, and keeps those before the first
-// special one.
+// unescape continues quoted at the first escape of the string. It copies eight bytes at
+// a time and keeps those before the first special byte.
 func (s *Scanner) unescape(start, i int) ([]byte, error) {
 	dst := s.room(nil, i-start, i)
 	n := copy(dst, s.data[start:i])
@@ -71,7 +70,7 @@ func (s *Scanner) unescape(start, i int) ([]byte, error) {
 			}
 			n, i = n+size, i+read
 		case c < ' ':
-			return nil, &Error{i, Malformed, "a string holds a control character"}
+			return nil, &Error{i, Malformed, "a string contains a control character"}
 		default:
 			size := runeLen(s.data[i:])
 			if size == 0 {
@@ -83,9 +82,9 @@ func (s *Scanner) unescape(start, i int) ([]byte, error) {
 	return nil, s.unterminated()
 }
 
-// room returns memory that begins with kept and has need bytes more at least.
-// A small chunk is enough for texts with few escapes; what outgrows it takes,
-// once, as much as the rest of the text can fill.
+// room returns a buffer that starts with kept and has space for at least need more
+// bytes. A small chunk suffices for texts with few escapes; a larger one is allocated
+// once, for the rest of the text.
 func (s *Scanner) room(kept []byte, need, at int) []byte {
 	need += len(kept) + margin
 	if kept == nil && need <= len(s.spare) {
@@ -100,7 +99,7 @@ func (s *Scanner) room(kept []byte, need, at int) []byte {
 	return dst
 }
 
-// short are the escapes of one character, with what they stand for.
+// short maps the escapes of one character to their values.
 var short = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
@@ -116,7 +115,7 @@ func (s *Scanner) escape(dst []byte, i int) (size, read int, err error) {
 	}
 	r, ok := hex4(s.data[i:])
 	if !ok {
-		return 0, 0, &Error{i, Malformed, "a string holds an unknown escape"}
+		return 0, 0, &Error{i, Malformed, "a string contains an unknown escape"}
 	}
 	if !utf16.IsSurrogate(r) {
 		return utf8.EncodeRune(dst, r), 6, nil
@@ -124,7 +123,7 @@ func (s *Scanner) escape(dst []byte, i int) (size, read int, err error) {
 	low, ok := hex4(s.data[i+6:])
 	r = utf16.DecodeRune(r, low)
 	if !ok || r == utf8.RuneError {
-		return 0, 0, &Error{i, InvalidUTF8, "a string holds half of a surrogate pair"}
+		return 0, 0, &Error{i, InvalidUTF8, "a string contains half of a surrogate pair"}
 	}
 	return utf8.EncodeRune(dst, r), 12, nil
 }
@@ -169,18 +168,18 @@ const (
 	highs = 0x80 * ones
 )
 
-// firstSpecial returns the index of the first of a word's eight bytes, lowest
-// first, that is a control character, a quote, a backslash or not ASCII, or 8.
-// A subtraction sets a byte's high bit where the byte was smaller; the borrow it
-// may leave only disturbs the bytes after the first hit.
+// firstSpecial returns the index of the first byte of a word, lowest first, that is a
+// control character, a quote, a backslash or not ASCII, or 8 if none is. A subtraction
+// sets the high bit of each smaller byte; its borrow changes only bytes after the first
+// hit.
 func firstSpecial(word uint64) int {
 	quote, backslash := word^('"'*ones), word^('\\'*ones)
 	hits := (word | (word - ' '*ones) | (quote - ones) | (backslash - ones)) & highs
 	return bits.TrailingZeros64(hits) / 8
 }
 
-// runeLen returns the length of the character that b begins with, or 0 where it
-// is not UTF-8.
+// runeLen returns the length of the first character of b, or 0 if it is not valid
+// UTF-8.
 func runeLen(b []byte) int {
 	r, size := utf8.DecodeRune(b)
 	if r == utf8.RuneError && size == 1 {
@@ -194,7 +193,7 @@ func invalidUTF8(at int) error {
 }
 
 func (s *Scanner) unterminated() error {
-	return &Error{len(s.data), Malformed, "a string does not end"}
+	return &Error{len(s.data), Malformed, "unterminated string"}
 }
 
 // number reads a number.
@@ -205,12 +204,12 @@ func (s *Scanner) number() error {
 	if s.at('0') {
 		s.pos++
 	} else if !s.digits() {
-		return s.malformed("a number has no digits")
+		return s.malformed("number without digits")
 	}
 	if s.at('.') {
 		s.pos++
 		if !s.digits() {
-			return s.malformed("a number has no digits after its point")
+			return s.malformed("number without digits after the decimal point")
 		}
 	}
 	if s.at('e') || s.at('E') {
@@ -219,7 +218,7 @@ func (s *Scanner) number() error {
 			s.pos++
 		}
 		if !s.digits() {
-			return s.malformed("a number has no digits in its exponent")
+			return s.malformed("number without digits in the exponent")
 		}
 	}
 	return nil
@@ -227,7 +226,7 @@ func (s *Scanner) number() error {
 
 func (s *Scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
 
-// digits reads one digit or more.
+// digits reads one or more digits.
 func (s *Scanner) digits() bool {
 	start := s.pos
 	for s.pos < len(s.data) && isDigit(s.data[s.pos]) {
@@ -246,5 +245,5 @@ func (s *Scanner) literal() error {
 			return nil
 		}
 	}
-	return s.malformed("a value was expected")
+	return s.malformed("expected a value")
 }

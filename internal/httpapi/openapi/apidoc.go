@@ -1,5 +1,4 @@
-// Package openapi is the service's OpenAPI 3.1 document, and the answers to
-// requests that it does not know.
+// Package openapi serves the OpenAPI 3.1 document, and the answers to unknown requests.
 package openapi
 
 import (
@@ -18,11 +17,10 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// placeholder stands in the document where the service's address belongs.
+// placeholder is the server URL in the embedded document.
 const placeholder = "https://api.example.com"
 
-// Document returns the document for the service at base, which has no trailing
-// slash.
+// Document returns the document for the service at base, a URL without trailing slash.
 func Document(base string) ([]byte, error) {
 	quoted, err := json.Marshal(base)
 	if err != nil {
@@ -31,12 +29,12 @@ func Document(base string) ([]byte, error) {
 	return bytes.ReplaceAll(document, []byte(placeholder), quoted[1:len(quoted)-1]), nil
 }
 
-// Service answers for the document.
+// Service serves the document.
 type Service struct {
-	BaseURL string // configured address of the service, or ""
+	BaseURL string // configured base URL, or ""
 }
 
-// ServeDocument answers with the document, its addresses those of the service.
+// ServeDocument returns the document with the service's base URL.
 func (s *Service) ServeDocument(w http.ResponseWriter, r *http.Request) error {
 	body, err := Document(httpapi.BaseURL(r, s.BaseURL))
 	if err != nil {
@@ -44,37 +42,37 @@ func (s *Service) ServeDocument(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	_, err = w.Write(body) //nolint:gosec // it is JSON, and not HTML
+	_, err = w.Write(body) //nolint:gosec // JSON, not HTML
 	return err
 }
 
-// ServeUnknown refuses a request that no other handler took: with 405 and Allow
-// where the document has the path, else with 404.
+// ServeUnknown refuses a request that no other handler accepts: 405 with Allow if the
+// document has the path, else 404.
 func (s *Service) ServeUnknown(_ http.ResponseWriter, r *http.Request) error {
 	route, ok := Find(r.URL.Path)
 	if !ok || slices.Contains(route.Methods, r.Method) {
 		return &httpapi.Problem{
 			Status: http.StatusNotFound, Code: "not_found",
-			Detail: "There is nothing at this path. What there is stands in /api/v1/openapi.json.",
+			Detail: "Unknown path. See /api/v1/openapi.json.",
 		}
 	}
 	allow := strings.Join(route.Methods, ", ")
 	return &httpapi.Problem{
 		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-		Detail: "This path takes " + allow + " only.",
+		Detail: "This path accepts only " + allow + ".",
 		Header: http.Header{"Allow": {allow}},
 	}
 }
 
 // Route is a path of the document.
 type Route struct {
-	Template string   // as the document has it, with {name} for a parameter
-	Methods  []string // in alphabetical order, HEAD wherever GET is
+	Template string   // as in the document, with {name} for a parameter
+	Methods  []string // sorted; HEAD is included with GET
 	Params   map[string]string
 }
 
-// Find returns the route of a request's path: of several the one with the fewest
-// parameters.
+// Find returns the route of a request path. If several match, it returns the one with
+// the fewest parameters.
 func Find(path string) (found Route, ok bool) {
 	for template, methods := range paths() {
 		params, matches := match(template, path)
@@ -107,7 +105,7 @@ var paths = sync.OnceValue(func() map[string][]string {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
 	if err := json.Unmarshal(document, &d); err != nil {
-		panic(err) // the document is part of the binary
+		panic(err) // the document is embedded in the binary
 	}
 	all := make(map[string][]string, len(d.Paths))
 	for template, operations := range d.Paths {

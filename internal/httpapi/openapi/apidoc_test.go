@@ -35,7 +35,7 @@ func load(t *testing.T) *openapi3.T {
 	return doc
 }
 
-func TestTheDocumentIsValid(t *testing.T) {
+func TestDocument_Valid(t *testing.T) {
 	t.Parallel()
 	if err := load(t).Validate(t.Context()); err != nil {
 		t.Error(err)
@@ -52,7 +52,7 @@ func operations(t *testing.T, visit func(name string, op *openapi3.Operation)) {
 	}
 }
 
-func TestEveryExampleKeepsItsSchema(t *testing.T) {
+func TestDocument_Examples(t *testing.T) {
 	t.Parallel()
 	operations(t, func(name string, op *openapi3.Operation) {
 		for _, p := range op.Parameters {
@@ -72,7 +72,7 @@ func TestEveryExampleKeepsItsSchema(t *testing.T) {
 	})
 }
 
-func TestEveryWebhookKeepsItsSchema(t *testing.T) {
+func TestDocument_Webhooks(t *testing.T) {
 	t.Parallel()
 	webhooks := load(t).Webhooks
 	for kind, item := range webhooks {
@@ -109,7 +109,7 @@ func checkValue(t *testing.T, name string, schema *openapi3.Schema, value any) {
 	}
 }
 
-func TestASchemaIsNotKeptByEverything(t *testing.T) {
+func TestDocument_SchemaRefusesInvalid(t *testing.T) {
 	t.Parallel()
 	request := load(t).Components.Schemas["DispatchRequest"].Value
 	var value any
@@ -117,11 +117,11 @@ func TestASchemaIsNotKeptByEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := request.VisitJSON(value, openapi3.EnableJSONSchema2020()); err == nil {
-		t.Error("the examples' test proves nothing")
+		t.Error("the schema accepts an invalid example")
 	}
 }
 
-func TestEveryCodeOfAStatusHasAnExample(t *testing.T) {
+func TestDocument_CodesHaveExamples(t *testing.T) {
 	t.Parallel()
 	operations(t, func(name string, op *openapi3.Operation) {
 		for status, response := range op.Responses.Map() {
@@ -141,9 +141,9 @@ func TestEveryCodeOfAStatusHasAnExample(t *testing.T) {
 	})
 }
 
-// Generators merge what an answer narrows into the schema it narrows: without a type
-// they make it untyped, and with a constant in the place of an enum they drop it.
-func TestWhatAnAnswerNarrowsIsTyped(t *testing.T) {
+// Code generators merge an answer's narrowed schema into the named one. Without a type
+// it becomes untyped, and a constant instead of an enum is dropped.
+func TestDocument_NarrowedSchemasHaveTypes(t *testing.T) {
 	t.Parallel()
 	operations(t, func(name string, op *openapi3.Operation) {
 		for status, response := range op.Responses.Map() {
@@ -156,10 +156,10 @@ func TestWhatAnAnswerNarrowsIsTyped(t *testing.T) {
 	})
 }
 
-// Generators make of a body in two media types a function that does not compile, or
-// one for each: the token endpoint's form, which takes what its JSON takes, stands in
-// its description.
-func TestABodyHasOneMediaType(t *testing.T) {
+// For a body with two media types, code generators produce one function per type, or
+// code that does not compile. So the token endpoint's form is documented in its
+// description.
+func TestDocument_OneMediaTypePerBody(t *testing.T) {
 	t.Parallel()
 	operations(t, func(name string, op *openapi3.Operation) {
 		if op.RequestBody != nil && len(op.RequestBody.Value.Content) != 1 {
@@ -168,7 +168,7 @@ func TestABodyHasOneMediaType(t *testing.T) {
 	})
 }
 
-// narrowings returns the schemas without a name that stand beside a named one.
+// narrowings returns the unnamed schemas beside a named one.
 func narrowings(s *openapi3.Schema) (found openapi3.SchemaRefs) {
 	for _, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
 		if part.Ref == "" && len(part.Value.Properties) > 0 {
@@ -208,7 +208,7 @@ func request(t *testing.T, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestServesTheDocumentWithItsOwnAddress(t *testing.T) {
+func TestServeDocument_BaseURL(t *testing.T) {
 	t.Parallel()
 	w := request(t, http.MethodGet, "/api/v1/openapi.json")
 	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
@@ -219,11 +219,11 @@ func TestServesTheDocumentWithItsOwnAddress(t *testing.T) {
 		t.Errorf("server %s", got)
 	}
 	if strings.Contains(w.Body.String(), "api.example.com") {
-		t.Error("another address is left in the document")
+		t.Error("the document contains another base URL")
 	}
 }
 
-func TestUnknownRequests(t *testing.T) {
+func TestServeUnknown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		method, path string

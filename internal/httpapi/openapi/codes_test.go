@@ -16,9 +16,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// A client builds on the codes of messages: each that the service records has a
-// sentence of its own, and stands wherever the document lists them.
-func TestEveryRecordedCodeIsExplained(t *testing.T) {
+// Each message code that the service records has a description of its own, and is in
+// every list of codes in the document.
+func TestDocument_MessageCodes(t *testing.T) {
 	t.Parallel()
 	codes := map[string]bool{"revoked": true /* which the outcome says itself */, campaign.CodeTextTooLong: true}
 	for _, folder := range []string{"send", "outcome", "control", "rcs"} {
@@ -26,14 +26,14 @@ func TestEveryRecordedCodeIsExplained(t *testing.T) {
 	}
 	for _, code := range []string{"unreachable", "opted_out", "payload_missing", "ttl_passed"} {
 		if !codes[code] {
-			t.Errorf("the collecting missed %s", code)
+			t.Errorf("code %s was not collected", code)
 		}
 	}
 	_, general := campaign.Change{Outcome: campaign.OutcomeFailed, Code: "new"}.Why()
 	for code := range codes {
 		got, reason := campaign.Change{Outcome: campaign.OutcomeFailed, Code: code}.Why()
 		if got != code || reason == general {
-			t.Errorf("code %s has no reason of its own", code)
+			t.Errorf("code %s has no description", code)
 		}
 	}
 	text, lists := string(document(t)), 0
@@ -47,15 +47,15 @@ func TestEveryRecordedCodeIsExplained(t *testing.T) {
 		lists++
 	}
 	if lists < 4 {
-		t.Errorf("%d lists of codes were found", lists)
+		t.Errorf("found %d lists of codes", lists)
 	}
 }
 
-// collectCodes adds the codes that a package records: its constants named code...,
-// and the provider's verdicts that are permanent.
+// collectCodes adds the codes that a package records: its constants named code..., and
+// the provider's permanent results.
 func collectCodes(t *testing.T, folder string, codes map[string]bool) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("../..", folder, "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources of %s: %v", folder, err)
 	}

@@ -31,7 +31,7 @@ var (
 	claims = accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: "campaigns:dispatch"}
 )
 
-// keyring signs with keys held in memory.
+// keyring signs with keys in memory.
 type keyring []*ecdsa.PrivateKey
 
 func newKeyring(t *testing.T, n int) keyring {
@@ -93,7 +93,7 @@ func request(t *testing.T, authorization ...string) *http.Request {
 	return r
 }
 
-func TestIssuedTokenIsAnAccessToken(t *testing.T) {
+func TestIssue_Claims(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	parts := strings.Split(issue(t, ring, now), ".")
@@ -131,7 +131,7 @@ func decode(t *testing.T, part string) map[string]any {
 	return m
 }
 
-func TestAuthorizeAcceptsItsOwnTokens(t *testing.T) {
+func TestAuthorize_IssuedToken(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 2)
 	token := issue(t, ring, now)
@@ -163,7 +163,7 @@ func TestAuthorizeAcceptsItsOwnTokens(t *testing.T) {
 	}
 }
 
-func TestAuthorizeRefusesWithAChallenge(t *testing.T) {
+func TestAuthorize_Challenge(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	token := issue(t, ring, now)
@@ -207,7 +207,7 @@ func TestAuthorizeRefusesWithAChallenge(t *testing.T) {
 	}
 }
 
-// forge signs a token with the ring's first key after edit has had its way.
+// forge signs a token with the ring's first key after edit has changed it.
 func forge(t *testing.T, ring keyring, edit func(header, claims map[string]any)) string {
 	t.Helper()
 	header := map[string]any{"alg": "ES256", "typ": "at+jwt", "kid": ring.id(t)}
@@ -233,7 +233,7 @@ func encode(t *testing.T, v any) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func TestVerifyRefusesWhatItDidNotIssue(t *testing.T) {
+func TestVerify_ForgedTokens(t *testing.T) {
 	t.Parallel()
 	ring, stranger := newKeyring(t, 1), newKeyring(t, 1)
 	header := func(name string, value any) func(h, c map[string]any) {
@@ -288,16 +288,16 @@ func TestVerifyRefusesWhatItDidNotIssue(t *testing.T) {
 	}
 }
 
-func TestVerifyAcceptsWhatForgeLeavesAlone(t *testing.T) {
+func TestVerify_UnchangedForgery(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	v := accesstoken.Verifier{Keys: ring, Now: clock(now)}
 	if _, err := v.Verify(t.Context(), forge(t, ring, func(_, _ map[string]any) {}), issuer); err != nil {
-		t.Errorf("the tests of refused tokens prove nothing: %v", err)
+		t.Errorf("an unchanged forged token was refused: %v", err)
 	}
 }
 
-// hmacToken is signed with the public key as the secret, a classic confusion.
+// hmacToken is signed with the public key as HMAC secret (algorithm confusion).
 func hmacToken(t *testing.T, ring keyring) string {
 	t.Helper()
 	public, err := ring[0].PublicKey.Bytes()
@@ -352,7 +352,7 @@ func inDER(t *testing.T, ring keyring) string {
 	return input + "." + base64.RawURLEncoding.EncodeToString(der)
 }
 
-// replacedAt has the keys of a ring, all of which are replaced at an instant.
+// replacedAt holds the keys of a ring, all replaced at the time.
 type replacedAt struct {
 	keyring
 	until time.Time
@@ -366,7 +366,7 @@ func (r replacedAt) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	return keys, err
 }
 
-func TestVerifyTokensOfAReplacedKey(t *testing.T) {
+func TestVerify_ReplacedKey(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	token := issue(t, ring, now)
@@ -388,12 +388,12 @@ func TestVerifyTokensOfAReplacedKey(t *testing.T) {
 	}
 }
 
-func TestVerifyNeedsAnIssuer(t *testing.T) {
+func TestVerify_NoIssuer(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	v := accesstoken.Verifier{Keys: ring, Now: clock(now)}
 	if _, err := v.Verify(t.Context(), issue(t, ring, now), ""); err == nil {
-		t.Error("no issuer was accepted")
+		t.Error("an empty issuer was accepted")
 	}
 }
 
@@ -401,19 +401,19 @@ type noKeys struct{}
 
 func (noKeys) Keys(context.Context) ([]accesstoken.Key, error) { return nil, errors.New("unreachable") }
 
-func TestAuthorizeDoesNotBlameTheTokenForMissingKeys(t *testing.T) {
+func TestAuthorize_KeysUnavailable(t *testing.T) {
 	t.Parallel()
 	ring := newKeyring(t, 1)
 	v := accesstoken.Verifier{Keys: noKeys{}, Now: clock(now)}
 	_, err := v.Authorize(request(t, "Bearer "+issue(t, ring, now)), issuer, "campaigns:dispatch")
 	var problem *httpapi.Problem
 	if err == nil || errors.As(err, &problem) {
-		t.Errorf("error %v, want one that is no problem of the client", err)
+		t.Errorf("error %v, want an error that is not a *httpapi.Problem", err)
 	}
 }
 
-// The key and thumbprint were computed with another implementation.
-func TestKeyIsNamedByItsThumbprint(t *testing.T) {
+// The expected key and thumbprint come from another implementation.
+func TestNewKey_Thumbprint(t *testing.T) {
 	t.Parallel()
 	const x, y = "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"
 	point := slices.Concat([]byte{4}, coordinate(t, x), coordinate(t, y))
@@ -448,7 +448,7 @@ func coordinate(t *testing.T, s string) []byte {
 	return b
 }
 
-func TestNewKeyRefusesOtherCurves(t *testing.T) {
+func TestNewKey_OtherCurve(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {

@@ -9,22 +9,21 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Credentials keeps credentials; the error wraps campaign.ErrNotFound where
-// there is none.
+// Credentials reads credentials. The error wraps campaign.ErrNotFound if there is none.
 type Credentials interface {
 	Credential(ctx context.Context, clientID string) (campaign.Credential, error)
 }
 
-// ActiveVerifier authorizes requests as accesstoken does, and refuses those of a credential
-// that was revoked since its token was issued.
+// ActiveVerifier authorizes requests as Verifier does. It also refuses tokens of a
+// revoked credential.
 type ActiveVerifier struct {
 	Tokens      *Verifier
 	Credentials Credentials
 }
 
-// Authorize returns the claims of the request's access token, which must have
-// the scope, or the *gateway.Problem to answer: a revoked credential comes before a
-// missing scope.
+// Authorize returns the claims of the request's access token, which must have the
+// scope. A refused request returns a *httpapi.Problem. A revoked credential takes
+// precedence over a missing scope.
 func (v *ActiveVerifier) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
 	claims, unfit := v.Tokens.Authorize(r, issuer, scope)
 	if claims.ClientID == "" {

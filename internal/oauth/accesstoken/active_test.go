@@ -48,7 +48,7 @@ func newActiveKey(t *testing.T) activeKey {
 	return activeKey{private}
 }
 
-// token returns the header of a token that the activeKey has signed.
+// token returns an Authorization header with a token signed by the key.
 func (k activeKey) token(t *testing.T, scope string) string {
 	t.Helper()
 	i := accesstoken.Issuer{Signer: k, Now: activeClock, Random: rand.Reader}
@@ -59,7 +59,7 @@ func (k activeKey) token(t *testing.T, scope string) string {
 	return "Bearer " + text
 }
 
-// authorize asks with the header, "" for none, of the credential's client.
+// authorize authorizes a request with the header, or with none if it is empty.
 func (k activeKey) authorize(t *testing.T, header string, stored credentials) (accesstoken.Claims, error) {
 	t.Helper()
 	v := accesstoken.ActiveVerifier{Tokens: &accesstoken.Verifier{Keys: k, Now: activeClock}, Credentials: stored}
@@ -111,7 +111,8 @@ func TestActiveVerifier(t *testing.T) {
 	}
 }
 
-// A failure to read the credential is no refusal: the client may try again.
+// If the credential cannot be read, the error is not a refusal and the client may
+// retry.
 func TestActiveVerifier_StoreFails(t *testing.T) {
 	t.Parallel()
 	k, broken := newActiveKey(t), errors.New("throttled")

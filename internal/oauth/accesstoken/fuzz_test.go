@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// No header but that of a token that was issued authorizes, and none is anything
-// but refused: the key is the same in every process of the fuzzing.
+// Only the header of an issued token authorizes; all others are refused. The key is
+// fixed so that all fuzzing processes share it.
 func FuzzAuthorize(f *testing.F) {
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), bytes.Repeat([]byte{7}, 32))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package accesstoken issues and verifies the service's access tokens: RFC 9068
-// JWTs, signed with ES256 by a key that this package never sees.
+// Package accesstoken issues and verifies the service's access tokens: RFC 9068 JWTs,
+// signed with ES256. The private key stays in KMS.
 package accesstoken
 
 import (
@@ -20,36 +20,33 @@ const Lifetime = time.Hour
 // mediaType is the token's typ, RFC 9068 §2.1.
 const mediaType = "at+jwt"
 
-// Claims says what an access token permits.
+// Claims are the claims of an access token.
 type Claims struct {
 	Tenant   string
 	ClientID string
 	Scope    string // space-separated
 }
 
-// Keys gives the public keys that verify access tokens now. The first one belongs
-// to the key that signs.
+// Keys returns the current public keys. The first one belongs to the signing key.
 type Keys interface {
 	Keys(ctx context.Context) ([]Key, error)
 }
 
-// Signer signs with one of its keys.
+// Signer signs with the service's keys.
 type Signer interface {
 	Keys
-	// Sign returns the ES256 signature of input by the key with the ID: r and s,
-	// 32 bytes each.
+	// Sign returns the ES256 signature of input by the key: r and s, 32 bytes each.
 	Sign(ctx context.Context, keyID string, input []byte) ([]byte, error)
 }
 
-// Audience returns the audience of the tokens that the service at baseURL
-// issues.
+// Audience returns the audience of tokens issued at baseURL.
 func Audience(baseURL string) string { return baseURL + "/api/v1" }
 
-// Issuer makes access tokens.
+// Issuer issues access tokens.
 type Issuer struct {
 	Signer Signer
 	Now    func() time.Time
-	Random io.Reader // of the tokens' ids
+	Random io.Reader // for token IDs
 }
 
 type wireClaims struct {
@@ -59,8 +56,7 @@ type wireClaims struct {
 	Tenant   string `json:"tenant"`
 }
 
-// Issue returns a token of the service at baseURL, valid from now on for
-// Lifetime.
+// Issue returns a token issued at baseURL, valid for Lifetime from now.
 func (i *Issuer) Issue(ctx context.Context, baseURL string, c Claims) (string, error) {
 	keys, err := i.Signer.Keys(ctx)
 	if err != nil {
@@ -83,7 +79,7 @@ func (i *Issuer) Issue(ctx context.Context, baseURL string, c Claims) (string, e
 func (i *Issuer) signingInput(kid, baseURL string, c Claims) (string, error) {
 	id := make([]byte, 16)
 	if _, err := io.ReadFull(i.Random, id); err != nil {
-		return "", fmt.Errorf("draw token id: %w", err)
+		return "", fmt.Errorf("generate token id: %w", err)
 	}
 	now := i.Now()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, wireClaims{

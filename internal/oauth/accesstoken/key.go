@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Key is a public key that verifies access tokens.
+// Key is a public key for verifying access tokens.
 type Key struct {
-	ID     string // its RFC 7638 thumbprint
+	ID     string // RFC 7638 thumbprint
 	Public *ecdsa.PublicKey
-	// Until is the instant at which another key replaces this one; zero where none does.
+	// Until is the time at which another key replaces this one; zero if none does.
 	Until time.Time
 }
 
-// MaySign reports whether the key signs tokens that are issued at an instant.
+// MaySign reports whether the key signs tokens issued at the time.
 func (k Key) MaySign(issued time.Time) bool { return k.Until.IsZero() || issued.Before(k.Until) }
 
-// JWK is the key as RFC 7517 publishes it.
+// JWK is a key in the format of RFC 7517.
 type JWK struct {
 	Type      string `json:"kty"`
 	Curve     string `json:"crv"`
@@ -34,7 +34,7 @@ type JWK struct {
 // coordinate is the length of a P-256 coordinate in bytes.
 const coordinate = 32
 
-// NewKey names a P-256 public key. Any other key is an error.
+// NewKey returns the Key of a P-256 public key. Other curves are an error.
 func NewKey(public *ecdsa.PublicKey) (Key, error) {
 	x, y, err := point(public)
 	if err != nil {
@@ -59,7 +59,7 @@ func point(public *ecdsa.PublicKey) (x, y string, err error) {
 		return "", "", fmt.Errorf("encode public key: %w", err)
 	}
 	if len(b) != 1+2*coordinate {
-		return "", "", errors.New("encode public key: it is not on P-256")
+		return "", "", errors.New("encode public key: not on P-256")
 	}
 	encode := base64.RawURLEncoding.EncodeToString
 	return encode(b[1 : 1+coordinate]), encode(b[1+coordinate:]), nil

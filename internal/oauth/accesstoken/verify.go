@@ -14,29 +14,26 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// skew is how far the issuing machine's clock may be ahead of the verifying
-// one's.
+// skew is the tolerated clock difference between issuer and verifier.
 const skew = 5 * time.Second
 
-// maxLength is more than any token of this service has; longer ones are not
-// decoded.
+// maxLength is the maximum length of a token in bytes. Longer ones are not decoded.
 const maxLength = 8 << 10
 
-// ErrInvalid says that a token is not one of this service, or no longer valid.
+// ErrInvalid means that a token is malformed, expired or not issued by this service.
 var ErrInvalid = errors.New("invalid access token")
 
-// Verifier judges access tokens.
+// Verifier verifies access tokens.
 type Verifier struct {
 	Keys Keys
 	Now  func() time.Time
 }
 
-// Authorize returns the claims of the request's bearer token. The error is a
-// *httpapi.Problem with the challenge of RFC 6750: 401 where the token is
-// missing, or not a valid one of the issuer (the service's base URL), 403 where
-// it lacks the scope. With the 403 come the claims, for whoever knows that the
-// credential was revoked meanwhile: that is a 401. Only a failure to get the
-// public keys is another error.
+// Authorize returns the claims of the request's bearer token, which must be issued by
+// issuer, the service's base URL. A refused request returns a *httpapi.Problem with an
+// RFC 6750 challenge: 401 if the token is missing or invalid, 403 if it lacks the
+// scope. The claims are returned with the 403, so that the caller can answer 401 for a
+// revoked credential. Any other error is a failure to get the public keys.
 func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, error) {
 	token, ok := bearer(r.Header)
 	if !ok {
@@ -55,8 +52,7 @@ func (v *Verifier) Authorize(r *http.Request, issuer, scope string) (Claims, err
 	return claims, nil
 }
 
-// InvalidToken is the answer to a request whose token was presented but is
-// malformed, expired or revoked.
+// InvalidToken returns the 401 for a malformed, expired or revoked token.
 func InvalidToken() *httpapi.Problem {
 	return unauthorized("invalid_token", "The access token is malformed, expired or revoked. Get a new one from the token endpoint.",
 		`, error="invalid_token", error_description="The access token is malformed, expired or revoked"`)
@@ -79,19 +75,18 @@ func insufficientScope(scope string) *httpapi.Problem {
 	}
 }
 
-// bearer returns the token of the Authorization header; ok is false where there
-// is none.
+// bearer returns the token of the Authorization header. ok is false if there is none.
 func bearer(h http.Header) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(strings.TrimSpace(strings.Join(h.Values("Authorization"), ",")), " ")
 	token = strings.TrimSpace(token)
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// Verify returns the claims of a token that the issuer gave out and that is
-// valid now. Of any other token the error is ErrInvalid.
+// Verify returns the claims of a valid token of the issuer. For any other token the
+// error wraps ErrInvalid.
 func (v *Verifier) Verify(ctx context.Context, token, issuer string) (Claims, error) {
 	if issuer == "" {
-		return Claims{}, errors.New("verify access token: no issuer is given")
+		return Claims{}, errors.New("verify access token: no issuer")
 	}
 	if len(token) > maxLength {
 		return Claims{}, ErrInvalid
@@ -123,11 +118,11 @@ func (v *Verifier) Verify(ctx context.Context, token, issuer string) (Claims, er
 	return Claims{Tenant: claims.Tenant, ClientID: claims.ClientID, Scope: claims.Scope}, nil
 }
 
-// find returns the key that the header of an access token names.
+// find returns the key that the token's header names.
 func find(keys []Key, header map[string]any) (Key, error) {
 	typ, _ := header["typ"].(string)
 	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
-		return Key{}, fmt.Errorf("%w: it is no access token", ErrInvalid)
+		return Key{}, fmt.Errorf("%w: not an access token", ErrInvalid)
 	}
 	if _, critical := header["crit"]; critical {
 		return Key{}, fmt.Errorf("%w: critical extension", ErrInvalid)
@@ -140,7 +135,7 @@ func find(keys []Key, header map[string]any) (Key, error) {
 	return Key{}, fmt.Errorf("%w: unknown key", ErrInvalid)
 }
 
-// judge checks what the parser does not.
+// judge checks the claims that the JWT parser does not check.
 func (v *Verifier) judge(c wireClaims, k Key) error {
 	switch {
 	case c.IssuedAt == nil || c.IssuedAt.After(v.Now().Add(skew)):
@@ -148,7 +143,7 @@ func (v *Verifier) judge(c wireClaims, k Key) error {
 	case !k.MaySign(c.IssuedAt.Time):
 		return fmt.Errorf("%w: issued after its key was replaced", ErrInvalid)
 	case c.ClientID == "" || c.Subject != c.ClientID || c.Tenant == "":
-		return fmt.Errorf("%w: whose it is, is not said", ErrInvalid)
+		return fmt.Errorf("%w: client or tenant missing", ErrInvalid)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package drift tells where the resources of a CloudFormation stack are not any more
-// what its template says.
+// Package drift detects where the resources of a CloudFormation stack differ from its
+// template.
 package drift
 
 import (
@@ -15,36 +15,35 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Detector compares one stack with its template.
+// Detector detects drift of one stack.
 type Detector struct {
 	Client *cloudformation.Client
 	Stack  string
-	Tick   time.Duration // between two looks at whether a detection is over
+	Tick   time.Duration // polling interval
 }
 
-// Difference is a property of a resource that is not as the template says, or a
-// resource that is gone, which has no property.
+// Difference is a property that differs from the template, or a deleted resource, which
+// has no property.
 type Difference struct {
-	Resource string // its name in the template
+	Resource string // logical ID
 	Type     string
 	Property string
 	Expected string
 	Actual   string
 }
 
-// Report is what a detection found.
+// Report is the result of a detection.
 type Report struct {
-	Checked     int // resources; CloudFormation cannot check those of every type
+	Checked     int // resources compared; CloudFormation does not support every type
 	Differences []Difference
-	// Failed is why CloudFormation could not look at some of what it can check, or "".
+	// Failed is the reason why CloudFormation could not compare some resources, or "".
 	Failed string
 }
 
-// ErrNotSupported says that the endpoint knows no detection of drift.
-var ErrNotSupported = errors.New("this endpoint cannot detect drift: ask AWS itself")
+// ErrNotSupported means that the endpoint does not support drift detection.
+var ErrNotSupported = errors.New("this endpoint does not support drift detection: use AWS")
 
-// Detect waits until CloudFormation has looked at the stack's resources, and calls
-// waiting before each look at whether it has.
+// Detect detects drift and waits for the result. It calls waiting before each poll.
 func (d Detector) Detect(ctx context.Context, waiting func()) (Report, error) {
 	begun, err := d.Client.DetectStackDrift(ctx, &cloudformation.DetectStackDriftInput{StackName: &d.Stack})
 	if err != nil {
@@ -71,7 +70,8 @@ func supported(err error) error {
 	return err
 }
 
-// await returns why the detection failed for one resource or more, "" where it did not.
+// await waits for the detection. failed is the reason if it failed for some resources,
+// else "".
 func (d Detector) await(ctx context.Context, id *string, waiting func()) (failed string, err error) {
 	for {
 		is, err := d.Client.DescribeStackDriftDetectionStatus(ctx, &cloudformation.DescribeStackDriftDetectionStatusInput{StackDriftDetectionId: id})
@@ -117,7 +117,7 @@ func (r *Report) add(resource types.StackResourceDrift) {
 		return
 	case types.StackResourceDriftStatusInSync, types.StackResourceDriftStatusModified:
 	case types.StackResourceDriftStatusDeleted:
-		found.Expected, found.Actual = "a resource", "it is deleted"
+		found.Expected, found.Actual = "a resource", "deleted"
 		r.Differences = append(r.Differences, found)
 	}
 	r.Checked++

@@ -16,8 +16,8 @@ import (
 	"campaign-dispatch/internal/ops/drift"
 )
 
-// formation answers as the API reference of CloudFormation says, each action with
-// its answers in turn.
+// formation imitates CloudFormation as its API reference describes it. Each action
+// returns its answers in turn.
 type formation map[string][]string
 
 func (f formation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func detect(t *testing.T, f formation) (found drift.Report, looks int, err error
 	return found, looks, err
 }
 
-func TestDifferencesAreToldFromAllPages(t *testing.T) {
+func TestDetect_Pages(t *testing.T) {
 	t.Parallel()
 	hidden := "<member><PropertyPath>/VisibilityTimeout</PropertyPath><ExpectedValue>360</ExpectedValue><ActualValue>30</ActualValue><DifferenceType>NOT_EQUAL</DifferenceType></member>"
 	found, looks, err := detect(t, formation{
@@ -72,40 +72,40 @@ func TestDifferencesAreToldFromAllPages(t *testing.T) {
 	}
 	want := drift.Report{Checked: 4, Differences: []drift.Difference{
 		{Resource: "Hidden", Type: "AWS::SQS::Queue", Property: "/VisibilityTimeout", Expected: "360", Actual: "30"},
-		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
-		{Resource: "Last", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
+		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "deleted"},
+		{Resource: "Last", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "deleted"},
 	}}
 	if diff := cmp.Diff(want, found); diff != "" || looks != 2 {
-		t.Errorf("%d looks before the end, want 2 (-want +got):\n%s", looks, diff)
+		t.Errorf("%d polls before the end, want 2 (-want +got):\n%s", looks, diff)
 	}
 }
 
-// It failed for one resource or more, and the others are known.
-func TestADetectionThatFailsInPartTellsWhatItFound(t *testing.T) {
+// The detection failed for some resources; the others are reported.
+func TestDetect_PartialFailure(t *testing.T) {
 	t.Parallel()
 	found, _, err := detect(t, formation{
 		"DetectStackDrift": {detection}, "DescribeStackDriftDetectionStatus": {failed},
 		"DescribeStackResourceDrifts": {"<StackResourceDrifts>" + resource("Gone", "DELETED", "") + "</StackResourceDrifts>"},
 	})
 	want := drift.Report{Checked: 1, Failed: "too much at once", Differences: []drift.Difference{
-		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "it is deleted"},
+		{Resource: "Gone", Type: "AWS::SQS::Queue", Expected: "a resource", Actual: "deleted"},
 	}}
 	if diff := cmp.Diff(want, found); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
-func TestAPassingFailureOfCloudFormationIsNoMissingDetection(t *testing.T) {
+func TestDetect_TransientError(t *testing.T) {
 	t.Parallel()
 	_, _, err := detect(t, formation{"fails with": {"InternalFailure"}})
 	if err == nil || errors.Is(err, drift.ErrNotSupported) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got %v", err)
 	}
 }
 
-func TestAnEndpointWithoutDetectionIsTold(t *testing.T) {
+func TestDetect_NotSupported(t *testing.T) {
 	t.Parallel()
 	if _, _, err := detect(t, formation{}); !errors.Is(err, drift.ErrNotSupported) {
-		t.Errorf("it says %v", err)
+		t.Errorf("got %v", err)
 	}
 }

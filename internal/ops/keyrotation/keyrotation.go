@@ -1,5 +1,5 @@
 // Package keyrotation decides when the signing keys of a stack may change, so that no
-// token that is valid is refused.
+// valid token is refused.
 package keyrotation
 
 import (
@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// Delivery is how long before the switch a deployment that knows the new key has to
-	// begin: a gradual deployment takes up to half an hour, and clients keep the
-	// published keys for five minutes.
+	// Delivery is the minimum time between the start of a deployment with a new key and
+	// the switch to it. A gradual deployment takes up to half an hour, and clients
+	// cache the published keys for five minutes.
 	Delivery = time.Hour
-	// lead is how far ahead a switch is proposed.
+	// lead is the time from now to a proposed switch.
 	lead = 2 * time.Hour
 )
 
@@ -25,7 +25,7 @@ type Keys struct {
 	SwitchAt time.Time
 }
 
-// Parse reads the parameters. An empty use is A, the template's default.
+// Parse parses the parameters. An empty use is A, the template's default.
 func Parse(use, switchAt string) (k Keys, err error) {
 	switch use {
 	case "":
@@ -39,40 +39,41 @@ func Parse(use, switchAt string) (k Keys, err error) {
 		return k, nil
 	}
 	if k.SwitchAt, err = time.Parse(time.RFC3339, switchAt); err != nil {
-		return Keys{}, fmt.Errorf("SigningKeysSwitchAt is %q: with %s it is an instant in UTC, like 2026-11-20T15:00:00Z", switchAt, use)
+		return Keys{}, fmt.Errorf("invalid SigningKeysSwitchAt %q: with %s it must be a time in UTC, like 2026-11-20T15:00:00Z", switchAt, use)
 	}
 	return k, nil
 }
 
-// Current is the key that signs, from the switch on where there is one.
+// Current returns the signing key after the switch.
 func (k Keys) Current() string { return k.Use[len(k.Use)-1:] }
 
-// Previous is the key that signed before; without a switch it is the current one.
+// Previous returns the signing key before the switch. Without a switch it is the
+// current key.
 func (k Keys) Previous() string { return k.Use[:1] }
 
-// End is when the last token of the previous key has expired.
+// End returns when the last token of the previous key expires.
 func (k Keys) End() time.Time { return k.SwitchAt.Add(accesstoken.Lifetime) }
 
 func (k Keys) changes() bool { return strings.Contains(k.Use, "to") }
 
-// alone reports whether one key alone signs and verifies.
+// alone reports whether only one key signs and verifies.
 func (k Keys) alone(now time.Time) bool { return !k.changes() || !now.Before(k.End()) }
 
-// Next returns the keys to deploy next to replace the current key, or to end a
-// replacement; the error says why that is too early.
+// Next returns the keys to deploy next, to start or to complete a rotation. It returns
+// an error if it is too early.
 func (k Keys) Next(now time.Time) (Keys, error) {
 	if !k.changes() {
 		return Keys{Use: replacing(k.Use), SwitchAt: now.Add(lead).Truncate(time.Minute).UTC()}, nil
 	}
 	if !k.alone(now) {
-		return Keys{}, fmt.Errorf("key %s signs from %s on, and tokens of key %s are valid until %s: repeat this after that",
+		return Keys{}, fmt.Errorf("key %s signs from %s, and tokens of key %s are valid until %s: retry after that",
 			k.Current(), instant(k.SwitchAt), k.Previous(), instant(k.End()))
 	}
 	return Keys{Use: k.Current()}, nil
 }
 
-// Check fails where a deployment that begins now and takes a stack from the deployed
-// keys to the wanted ones would refuse tokens that are valid.
+// Check returns an error if a deployment that starts now and changes the deployed keys
+// to the wanted ones would refuse valid tokens.
 func Check(deployed, wanted Keys, now time.Time) error {
 	begins := wanted.changes() && wanted.Previous() == deployed.Use
 	moves := deployed.changes() && (wanted.Use == deployed.Use || wanted.Use == deployed.Previous())
@@ -81,7 +82,7 @@ func Check(deployed, wanted Keys, now time.Time) error {
 		return nil
 	case begins, moves && now.Before(deployed.SwitchAt.Add(-Delivery)):
 		if wanted.changes() && wanted.SwitchAt.Before(now.Add(Delivery)) {
-			return fmt.Errorf("SigningKeysSwitchAt is %s: it has to be %s or more after the beginning of the deployment", instant(wanted.SwitchAt), Delivery)
+			return fmt.Errorf("SigningKeysSwitchAt is %s: it must be at least %s after the start of the deployment", instant(wanted.SwitchAt), Delivery)
 		}
 		return nil
 	case deployed.changes():
@@ -91,7 +92,7 @@ func Check(deployed, wanted Keys, now time.Time) error {
 	return fmt.Errorf("key %s signs, and SigningKeys=%s would refuse its tokens: replace it with SigningKeys=%s", deployed.Use, wanted.Use, replacing(deployed.Use))
 }
 
-// replacing is the use in which the other key replaces one.
+// replacing returns the use in which the other key replaces the key.
 func replacing(key string) string {
 	if key == "A" {
 		return "AtoB"

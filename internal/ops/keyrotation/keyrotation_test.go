@@ -13,7 +13,8 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 30, 0, time.UTC)
 
-// in returns the keys of a use that changes in a while, or changed before.
+// in returns the keys of a use that switches after wait, or switched before if wait is
+// negative.
 func in(use string, wait time.Duration) keyrotation.Keys {
 	return keyrotation.Keys{Use: use, SwitchAt: now.Add(wait)}
 }
@@ -28,8 +29,8 @@ func TestNext(t *testing.T) {
 	}{
 		"key A":                    {only("A"), in("AtoB", 2*time.Hour-30*time.Second), ""},
 		"key B":                    {only("B"), in("BtoA", 2*time.Hour-30*time.Second), ""},
-		"before the switch":        {deployed: in("AtoB", time.Second), err: "key B signs from 2026-11-20T12:00:31Z on, and tokens of key A are valid until 2026-11-20T13:00:31Z"},
-		"within the hour":          {deployed: in("AtoB", time.Second-time.Hour), err: "repeat this after that"},
+		"before the switch":        {deployed: in("AtoB", time.Second), err: "key B signs from 2026-11-20T12:00:31Z, and tokens of key A are valid until 2026-11-20T13:00:31Z"},
+		"within the hour":          {deployed: in("AtoB", time.Second-time.Hour), err: "retry after that"},
 		"after an hour":            {in("AtoB", -time.Hour), only("B"), ""},
 		"after an hour, back to A": {in("BtoA", -time.Hour), only("A"), ""},
 	} {
@@ -43,7 +44,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-func TestNextIsAllowed(t *testing.T) {
+func TestNext_PassesCheck(t *testing.T) {
 	t.Parallel()
 	for _, deployed := range []keyrotation.Keys{only("A"), only("B"), in("AtoB", -time.Hour), in("BtoA", -2*time.Hour)} {
 		next, err := deployed.Next(now)
@@ -61,7 +62,7 @@ func TestCheck(t *testing.T) {
 	const soon, late, over = 30 * time.Minute, 3 * time.Hour, -time.Hour
 	for name, c := range map[string]struct {
 		deployed, wanted keyrotation.Keys
-		err              string // part of it, "" for none
+		err              string // part of the message, "" for no error
 	}{
 		"nothing changes":                           {only("B"), only("B"), ""},
 		"a deployment during the change":            {in("AtoB", soon), in("AtoB", soon), ""},
@@ -108,8 +109,8 @@ func TestParse(t *testing.T) {
 		"key B":                   {use: "B", want: only("B")},
 		"an instant that passed":  {use: "B", switchAt: instant, want: only("B")},
 		"a change":                {use: "AtoB", switchAt: instant, want: keyrotation.Keys{Use: "AtoB", SwitchAt: at}},
-		"no instant":              {use: "BtoA", err: "SigningKeysSwitchAt is"},
-		"no RFC 3339":             {use: "BtoA", switchAt: "tomorrow", err: "SigningKeysSwitchAt is"},
+		"no instant":              {use: "BtoA", err: "invalid SigningKeysSwitchAt"},
+		"no RFC 3339":             {use: "BtoA", switchAt: "tomorrow", err: "invalid SigningKeysSwitchAt"},
 		"no key":                  {use: "C", err: `invalid SigningKeys "C"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +123,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Sessions are signed by keys that change together with those of access tokens.
-func TestNoSessionOutlivesItsKey(t *testing.T) {
+// The keys of sessions change together with the keys of access tokens.
+func TestSessionLife_WithinKeyLife(t *testing.T) {
 	t.Parallel()
 	if web.SessionLife > accesstoken.Lifetime {
 		t.Errorf("sessions last %s, keys verify for %s after their replacement", web.SessionLife, accesstoken.Lifetime)

@@ -1,4 +1,4 @@
-// Package redrive puts dead letters back on the SQS queue that they came from.
+// Package redrive moves dead letters back to the SQS queue that they came from.
 package redrive
 
 import (
@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	perCall = 10 // messages that one SQS call carries at most
-	// wait is how many seconds a receive waits for messages. One that waits asks
-	// all of the queue's servers, so that an empty answer means that none is
-	// visible.
+	perCall = 10 // maximum messages per SQS call
+	// wait is the wait time of a receive in seconds. A long poll queries all SQS
+	// servers, so an empty answer means that no message is visible.
 	wait = 2
-	// standardHidden is long enough for ten messages to be moved.
+	// standardHidden is the default visibility timeout in seconds. Moving ten messages
+	// takes less.
 	standardHidden = 60
 )
 
-// ErrLeft says that some dead letters could not be moved. They are still dead
-// messages.
-var ErrLeft = errors.New("some dead letters could not be moved: try again in a minute")
+// ErrLeft means that some dead letters could not be moved. They remain in the
+// dead-letter queue.
+var ErrLeft = errors.New("some dead letters could not be moved: retry in a minute")
 
 // Mover moves messages between queues.
 type Mover struct {
 	Client *sqs.Client
-	// Hidden is for how many seconds the messages being moved are hidden from
-	// others, 0 for a minute. Those that were not moved come back after it.
+	// Hidden is the visibility timeout in seconds of the messages being moved, 0 for a
+	// minute. Messages that were not moved are visible again after it.
 	Hidden int32
 }
 
-// Count returns about how many messages a queue has, those that somebody holds among
-// them.
+// Count returns the approximate number of messages in a queue, including those in
+// flight.
 func (m Mover) Count(ctx context.Context, queue string) (int, error) {
 	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{
@@ -57,12 +57,11 @@ func (m Mover) Count(ctx context.Context, queue string) (int, error) {
 	return total, nil
 }
 
-// Move sends every message of the queue with URL from to the queue with URL to,
-// in its group, and deletes it only then: a message may come twice, none is
-// lost. It returns how many were sent, after an error too, and calls progress
-// with that number after every step. Letters that somebody else holds, or that
-// were in a reply that got lost, are waited for; where they do not come back the
-// error wraps ErrLeft.
+// Move sends every message of queue from to queue to, in its group, and then deletes
+// it. A message may be duplicated, but none is lost. Move returns the number of
+// messages sent, also with an error, and calls progress with that number after every
+// step. It waits for messages in flight; if they do not become visible, the error wraps
+// ErrLeft.
 func (m Mover) Move(ctx context.Context, from, to string, progress func(moved int)) (int, error) {
 	m.Hidden = cmp.Or(m.Hidden, standardHidden)
 	moved := 0
@@ -88,14 +87,14 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 	return moved, ErrLeft
 }
 
-// held reports whether the queue holds messages that cannot be received now.
+// held reports whether the queue has messages in flight.
 func (m Mover) held(ctx context.Context, from string) (bool, error) {
 	const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := m.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &from, AttributeNames: []types.QueueAttributeName{hidden},
 	})
 	if err != nil {
-		return false, fmt.Errorf("count the dead letters that are held: %w", err)
+		return false, fmt.Errorf("count the dead letters in flight: %w", err)
 	}
 	return out.Attributes[string(hidden)] != "0", nil
 }
@@ -112,14 +111,14 @@ func (m Mover) receive(ctx context.Context, from string) ([]types.Message, error
 	return out.Messages, nil
 }
 
-// moveSome returns how many of the messages were sent.
+// moveSome returns the number of messages sent.
 func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Message) (int, error) {
 	sent, err := m.send(ctx, to, letters)
 	if err != nil {
 		return 0, fmt.Errorf("send dead letters: %w", err)
 	}
 	if err := m.remove(ctx, from, sent); err != nil {
-		return len(sent), fmt.Errorf("delete dead letters that were sent: %w", err)
+		return len(sent), fmt.Errorf("delete moved dead letters: %w", err)
 	}
 	if len(sent) < len(letters) {
 		return len(sent), ErrLeft
@@ -127,7 +126,7 @@ func (m Mover) moveSome(ctx context.Context, from, to string, letters []types.Me
 	return len(sent), nil
 }
 
-// send returns the messages that the queue took.
+// send returns the messages that the queue accepted.
 func (m Mover) send(ctx context.Context, to string, letters []types.Message) ([]types.Message, error) {
 	entries := make([]types.SendMessageBatchRequestEntry, len(letters))
 	for i, letter := range letters {
@@ -146,7 +145,7 @@ func (m Mover) send(ctx context.Context, to string, letters []types.Message) ([]
 	for _, entry := range out.Successful {
 		i, err := strconv.Atoi(aws.ToString(entry.Id))
 		if err != nil || i < 0 || i >= len(letters) {
-			return sent, fmt.Errorf("the queue answered for a message %q that it was not sent", aws.ToString(entry.Id))
+			return sent, fmt.Errorf("SQS answered for an unknown message %q", aws.ToString(entry.Id))
 		}
 		sent = append(sent, letters[i])
 	}
@@ -166,10 +165,10 @@ func (m Mover) remove(ctx context.Context, from string, letters []types.Message)
 		return err
 	}
 	for _, failed := range out.Failed {
-		// A handle that is no longer valid is of a message that is gone, or that
-		// is visible again and will be moved again.
+		// An invalid handle belongs to a message that is deleted, or visible again and
+		// moved later.
 		if code := aws.ToString(failed.Code); code != "ReceiptHandleIsInvalid" {
-			return fmt.Errorf("a letter was not deleted: %s", code)
+			return fmt.Errorf("a dead letter was not deleted: %s", code)
 		}
 	}
 	return nil

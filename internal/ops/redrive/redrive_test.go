@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestMoveBringsEveryLetterBackInItsGroup(t *testing.T) {
+func TestMove_Groups(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
 	dead, live := newQueue(t, client), newQueue(t, client)
@@ -31,7 +31,7 @@ func TestMoveBringsEveryLetterBackInItsGroup(t *testing.T) {
 	}
 	var steps []int
 	moved, err := redrive.Mover{Client: client, Hidden: 2}.Move(t.Context(), dead, live, func(n int) { steps = append(steps, n) })
-	// The SDK repeats a call whose reply was lost: a message may come twice.
+	// The SDK repeats a call whose reply was lost, so a message may be duplicated.
 	if err != nil || moved < 23 {
 		t.Fatalf("moved %d, %v; want 23", moved, err)
 	}
@@ -47,7 +47,7 @@ func TestMoveBringsEveryLetterBackInItsGroup(t *testing.T) {
 	}
 }
 
-func TestMoveOfNothing(t *testing.T) {
+func TestMove_EmptyQueue(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
 	moved, err := redrive.Mover{Client: client}.Move(t.Context(), newQueue(t, client), newQueue(t, client), func(int) {
@@ -58,7 +58,7 @@ func TestMoveOfNothing(t *testing.T) {
 	}
 }
 
-func TestMoveWaitsForLettersThatAreHeld(t *testing.T) {
+func TestMove_WaitsForMessagesInFlight(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
 	dead, live := newQueue(t, client), newQueue(t, client)
@@ -67,11 +67,11 @@ func TestMoveWaitsForLettersThatAreHeld(t *testing.T) {
 		t.Fatalf("received %v, %v", out, err)
 	}
 	if moved, err := (redrive.Mover{Client: client}).Move(t.Context(), dead, live, func(int) {}); moved < 1 || err != nil {
-		t.Errorf("moved %d, %v; want the letter that was held", moved, err)
+		t.Errorf("moved %d, %v; want the message that was in flight", moved, err)
 	}
 }
 
-func TestMoveSaysWhatItHadToLeave(t *testing.T) {
+func TestMove_MessagesLeft(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
 	dead, live := newQueue(t, client), newQueue(t, client)
@@ -85,7 +85,7 @@ func TestMoveSaysWhatItHadToLeave(t *testing.T) {
 	}
 }
 
-func TestMoveToAQueueThatIsNotThereKeepsTheLetters(t *testing.T) {
+func TestMove_UnknownQueue(t *testing.T) {
 	t.Parallel()
 	client := newClient(t)
 	dead := newQueue(t, client)
@@ -96,7 +96,7 @@ func TestMoveToAQueueThatIsNotThereKeepsTheLetters(t *testing.T) {
 	}
 	live := newQueue(t, client)
 	if moved, err := (redrive.Mover{Client: client}).Move(t.Context(), dead, live, func(int) {}); moved < 1 || err != nil {
-		t.Errorf("moved %d, %v; want the letter that was kept", moved, err)
+		t.Errorf("moved %d, %v; want the message that was left", moved, err)
 	}
 }
 
@@ -124,13 +124,13 @@ func newQueue(t *testing.T, client *sqs.Client) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // the test's own context has ended by then
+	t.Cleanup(func() { // the test's context is already cancelled
 		_, _ = client.DeleteQueue(context.Background(), &sqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
 	})
 	return *out.QueueUrl
 }
 
-// drain returns the groups and bodies of the queue's messages, each once.
+// drain returns the groups and bodies of the queue's messages, without duplicates.
 func drain(t *testing.T, client *sqs.Client, url string) []string {
 	t.Helper()
 	var found []string

@@ -19,11 +19,11 @@ import (
 	"campaign-dispatch/internal/ops/restore"
 )
 
-// The emulator restores a table as it is, and knows no window of instants: these
-// answers are as the API references of DynamoDB and Lambda say.
+// The emulator restores a table to its current state and has no restore window. These
+// answers follow the API references of DynamoDB and Lambda.
 
-// answering is AWS with one answer for each operation or path, and what it was asked
-// to change.
+// answering imitates AWS with one answer per operation or path, and records the
+// requested changes.
 type answering struct {
 	*httptest.Server
 
@@ -70,7 +70,7 @@ func (a *answering) gate(callers, takers []string) restore.Maintenance {
 	})}
 }
 
-func TestATableGoesBackWithinItsBackups(t *testing.T) {
+func TestCheck_Window(t *testing.T) {
 	t.Parallel()
 	first, last := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	backups := fmt.Sprintf(`{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":
@@ -79,13 +79,13 @@ func TestATableGoesBackWithinItsBackups(t *testing.T) {
 	for name, c := range map[string]struct {
 		at      time.Time
 		answers map[string]string
-		want    string // part of the error, "" for none
+		want    string // part of the message, "" for no error
 	}{
 		"the first instant":         {first, map[string]string{"DescribeContinuousBackups": backups}, ""},
 		"the last instant":          {last, map[string]string{"DescribeContinuousBackups": backups}, ""},
 		"before it":                 {first.Add(-time.Second), map[string]string{"DescribeContinuousBackups": backups}, "2026-11-01T00:00:00Z to 2026-11-20T00:00:00Z"},
 		"after it":                  {last.Add(time.Second), map[string]string{"DescribeContinuousBackups": backups}, "2026-11-01T00:00:00Z to 2026-11-20T00:00:00Z"},
-		"recovery is off":           {last, map[string]string{"DescribeContinuousBackups": off}, "is off"},
+		"recovery is off":           {last, map[string]string{"DescribeContinuousBackups": off}, "is disabled"},
 		"it was restored to before": {first.Add(-time.Second), map[string]string{"DescribeContinuousBackups": backups, "DescribeTable": `{"Table":{}}`}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestATableGoesBackWithinItsBackups(t *testing.T) {
 
 const mappings = "GET /2015-03-31/event-source-mappings?"
 
-func TestTheGateHoldsCallersAndQueues(t *testing.T) {
+func TestMaintenance_EnterAndExit(t *testing.T) {
 	t.Parallel()
 	aws := answers(t, map[string]string{mappings + "send:live": `{"EventSourceMappings":[{"UUID":"m1"}]}`})
 	if err := aws.gate([]string{"token"}, []string{"send"}).Enter(t.Context()); err != nil {
@@ -115,8 +115,8 @@ func TestTheGateHoldsCallersAndQueues(t *testing.T) {
 	}
 }
 
-// A gate that holds some of it only would let the service write to tables that are left.
-func TestAGateThatCannotHoldAllHoldsNothing(t *testing.T) {
+// A partial hold would let the service write to tables that are about to be replaced.
+func TestMaintenance_AllOrNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ callers, takers []string }{
 		"a caller without a name":       {[]string{"token", ""}, []string{"send"}},
@@ -134,7 +134,7 @@ func TestAGateThatCannotHoldAllHoldsNothing(t *testing.T) {
 			})
 			gate := aws.gate(c.callers, c.takers)
 			if gate.Enter(t.Context()) == nil || gate.Exit(t.Context()) == nil || len(aws.changes) > 0 {
-				t.Errorf("it held or let go %v", aws.changes)
+				t.Errorf("changes %v, want none", aws.changes)
 			}
 		})
 	}

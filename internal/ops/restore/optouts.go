@@ -8,9 +8,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOutBook has who opted out of each tenant's messages. KeepOptOuts writes a shard,
-// and its parts with their numbers, unless the book has it as new, and reports
-// whether it did.
+// OptOutBook stores the opt-outs of each tenant. KeepOptOuts writes a shard, and its
+// parts with their numbers, unless the stored shard is as new, and reports whether it
+// did.
 type OptOutBook interface {
 	Tenants(ctx context.Context) ([]campaign.Tenant, error)
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
@@ -18,9 +18,8 @@ type OptOutBook interface {
 	KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error)
 }
 
-// CarryOptOuts takes the opt-outs of the tenants that a book has over into it, where
-// another has newer ones, and returns how many shards it took: who opted out stays so,
-// whichever table stands in.
+// CarryOptOuts copies the opt-outs that are newer in from to into, and returns the
+// number of copied shards. Opt-outs are thus kept when restored tables are used.
 func CarryOptOuts(ctx context.Context, from, into OptOutBook) (taken int, err error) {
 	tenants, err := into.Tenants(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func carryTenant(ctx context.Context, tenant string, from, into OptOutBook) (tak
 	return taken, nil
 }
 
-// partsARead is how many parts are read in one call.
+// partsARead is the number of parts read in one call.
 const partsARead = 32
 
 // loadParts reads the numbers of a shard's parts into it.
@@ -73,7 +72,7 @@ func loadParts(ctx context.Context, from OptOutBook, tenant string, shard campai
 		for i, part := range some {
 			content, ok := read[part.ID]
 			if !ok {
-				return fmt.Errorf("the opt-outs of tenant %s changed meanwhile, repeat this: %w", tenant, campaign.ErrLostRace)
+				return fmt.Errorf("the opt-outs of tenant %s changed concurrently, retry: %w", tenant, campaign.ErrLostRace)
 			}
 			some[i].Version, some[i].Packed, some[i].Recent = content.Version, content.Packed, content.Recent
 		}

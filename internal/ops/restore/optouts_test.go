@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// book is a store with tables of its own.
+// book returns a store with tables of its own.
 func book(t *testing.T, env stackenv.Env) *dynamo.Store {
 	t.Helper()
 	return &dynamo.Store{
@@ -24,7 +24,7 @@ func book(t *testing.T, env stackenv.Env) *dynamo.Store {
 	}
 }
 
-func TestWhoOptedOutSinceStaysSo(t *testing.T) {
+func TestCarryOptOuts_NewerOptOuts(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	source, restored := book(t, env), book(t, env)
@@ -46,7 +46,7 @@ func TestWhoOptedOutSinceStaysSo(t *testing.T) {
 	put(source, 3, 4, "as it was")
 	put(restored, 3, 4, "as it was")
 	put(restored, 4, 1, "lost in the source")
-	for _, want := range []int{2, 0} { // a command that was broken off is called again
+	for _, want := range []int{2, 0} { // an interrupted command is run again
 		if taken, err := restore.CarryOptOuts(t.Context(), source, restored); err != nil || taken != want {
 			t.Errorf("%d sets were taken, %v; want %d", taken, err, want)
 		}
@@ -67,8 +67,8 @@ func TestWhoOptedOutSinceStaysSo(t *testing.T) {
 	}
 }
 
-// A shard that is in parts in one of the tables, or in both, is taken over whole, and
-// leaves no part behind that it does not name.
+// A shard that is divided into parts in one table or both is copied completely, and
+// leaves no orphaned part.
 func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
@@ -108,7 +108,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	if err := source.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}); err != nil {
 		t.Fatal(err)
 	}
-	out(restored, 0, 5) // as it was at that instant
+	out(restored, 0, 5) // the restored state
 	out(source, 0, 5)
 	for i := 1; i < 4; i++ {
 		out(source, 5*i, 20*i)
@@ -116,7 +116,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	carry(source, restored, 1)
 	carry(source, restored, 0)
 	known(restored, 60)
-	out(restored, 60, 150) // while it stands in
+	out(restored, 60, 150) // while the restored table is in use
 	carry(restored, source, 1)
 	known(source, 150)
 	shard, err := source.OptOutShard(t.Context(), "acme", int(5511900000000%optout.Shards))

@@ -1,5 +1,5 @@
-// Package restore brings the tables back as they were at a point in time, and holds
-// the service meanwhile.
+// Package restore restores the tables to a point in time, and stops the service during
+// the restore.
 package restore
 
 import (
@@ -14,54 +14,54 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Tables restores tables into new ones beside them.
+// Tables restores tables as new tables.
 type Tables struct {
 	Client *dynamodb.Client
-	Tick   time.Duration // between two looks at whether a restore is over
+	Tick   time.Duration // polling interval
 }
 
-// mark is between the name of a table and the instant that it was restored to.
+// mark separates a table's name from the time that it was restored to.
 const mark = "-at-"
 
-// Origin is the name of the table that a restored one stands in for, and of any other
-// its own.
+// Origin returns the name of the table that a restored one was made from, or the name
+// itself.
 func Origin(table string) string {
 	table, _, _ = strings.Cut(table, mark)
 	return table
 }
 
-// Name is the name of a table as it was at an instant.
+// Name returns the name of a table restored to a time.
 func Name(table string, at time.Time) string {
 	return Origin(table) + mark + at.UTC().Format("20060102T150405Z")
 }
 
-// Check fails where a table cannot be restored to an instant. One that was restored
-// to it already, or is being so, can.
+// Check returns an error if a table cannot be restored to a time. A restore that is
+// done or in progress is no error.
 func (t Tables) Check(ctx context.Context, table string, at time.Time) error {
 	_, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(Name(table, at))})
 	if err == nil {
 		return nil
 	}
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
-		return fmt.Errorf("look for a restored table: %w", err)
+		return fmt.Errorf("find a restored table: %w", err)
 	}
 	has, err := t.Client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table})
 	if err != nil {
-		return fmt.Errorf("look up the backups of the table %s: %w", table, err)
+		return fmt.Errorf("describe the backups of the table %s: %w", table, err)
 	}
 	of := has.ContinuousBackupsDescription.PointInTimeRecoveryDescription
 	if of == nil || of.EarliestRestorableDateTime == nil || of.LatestRestorableDateTime == nil {
-		return fmt.Errorf("the table %s has no backups: its recovery to a point in time is off", table)
+		return fmt.Errorf("the table %s has no backups: point-in-time recovery is disabled", table)
 	}
 	if at.Before(*of.EarliestRestorableDateTime) || at.After(*of.LatestRestorableDateTime) {
-		return fmt.Errorf("the table %s goes back to an instant from %s to %s only", table,
+		return fmt.Errorf("the table %s can be restored only to a time from %s to %s", table,
 			of.EarliestRestorableDateTime.Format(time.RFC3339), of.LatestRestorableDateTime.Format(time.RFC3339))
 	}
 	return nil
 }
 
-// Begin has DynamoDB restore a table as it was at an instant. One that it restores
-// already is none to begin again.
+// Begin starts the restore of a table to a time. It has no effect if the restore has
+// already started.
 func (t Tables) Begin(ctx context.Context, table string, at time.Time) error {
 	_, err := t.Client.RestoreTableToPointInTime(ctx, &dynamodb.RestoreTableToPointInTimeInput{
 		SourceTableName: &table, TargetTableName: aws.String(Name(table, at)), RestoreDateTime: &at,
@@ -75,12 +75,12 @@ func (t Tables) Begin(ctx context.Context, table string, at time.Time) error {
 	return nil
 }
 
-// Await returns when a table can be used, and calls waiting before each look.
+// Await waits until a table is active. It calls waiting before each poll.
 func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 	for {
 		found, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 		if err != nil {
-			return fmt.Errorf("look after the table %s: %w", table, err)
+			return fmt.Errorf("wait for the table %s: %w", table, err)
 		}
 		restoring := found.Table.RestoreSummary != nil && aws.ToBool(found.Table.RestoreSummary.RestoreInProgress)
 		if found.Table.TableStatus == types.TableStatusActive && !restoring {
@@ -95,22 +95,22 @@ func (t Tables) Await(ctx context.Context, table string, waiting func()) error {
 	}
 }
 
-// Equip gives a restored table what a restore does not bring along, as its source has
-// it: a stream, expiry, backups of its own, tags, protection against deletion.
+// Equip copies the settings that a restore does not: stream, TTL, backups, tags and
+// deletion protection.
 func (t Tables) Equip(ctx context.Context, source, target string) error {
 	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &source})
 	if err != nil {
-		return fmt.Errorf("look up the table %s: %w", source, err)
+		return fmt.Errorf("describe the table %s: %w", source, err)
 	}
 	for _, equip := range []func(context.Context, *types.TableDescription, string) error{t.stream, t.expire, t.backUp, t.tag, t.protect} {
 		if err := equip(ctx, of.Table, target); err != nil {
-			return fmt.Errorf("equip the table %s: %w", target, err)
+			return fmt.Errorf("copy settings to the table %s: %w", target, err)
 		}
 	}
 	return nil
 }
 
-// stream gives a table a stream, which changes the table for a while.
+// stream enables a table's stream and waits for the update.
 func (t Tables) stream(ctx context.Context, source *types.TableDescription, target string) error {
 	if source.StreamSpecification == nil || !aws.ToBool(source.StreamSpecification.StreamEnabled) {
 		return nil
@@ -133,7 +133,7 @@ func (t Tables) stream(ctx context.Context, source *types.TableDescription, targ
 func (t Tables) Stream(ctx context.Context, table string) (string, error) {
 	of, err := t.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
-		return "", fmt.Errorf("look up the stream of the table %s: %w", table, err)
+		return "", fmt.Errorf("describe the stream of the table %s: %w", table, err)
 	}
 	arn := aws.ToString(of.Table.LatestStreamArn)
 	if arn == "" {
@@ -175,7 +175,7 @@ func (t Tables) tag(ctx context.Context, source *types.TableDescription, target 
 	}
 	var own []types.Tag
 	for _, tag := range of.Tags {
-		if !strings.HasPrefix(aws.ToString(tag.Key), "aws:") { // those are AWS's to set
+		if !strings.HasPrefix(aws.ToString(tag.Key), "aws:") { // reserved for AWS
 			own = append(own, tag)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestNameTellsTheInstant(t *testing.T) {
+func TestName(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.FixedZone("", -3*60*60))
 	once := restore.Name("stack-Table-1", noon)
@@ -27,8 +27,8 @@ func TestNameTellsTheInstant(t *testing.T) {
 	}
 }
 
-// A command that was broken off is called again.
-func TestARestoredTableHasWhatItsSourceHas(t *testing.T) {
+// An interrupted command is run again.
+func TestEquip_SettingsOfSource(t *testing.T) {
 	t.Parallel()
 	client := dynamodb.NewFromConfig(stackenv.Load(t).AWS())
 	source, at := makeTable(t, client), time.Now()
@@ -89,7 +89,7 @@ func checkEquipment(t *testing.T, client *dynamodb.Client, table string) {
 		t.Errorf("its tags are %v, %v", tags.Tags, err)
 	}
 	if !aws.ToBool(is.Table.DeletionProtectionEnabled) {
-		t.Error("it is not protected against deletion")
+		t.Error("deletion protection is disabled")
 	}
 }
 
@@ -97,7 +97,7 @@ func row() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "a"}}
 }
 
-// makeTable makes a table with a row, as the template makes tables in production.
+// makeTable creates a table with a row and the template's production settings.
 func makeTable(t *testing.T, client *dynamodb.Client) string {
 	t.Helper()
 	name := "restore-" + rand.Text()

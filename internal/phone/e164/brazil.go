@@ -5,7 +5,7 @@ import "bytes"
 // brazil is Brazil's country code.
 const brazil = 55
 
-// parseBrazilian judges the digits that follow the country code 55.
+// parseBrazilian parses the digits after the country code 55.
 func parseBrazilian(digits []byte) (Number, *Rejection) {
 	national := cutTrunkPrefix(digits)
 	if !validBrazilian(national) {
@@ -31,15 +31,14 @@ var areaCodes = [100]bool{
 	91: true, 92: true, 93: true, 94: true, 95: true, 96: true, 97: true, 98: true, 99: true,
 }
 
-// carriers are the two digits that choose a long-distance carrier.
+// carriers are the two-digit codes of long-distance carriers.
 var carriers = [100]bool{
 	12: true, 14: true, 15: true, 21: true, 22: true, 23: true, 25: true, 31: true,
 	41: true, 43: true, 55: true, 65: true, 99: true,
 }
 
-// cutTrunkPrefix removes the 0 dialled before a long-distance number, with the
-// carrier's two digits where they are there. The 90 of a collect call stays: a
-// number written with it is refused.
+// cutTrunkPrefix removes the trunk prefix 0 and a carrier code. The 90 of a collect
+// call is not removed: such a number is refused.
 func cutTrunkPrefix(digits []byte) []byte {
 	if len(digits) == 0 || digits[0] != '0' {
 		return digits
@@ -50,8 +49,8 @@ func cutTrunkPrefix(digits []byte) []byte {
 	return digits[1:]
 }
 
-// validBrazilian says whether libphonenumber takes the national digits for a
-// number of any kind, short and toll-free ones included.
+// validBrazilian reports whether libphonenumber accepts the national digits as a number
+// of any kind, including short and toll-free ones.
 func validBrazilian(national []byte) bool {
 	switch len(national) {
 	case 11:
@@ -66,19 +65,19 @@ func validBrazilian(national []byte) bool {
 	return false
 }
 
-// landlineOrTrunked reports how an eight-digit number may begin: 2 to 5 on fixed
-// lines, 7 on trunked radio, which never got a ninth digit.
+// landlineOrTrunked reports whether an eight-digit number may begin with the digit: 2
+// to 5 for fixed lines, 7 for trunked radio, which has no ninth digit.
 func landlineOrTrunked(first byte) bool {
 	return '2' <= first && first <= '5' || first == '7'
 }
 
-// service10 knows the beginnings of ten-digit service numbers: those of nine
-// digits, and the shared-cost ones.
+// service10 reports whether ten-digit service numbers begin with the prefix: those of
+// nine digits, and shared-cost ones.
 func service10(prefix []byte) bool {
 	return service9(prefix) || string(prefix) == "300" || string(prefix) == "303"
 }
 
-// service9 knows the beginnings of nine-digit service numbers: toll-free,
+// service9 reports whether nine-digit service numbers begin with the prefix: toll-free,
 // donations, premium.
 func service9(prefix []byte) bool {
 	switch string(prefix) {
@@ -88,8 +87,7 @@ func service9(prefix []byte) bool {
 	return false
 }
 
-// service8 knows the beginnings of the eight-digit numbers that cost a local
-// call from anywhere.
+// service8 reports whether eight-digit local-rate numbers begin with the prefix.
 func service8(prefix []byte) bool {
 	switch string(prefix) {
 	case "4020", "4370", "4864":
@@ -98,7 +96,7 @@ func service8(prefix []byte) bool {
 	return bytes.HasPrefix(prefix, []byte("300")) || bytes.HasPrefix(prefix, []byte("400"))
 }
 
-// rejectBrazilian says what is wrong with national digits that are not valid.
+// rejectBrazilian returns the Rejection for invalid national digits.
 func rejectBrazilian(national []byte) *Rejection {
 	switch {
 	case len(national) != 10 && len(national) != 11:

@@ -1,7 +1,6 @@
-// Package e164 reads telephone numbers in the forms that campaign files write them
-// in. It judges Brazilian ones, nearly all there are, by a table that agrees with
-// libphonenumber exactly, is a thousand times faster than it and takes no time to
-// load.
+// Package e164 parses telephone numbers in the formats found in campaign files. It
+// validates Brazilian numbers with a table that agrees with libphonenumber, is a
+// thousand times faster, and needs no loading.
 package e164
 
 import (
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// Number is a telephone number: the digits of its E.164 form, country code first.
-// Two ways of writing one number give the same Number.
+// Number is a telephone number: the digits of its E.164 form, country code first. Equal
+// numbers have equal values.
 type Number uint64
 
 // String returns the E.164 form, such as +5511987654321.
@@ -19,11 +18,10 @@ func (n Number) String() string {
 	return string(strconv.AppendUint([]byte{'+'}, uint64(n), 10))
 }
 
-// Parse reads a number made of ASCII digits and one optional leading +.
-// Without the + 10 or 11 digits are a Brazilian number with its area code, and
-// anything else is read as if the + were there. A number of another country is
-// left to foreign, which gets its digits, country code first. A number that
-// cannot exist comes back as a Rejection, which is nil otherwise. s is not kept.
+// Parse parses ASCII digits with an optional leading +. Without the +, 10 or 11 digits
+// are a Brazilian number with its area code; anything else is read as if it had a +.
+// foreign parses numbers of other countries; its digits start with the country code. An
+// impossible number returns a Rejection, which is nil otherwise. s is not kept.
 func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, *Rejection) {
 	digits, plus := bytes.CutPrefix(s, []byte{'+'})
 	switch {
@@ -41,10 +39,9 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 	return foreign(digits)
 }
 
-// AsWritten takes a foreign number for what its digits say, whether or not it
-// exists: a trunk prefix that libphonenumber would take off stays, so it is no
-// other way of writing a number. It suits the search for numbers that were judged
-// before, by their E.164 form.
+// AsWritten returns a foreign number without validation, and without removing a trunk
+// prefix as libphonenumber does. Use it to search for E.164 numbers that were validated
+// before.
 func AsWritten(digits []byte) (Number, *Rejection) {
 	if len(digits) > longest {
 		return 0, &rejectTooLong
@@ -56,20 +53,21 @@ func AsWritten(digits []byte) (Number, *Rejection) {
 	return n, nil
 }
 
-// shortest and longest are how many digits a number has with its country code.
+// shortest and longest are the numbers of digits that a number may have, with its
+// country code.
 const (
 	shortest = 7
 	longest  = 15
 )
 
-// WellFormed reports whether s has the form of E.164: a + and 7 to 15 ASCII digits,
-// which begin with a country code. Such a number need not exist.
+// WellFormed reports whether s has the format of E.164: a + and 7 to 15 ASCII digits,
+// starting with a country code. The number may not exist.
 func WellFormed(s string) bool {
 	digits, plus := strings.CutPrefix(s, "+")
 	return plus && len(digits) >= shortest && len(digits) <= longest && digits[0] != '0' && allDigits([]byte(digits))
 }
 
-// allDigits reports whether s is one ASCII digit or more and nothing else.
+// allDigits reports whether s consists of one or more ASCII digits.
 func allDigits(s []byte) bool {
 	for _, c := range s {
 		if c < '0' || c > '9' {

@@ -6,9 +6,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// The forms and Brazil's numbers are tested with libphonenumber in package phone;
-// this is what a search makes of the others.
-func TestForeignNumbersAsWritten(t *testing.T) {
+// Package phone tests the formats and Brazilian numbers against libphonenumber. This
+// tests foreign numbers in a search.
+func TestParse_AsWritten(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ want, code string }{
 		"+14155552671":       {want: "+14155552671"},

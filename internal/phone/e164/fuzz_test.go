@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// A number that is accepted is told again by its E.164 form, and by no other.
+// An accepted number parses to itself in its E.164 form.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"+5511987654321", "11987654321", "1133334444", "+14155552671", "0800", "+", "٣", "+550011987654321"} {
 		f.Add([]byte(s))

@@ -1,6 +1,6 @@
 package e164
 
-// Codes of a Rejection. They are stable: clients may build on them.
+// Codes of a Rejection. They are stable, because clients use them.
 const (
 	Empty             = "empty"
 	InvalidForm       = "invalid_form"
@@ -10,14 +10,14 @@ const (
 	InvalidNumber     = "invalid_number"
 )
 
-// Rejection says why a number cannot be reached: a code for programs and a
-// sentence for whoever made the campaign. It may be shared: do not change it.
-// The sentence may hold the number, so it belongs in answers, not in logs.
+// Rejection is the reason why a number is refused: a code for programs and a sentence
+// for people. It may be shared: do not change it. The sentence may contain the number,
+// so never log it.
 type Rejection struct {
 	Code, Reason string
 }
 
-// The rejections whose sentence is always the same.
+// Rejections with a constant sentence.
 var (
 	rejectEmpty = Rejection{Empty, "The phone number is empty."}
 

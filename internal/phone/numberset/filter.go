@@ -2,18 +2,17 @@ package numberset
 
 import "math/bits"
 
-// filter says of most numbers that are not in a union that they are not, with
-// one look into memory where a search takes many that wait for one another. It
-// has a bit for each of the values of a hash, and at least bitsPerNumber bits
-// for each number. The zero filter holds nothing.
+// filter is a Bloom filter with one hash function. It answers most searches for absent
+// numbers with one memory access, where a binary search needs many dependent ones. It
+// has at least bitsPerNumber bits per number. The zero filter is empty.
 type filter struct {
 	bits []uint64
-	held int // numbers that were added
+	held int // added numbers
 }
 
 const bitsPerNumber = 8
 
-// mayHold is false where the number was not added.
+// mayHold returns false if the number was not added.
 func (f *filter) mayHold(n uint64) bool {
 	if len(f.bits) == 0 {
 		return false
@@ -22,8 +21,8 @@ func (f *filter) mayHold(n uint64) bool {
 	return f.bits[word]&bit != 0
 }
 
-// add takes numbers in, and reports whether there is room for them: where it is
-// not, the filter has to be made again, of all numbers.
+// add adds numbers. It returns false if there is no room: the filter must then be
+// rebuilt from all numbers.
 func (f *filter) add(s Set) bool {
 	if f.held += len(s); f.held*bitsPerNumber > len(f.bits)*64 {
 		return false
@@ -35,7 +34,7 @@ func (f *filter) add(s Set) bool {
 	return true
 }
 
-// newFilter returns a filter of the sets, with room for as many numbers more.
+// newFilter returns a filter of the sets, with room for as many numbers again.
 func newFilter(sets ...Set) filter {
 	held := 0
 	for _, s := range sets {
@@ -49,7 +48,7 @@ func newFilter(sets ...Set) filter {
 	return f
 }
 
-// place spreads the numbers over the bits by Fibonacci hashing.
+// place returns the bit of a number, by Fibonacci hashing.
 func (f *filter) place(n uint64) (word int, bit uint64) {
 	h := n * 0x9e3779b97f4a7c15 >> (64 - 6 - bits.TrailingZeros(uint(len(f.bits))))
 	return int(h >> 6), 1 << (h & 63)

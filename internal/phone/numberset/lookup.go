@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Lookup searches a packed set without unpacking it. It takes about a tenth more
-// memory than the packed set, which it keeps.
+// Lookup searches a packed set without unpacking it. It uses about a tenth more memory
+// than the packed set, which it keeps.
 type Lookup struct {
 	distances []byte
 	width     byte
 	blocks    []block
 }
 
-// block is where the distances of blockSize numbers begin. The first of them
-// counts from the number least.
+// block is the start of the distances of blockSize numbers. The first distance counts
+// from least.
 type block struct {
 	least uint64
 	start int
@@ -22,8 +22,7 @@ type block struct {
 
 const blockSize = 64
 
-// NewLookup returns a look-up of a packed set. Bytes that are no packed set are an
-// error.
+// NewLookup returns a Lookup of a packed set, or an error if packed is corrupt.
 func NewLookup(packed []byte) (Lookup, error) {
 	count, width, distances, err := readHeader(packed)
 	if err != nil {
@@ -75,5 +74,5 @@ func (l Lookup) Has(number uint64) bool {
 	return false
 }
 
-// Bytes returns how much memory the look-up takes.
+// Bytes returns the memory of the Lookup in bytes.
 func (l Lookup) Bytes() int { return cap(l.distances) + 16*cap(l.blocks) }

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Merged is the union of many sets, as sorted arrays: one large, and one small
-// that holds what came last, so that a new set moves only the few numbers of
-// the small one. The zero value is the empty union. It is not safe for
-// concurrent use.
+// Merged is the union of many sets, as two sorted arrays: a large one, and a small one
+// with recent numbers, so that an insertion moves few numbers. The zero value is empty.
+// It is not safe for concurrent use.
 type Merged struct {
 	large, recent Set    // a number may be in both
 	filter        filter // of both
 }
 
-// Add takes the numbers of packed sets in, all of them or, when one is
-// corrupt, none. Many sets in one call cost far less than a call for each.
+// Add adds the numbers of packed sets. If one is corrupt, nothing is added. One call
+// with many sets costs far less than a call for each.
 func (m *Merged) Add(packed ...[]byte) error {
 	var all Set
 	var err error
@@ -32,7 +31,7 @@ func (m *Merged) Add(packed ...[]byte) error {
 	return nil
 }
 
-// Insert takes the numbers of one set in.
+// Insert adds the numbers of one set.
 func (m *Merged) Insert(s Set) {
 	limit := max(minRecent, len(m.large)/recentShare)
 	if len(s) > limit {
@@ -49,15 +48,14 @@ func (m *Merged) Insert(s Set) {
 	}
 }
 
-// The small array is poured into the large one when it has more numbers than
-// minRecent and than one in recentShare of the large one's.
+// The small array is merged into the large one when it has more numbers than minRecent,
+// and more than one in recentShare of the large one's.
 const (
 	minRecent   = 1 << 9
 	recentShare = 16
 )
 
-// insert takes the numbers of s into t. It moves every larger number once, in
-// place.
+// insert inserts the numbers of s into t in place. It moves every larger number once.
 func insert(t *Set, s Set) {
 	fresh, places := missing(*t, s)
 	end := len(*t)
@@ -71,8 +69,7 @@ func insert(t *Set, s Set) {
 	*t = grown
 }
 
-// missing returns the numbers of s that are not in t, and where in it each
-// belongs.
+// missing returns the numbers of s that are not in t, and their positions in t.
 func missing(t, s Set) (fresh Set, places []int) {
 	fresh, places = make(Set, 0, len(s)), make([]int, 0, len(s))
 	at := 0
@@ -85,7 +82,7 @@ func missing(t, s Set) (fresh Set, places []int) {
 	return fresh, places
 }
 
-// Intersect returns the numbers of s that are in the union, nil when none is.
+// Intersect returns the numbers of s that are in the union, or nil if there are none.
 func (m *Merged) Intersect(s Set) Set {
 	likely := make(Set, 0, len(s)/bitsPerNumber)
 	for _, n := range s {
@@ -108,13 +105,13 @@ func intersect(t, s Set) (common Set) {
 	return common
 }
 
-// Bytes returns how much memory the numbers take, room to grow included.
+// Bytes returns the memory of the numbers in bytes, including spare capacity.
 func (m *Merged) Bytes() int {
 	return 8 * (cap(m.large) + cap(m.recent) + cap(m.filter.bits))
 }
 
-// gallop returns the index of the first number that is not below n. It takes
-// steps of doubling length, so near numbers are found at once.
+// gallop returns the index of the first number that is at least n. Its steps double, so
+// near numbers are found quickly.
 func gallop(s Set, n uint64) int {
 	end := 1
 	for end <= len(s) && s[end-1] < n {

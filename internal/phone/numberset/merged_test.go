@@ -72,7 +72,7 @@ func compare(t *rapid.T, merged *numberset.Merged, model map[uint64]bool, query 
 	}
 }
 
-func TestAddTakesNothingOfCorruptSets(t *testing.T) {
+func TestAdd_CorruptSet(t *testing.T) {
 	t.Parallel()
 	var merged numberset.Merged
 	good := numberset.Set{1, 2, 3}
@@ -84,7 +84,7 @@ func TestAddTakesNothingOfCorruptSets(t *testing.T) {
 	}
 }
 
-func TestMergedIsCompact(t *testing.T) {
+func TestMerged_Size(t *testing.T) {
 	t.Parallel()
 	const batches, perBatch = 100, 2000
 	var merged numberset.Merged

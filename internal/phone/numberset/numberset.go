@@ -1,14 +1,14 @@
-// Package numberset holds sets of numbers: one batch's, packed to be stored,
-// and all of a campaign's, merged to be searched.
+// Package numberset implements sets of numbers: a batch's, packed for storage, and a
+// campaign's, merged for searching.
 package numberset
 
 import "slices"
 
-// Set is numbers in ascending order, each once.
+// Set is a sorted list of numbers without duplicates.
 type Set []uint64
 
-// New returns the set of the given numbers, in any order and any number of
-// times each. It does not keep them.
+// New returns the set of the numbers, which may be unsorted and repeated. It does not
+// keep numbers.
 func New[N ~uint64](numbers []N) Set {
 	s := make(Set, len(numbers))
 	for i, n := range numbers {

@@ -7,19 +7,17 @@ import (
 	"slices"
 )
 
-// A packed set is a byte with the width, the count as a varint, and per number
-// the distance to the number before, less one. A distance is width bytes, low
-// byte first, whose highest bit says that a varint with the rest follows. Width
-// 1 is a plain varint; the best width depends on how dense the set is, and for
-// a batch of 2,000 Brazilian mobiles it is 3: a plain varint would need 4 bytes
-// for half of them.
+// A packed set is one byte with the width, the count as a varint, and for each number
+// the distance to the previous number, minus one. A distance is width bytes, low byte
+// first; its highest bit marks a varint with the remaining bits. Width 1 is a plain
+// varint. For a batch of 2,000 Brazilian mobiles the best width is 3: a plain varint
+// needs 4 bytes for half of them.
 const maxWidth = 4
 
-// errCorrupt is the error for bytes that Pack cannot have made.
+// errCorrupt means that Pack cannot have produced the bytes.
 var errCorrupt = errors.New("corrupt number set")
 
-// Pack returns the set in as few bytes as it can, about 3 a number for a full
-// batch.
+// Pack encodes the set, in about 3 bytes per number for a full batch.
 func (s Set) Pack() []byte {
 	width, size := s.bestWidth()
 	packed := make([]byte, 0, 1+binary.MaxVarintLen64+size+8)
@@ -33,8 +31,8 @@ func (s Set) Pack() []byte {
 	return packed
 }
 
-// bestWidth returns the width that makes the distances smallest, and their size
-// in bytes then.
+// bestWidth returns the width with the smallest total size of distances, and that size
+// in bytes.
 func (s Set) bestWidth() (width byte, size int) {
 	var sizes [maxWidth + 1]int
 	next := uint64(0)
@@ -64,13 +62,12 @@ func appendDistance(packed []byte, distance uint64, width byte) []byte {
 	return binary.AppendUvarint(packed, rest)
 }
 
-// Unpack returns the set that was packed. Bytes that are no packed set are an
-// error.
+// Unpack decodes a packed set. Corrupt bytes are an error.
 func Unpack(packed []byte) (Set, error) {
 	return appendUnpacked(Set{}, packed)
 }
 
-// appendUnpacked appends the numbers of a packed set, in ascending order.
+// appendUnpacked appends the numbers of a packed set in ascending order.
 func appendUnpacked(to Set, packed []byte) (Set, error) {
 	count, width, distances, err := readHeader(packed)
 	if err != nil {
@@ -93,8 +90,8 @@ func appendUnpacked(to Set, packed []byte) (Set, error) {
 	return to, nil
 }
 
-// readHeader returns what precedes the distances, and the distances. There are
-// bytes enough for the count, so a corrupt one cannot ask for much memory.
+// readHeader decodes the header and returns it with the distances. It checks that there
+// are enough bytes for the count, so that a corrupt count cannot allocate much memory.
 func readHeader(packed []byte) (count int, width byte, distances []byte, err error) {
 	if len(packed) == 0 || packed[0] == 0 || packed[0] > maxWidth {
 		return 0, 0, nil, errCorrupt
@@ -106,8 +103,8 @@ func readHeader(packed []byte) (count int, width byte, distances []byte, err err
 	return int(n), packed[0], packed[1+size:], nil //nolint:gosec // n is at most len(packed)
 }
 
-// readDistance returns the first distance and how many bytes it took, 0 when it
-// is cut off or too large.
+// readDistance returns the first distance and its size in bytes, 0 if it is cut off or
+// too large.
 func readDistance(data []byte, width byte) (distance uint64, size int) {
 	if len(data) < int(width) {
 		return 0, 0

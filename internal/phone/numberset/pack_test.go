@@ -48,7 +48,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestUnpackReturnsWhatWasPacked(t *testing.T) {
+func TestUnpack_Packed(t *testing.T) {
 	t.Parallel()
 	for _, s := range []numberset.Set{{}, {0}, {math.MaxUint64}, {0, math.MaxUint64}, {5511987654321}} {
 		roundTrip(t, s)
@@ -82,7 +82,7 @@ func TestPackedSize(t *testing.T) {
 	}
 }
 
-func TestPackedSizeOfExtremes(t *testing.T) {
+func TestPack_SizeOfExtremes(t *testing.T) {
 	t.Parallel()
 	block := make(numberset.Set, 2000)
 	for i := range block {
@@ -104,7 +104,7 @@ func TestPackedSizeOfExtremes(t *testing.T) {
 	}
 }
 
-func TestUnpackRefusesCorruptBytes(t *testing.T) {
+func TestUnpack_Corrupt(t *testing.T) {
 	t.Parallel()
 	packed := mobiles(rand.New(rand.NewPCG(1, 1)), 100).Pack()
 	largest := append([]byte{0xff}, binary.AppendUvarint(nil, math.MaxUint64>>7)...)

@@ -1,8 +1,7 @@
 package numberset
 
-// sortNumbers sorts byte by byte, lowest first, leaving out the bytes in which
-// all numbers agree, as the first ones of phone numbers do. On 2,000 numbers it
-// is several times as fast as comparing them.
+// sortNumbers is a radix sort by byte, lowest first, that skips bytes equal in all
+// numbers. For 2,000 phone numbers it is several times as fast as a comparison sort.
 func sortNumbers(numbers []uint64) {
 	from, to := numbers, make([]uint64, len(numbers))
 	varying := varyingBits(numbers)
@@ -15,7 +14,7 @@ func sortNumbers(numbers []uint64) {
 	copy(numbers, from)
 }
 
-// varyingBits returns the bits in which the numbers are not all the same.
+// varyingBits returns the bits in which the numbers differ.
 func varyingBits(numbers []uint64) uint64 {
 	varying := uint64(0)
 	for _, n := range numbers {
@@ -24,8 +23,7 @@ func varyingBits(numbers []uint64) uint64 {
 	return varying
 }
 
-// distribute copies the numbers in the order of the byte at shift; equal ones
-// keep their order.
+// distribute copies the numbers sorted by the byte at shift; the sort is stable.
 func distribute(to, from []uint64, shift int) {
 	var place [256]int
 	for _, n := range from {

@@ -13,30 +13,29 @@ import (
 )
 
 const (
-	// warmFor is how long opt-outs are taken for what they were: so long a message
-	// may still be sent to a number that has opted out.
+	// warmFor is how long opt-outs are cached. During that time a message may still be
+	// sent to a number that has opted out.
 	warmFor = 30 * time.Second
-	// maxWarm and maxWarmBytes limit what is kept of tenants: what goes beyond makes
-	// the others be forgotten.
+	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others
+	// are evicted.
 	maxWarm      = 200
 	maxWarmBytes = 64 << 20
-	// partsARead is how many parts are read in one call: some 2 MB at most.
+	// partsARead is the number of parts read in one call, at most about 2 MB.
 	partsARead = 32
-	// readTries is how often parts are looked for that were divided meanwhile.
+	// readTries is the maximum number of reads when parts are divided concurrently.
 	readTries = 10
 )
 
-// Numbers are the numbers that opted out of one tenant's messages. They never
-// change.
+// Numbers holds the numbers that opted out of one tenant's messages. It is immutable.
 type Numbers struct {
 	shards [Shards]knownShard
 	bytes  int
 }
 
-// knownShard is a version of a shard. One in a single row has one part.
+// knownShard is a version of a shard. A shard in a single row has one part.
 type knownShard struct {
 	version int
-	parts   []knownPart // in the order of from; none for a shard that does not exist
+	parts   []knownPart // ordered by from; empty if the shard does not exist
 }
 
 type knownPart struct {
@@ -46,7 +45,7 @@ type knownPart struct {
 	numbers numberset.Lookup
 }
 
-// Has reports whether a number in E.164, with or without the leading +, opted out.
+// Has reports whether a number in E.164, with or without the leading +, has opted out.
 func (n *Numbers) Has(phone string) bool {
 	number, err := parse(phone)
 	if err != nil {
@@ -56,8 +55,8 @@ func (n *Numbers) Has(phone string) bool {
 	return len(parts) > 0 && parts[placeOf(parts, number, func(p knownPart) uint64 { return p.from })].numbers.Has(number)
 }
 
-// placeOf returns the place of the part that a number belongs to. The first part
-// begins at 0.
+// placeOf returns the index of the part that a number belongs to. The first part begins
+// at 0.
 func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int {
 		switch begins := from(p); {
@@ -74,15 +73,14 @@ func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 	return after - 1
 }
 
-// known is what is kept of a tenant's opt-outs.
+// known is the cache entry of a tenant.
 type known struct {
-	loading sync.Mutex // held by the one who reads them
-	numbers *Numbers   // nil before they were read
-	at      time.Time  // zero where they changed since
+	loading sync.Mutex // held during a read
+	numbers *Numbers   // nil before the first read
+	at      time.Time  // zero if expired
 }
 
-// Of returns a look-up of the opt-outs of a tenant, as they were up to 30
-// seconds ago.
+// Of returns a lookup of a tenant's opt-outs, which are at most 30 seconds old.
 func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, error) {
 	k := b.known(tenant)
 	k.loading.Lock()
@@ -96,7 +94,7 @@ func (b *Book) Of(ctx context.Context, tenant string) (func(phone string) bool, 
 	}
 	numbers, err := b.refresh(ctx, tenant, before)
 	if err != nil {
-		return nil, fmt.Errorf("look for opt-outs: %w", err)
+		return nil, fmt.Errorf("look up opt-outs: %w", err)
 	}
 	b.keep(tenant, k, numbers, now)
 	return numbers.Has, nil
@@ -116,8 +114,7 @@ func (b *Book) known(tenant string) *known {
 	return k
 }
 
-// keep keeps what was read of a tenant, and forgets the others where all are too
-// many.
+// keep caches the numbers of a tenant, and evicts the others if the cache is too large.
 func (b *Book) keep(tenant string, k *known, numbers *Numbers, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +131,7 @@ func (b *Book) keep(tenant string, k *known, numbers *Numbers, now time.Time) {
 	}
 }
 
-// expire makes the next look-up read what changed of a tenant's opt-outs.
+// expire makes the next lookup read the tenant's changes.
 func (b *Book) expire(tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +140,7 @@ func (b *Book) expire(tenant string) {
 	}
 }
 
-// refresh reads what changed since before, nil for nothing known.
+// refresh reads the changes since before, or everything if before is nil.
 func (b *Book) refresh(ctx context.Context, tenant string, before *Numbers) (*Numbers, error) {
 	if before == nil {
 		before = &Numbers{}
@@ -182,8 +179,8 @@ func (n *Numbers) count() {
 	}
 }
 
-// refreshShard reads what changed of a shard. It reports false where a part was
-// divided before it was read: then the shard stays as it was known before.
+// refreshShard reads the changes of a shard. complete is false if a part was divided
+// before it was read; the shard then stays as before.
 func (b *Book) refreshShard(ctx context.Context, tenant string, row campaign.OptOuts, numbers *Numbers) (complete bool, err error) {
 	if err := check(row); err != nil {
 		return false, err
@@ -242,7 +239,7 @@ func (b *Book) refreshParts(ctx context.Context, tenant string, row campaign.Opt
 	return parts, true, nil
 }
 
-// newLookup refuses damaged times too, although a look-up does without them.
+// newLookup also refuses damaged times, although a lookup does not need them.
 func newLookup(packed, recent []byte) (numberset.Lookup, error) {
 	if err := eachRecent(recent, func(uint64, int64) {}); err != nil {
 		return numberset.Lookup{}, err
@@ -250,7 +247,7 @@ func newLookup(packed, recent []byte) (numberset.Lookup, error) {
 	return numberset.NewLookup(packed)
 }
 
-// check returns an error for a shard that nothing here wrote.
+// check returns an error if a shard is damaged.
 func check(row campaign.OptOuts) error {
 	if row.Shard < 0 || row.Shard >= Shards {
 		return errDamaged

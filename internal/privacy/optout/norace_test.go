@@ -2,5 +2,5 @@
 
 package optout_test
 
-// recorded is how many numbers the tests of large tenants record.
+// recorded is the number of opt-outs in tests of large tenants.
 const recorded = 5_000_000

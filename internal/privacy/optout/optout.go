@@ -1,6 +1,6 @@
-// Package optout keeps the numbers that opted out of a tenant's messages: packed
-// sets, in shards, warm where messages are sent. A shard that grows too large for
-// one row is divided into parts.
+// Package optout stores the numbers that opted out of a tenant's messages, as packed
+// sets in shards, and caches them for senders. A shard that exceeds the size of a row
+// is divided into parts.
 package optout
 
 import (
@@ -19,17 +19,18 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store keeps the shards.
+// Store reads and writes the shards.
 type Store interface {
-	// OptOuts returns the shards of a tenant that exist, whose parts are named only.
+	// OptOuts returns the existing shards of a tenant. Parts are named, without their
+	// numbers.
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
-	// OptOutShard returns one shard, of Version 0 where it does not exist.
+	// OptOutShard returns one shard. Its Version is 0 if it does not exist.
 	OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error)
-	// OptOutParts returns parts of a shard, without those that are gone.
+	// OptOutParts returns the existing parts among ids.
 	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
-	// SwapOptOuts writes the next version of a shard where its Version is still the
-	// one given, with the parts that have their numbers with them, and deletes the
-	// parts that are gone. It reports whether it did.
+	// SwapOptOuts writes the next version of a shard if its stored Version is still
+	// o's, writes the parts that have their numbers, and deletes the parts in gone. It
+	// reports whether it did.
 	SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error)
 }
 
@@ -37,41 +38,41 @@ type Store interface {
 const Shards = 16
 
 const (
-	// maxRow is how large a shard may be in one row, of the 400 kB that DynamoDB
-	// takes: some 100,000 numbers. Versions of the functions that know no parts cannot
-	// read a tenant's opt-outs after one of its shards was divided, which this limit
-	// keeps from tenants with fewer than some 1.5 million.
+	// maxRow is the maximum size of a shard in one row, in bytes: about 100,000
+	// numbers. DynamoDB's limit is 400 kB. Versions of the functions without parts
+	// cannot read a tenant after one of its shards was divided, which happens from
+	// about 1.5 million numbers.
 	maxRow = 300_000
-	// maxPart is how large a part may be. Every opt-out writes a part, so small ones
-	// cost less.
+	// maxPart is the maximum size of a part in bytes. Every opt-out rewrites a part, so
+	// small parts cost less.
 	maxPart = 64_000
-	// maxChanges is how many changes one write takes in: they add 120 kB at most.
+	// maxChanges is the maximum number of changes per write. They add at most 120 kB.
 	maxChanges = 5_000
-	// tries is how many lost races for a shard are run again.
+	// tries is the maximum number of attempts to write a shard.
 	tries = 30
 )
 
-// Book keeps opt-outs.
+// Book stores opt-outs.
 type Book struct {
 	Store Store
 	Now   func() time.Time
-	// MaxRow and MaxPart are how many bytes of numbers and times a shard in one row,
-	// and a part, may have; 0 for as many as production takes.
+	// MaxRow and MaxPart are the maximum sizes in bytes of a shard in one row and of a
+	// part; 0 selects the production limits.
 	MaxRow, MaxPart int
 
 	mu      sync.Mutex
 	tenants map[string]*known
 }
 
-// place is where a number is kept, as it was read: a shard in one row, or a part.
+// place is where a number is stored: a shard in one row, or a part.
 type place struct {
 	shard
 	row   campaign.OptOuts
 	part  int    // in row.Parts, -1 for a shard in one row
-	until uint64 // the first number beyond it that is kept elsewhere
+	until uint64 // first number of the next part
 }
 
-// find reads where a number is kept.
+// find reads the place of a number.
 func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, error) {
 	for try := range readTries {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -92,8 +93,8 @@ func (b *Book) find(ctx context.Context, tenant string, number uint64) (place, e
 	return place{}, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", number%Shards, tenant, campaign.ErrLostRace)
 }
 
-// findIn reads where a number of a shard is kept. It reports false where the part
-// was divided since the shard was read.
+// findIn reads the place of a number in a shard. found is false if the part was divided
+// since the shard was read.
 func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, number uint64) (p place, found bool, err error) {
 	if err := check(row); err != nil {
 		return p, false, err
@@ -122,8 +123,8 @@ func (b *Book) findIn(ctx context.Context, tenant string, row campaign.OptOuts, 
 	return p, found, err
 }
 
-// write writes what was changed of a place, in parts where it grew too large, and
-// reports whether nobody else changed the shard meanwhile.
+// write writes the changes of a place, divided into parts if it is too large. It
+// returns false if the shard was changed concurrently.
 func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) {
 	row, now := p.row, b.Now()
 	if p.part < 0 {
@@ -161,33 +162,32 @@ func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 	return parts
 }
 
-// Turns reports whether a change would be news by now: not where it is so already,
-// or where a later change of the number came before it.
+// Turns reports whether a change would take effect: not if the state is the same
+// already, or if a later change was recorded.
 func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
 	read, err := readChange(c)
 	if err != nil {
-		return false, fmt.Errorf("look for an opt-out: %w", err)
+		return false, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	p, err := b.find(ctx, tenant, read.number)
 	if err != nil {
-		return false, fmt.Errorf("look for an opt-out: %w", err)
+		return false, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	before := p.has(read.number)
 	p.apply(read)
 	return p.has(read.number) != before, nil
 }
 
-// Since reports whether a number is opted out of a tenant's messages at present, and
-// since when: the zero time where that was so long ago that it is not known any
-// more.
+// Since reports whether a number is opted out of a tenant's messages, and since when.
+// The time is zero if it is no longer known.
 func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error) {
 	number, err := parse(phone)
 	if err != nil {
-		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+		return false, since, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	p, err := b.find(ctx, tenant, number)
 	if err != nil {
-		return false, since, fmt.Errorf("look for an opt-out: %w", err)
+		return false, since, fmt.Errorf("look up an opt-out: %w", err)
 	}
 	at, lately := p.recent[number]
 	if out = p.has(number); out && lately {
@@ -196,8 +196,8 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 	return out, since, nil
 }
 
-// Forget forgets that a number opted in again to a tenant's messages, and tells
-// whether there was anything to forget. A number that is opted out stays so.
+// Forget deletes the time at which a number opted in again, and reports whether there
+// was one. A number that is opted out does not change.
 func (b *Book) Forget(ctx context.Context, tenant, phone string) (forgotten bool, err error) {
 	number, err := parse(phone)
 	if err != nil {
@@ -227,9 +227,9 @@ func (b *Book) Forget(ctx context.Context, tenant, phone string) (forgotten bool
 	return false, fmt.Errorf("forget an opt-in to tenant %s: %w", tenant, campaign.ErrLostRace)
 }
 
-// Record writes the changes into the tenant's opt-outs. They may come in any
-// order and any number of times: of the changes of one number within the time for
-// which the provider repeats events, the latest counts.
+// Record records the changes of the tenant's opt-outs, in any order and any number of
+// times. The latest change of a number takes effect, within the period in which the
+// provider repeats events.
 func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.OptChange) error {
 	var byShard [Shards][]change
 	for _, c := range changes {
@@ -248,7 +248,7 @@ func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.Opt
 	return nil
 }
 
-// record writes changes of one shard, those of one place after the other.
+// record writes the changes of one shard, place by place.
 func (b *Book) record(ctx context.Context, tenant string, pending []change) error {
 	for lost := 0; len(pending) > 0; {
 		if err := retry.Wait(ctx, lost); err != nil {
@@ -274,7 +274,7 @@ func (b *Book) record(ctx context.Context, tenant string, pending []change) erro
 	return nil
 }
 
-// pick returns the changes that the place takes in at one time, and the others.
+// pick returns the changes that the place takes in one write, and the others.
 func (p place) pick(changes []change) (here, others []change) {
 	from := uint64(0)
 	if p.part >= 0 {
@@ -297,7 +297,7 @@ func readChange(c campaign.OptChange) (change, error) {
 
 var errNoNumber = errors.New("not a number in E.164")
 
-// parse reads a number; the error does not name it.
+// parse parses a number. The error does not contain it.
 func parse(phone string) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
 	if err != nil {

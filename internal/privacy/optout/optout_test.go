@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-// table keeps the shards of one tenant, as a table of DynamoDB does, within its
+// table imitates a DynamoDB table with the shards of one tenant, with DynamoDB's
 // limits.
 type table struct {
 	mu     sync.Mutex
@@ -23,7 +23,7 @@ type table struct {
 	parts  map[string]campaign.OptOutPart
 	reads  int // of all shards
 	loaded int // bytes of parts that were read
-	// beforeParts runs before parts are read, where it is not nil.
+	// beforeParts is called before parts are read, if not nil.
 	beforeParts func()
 }
 
@@ -66,8 +66,8 @@ func (t *table) OptOutParts(_ context.Context, _ string, _ int, ids []string) (m
 	return found, nil
 }
 
-// The limits of an item and of a transaction, with room for the names of
-// attributes and keys.
+// DynamoDB's limits of an item and of a transaction, less the size of attribute names
+// and keys.
 const (
 	maxItem        = 400<<10 - 1<<10
 	maxTransaction = 4 << 20
@@ -116,9 +116,9 @@ func newBook() (*optout.Book, *table) {
 	return &optout.Book{Store: t, Now: time.Now}, t
 }
 
-// In whatever order and however often changes come, the latest of a number
-// counts.
-func TestLatestChangeCounts(t *testing.T) {
+// The latest change of a number takes effect, in whatever order and however often
+// changes arrive.
+func TestRecord_LatestChange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		book, _ := newBook()
@@ -142,7 +142,7 @@ func TestLatestChangeCounts(t *testing.T) {
 			}
 		}
 		for phone, c := range latest {
-			// Now it would be news to leave where it is in, and to be in where it is out.
+			// A change to the current state has no effect; the opposite does.
 			for _, out := range []bool{true, false} {
 				later := campaign.OptChange{Phone: phone, Out: out, At: now.Add(time.Hour)}
 				if news, err := book.Turns(context.Background(), "tenant", later); err != nil || news != (out != c.Out) {
@@ -150,14 +150,14 @@ func TestLatestChangeCounts(t *testing.T) {
 				}
 				earlier := campaign.OptChange{Phone: phone, Out: out, At: c.At.Add(-time.Millisecond)}
 				if news, err := book.Turns(context.Background(), "tenant", earlier); err != nil || news {
-					t.Fatalf("an earlier change to %v is news: %v, error %v", out, news, err)
+					t.Fatalf("an earlier change to %v takes effect: %v, error %v", out, news, err)
 				}
 			}
 		}
 	})
 }
 
-func TestRacingOptOutsAreAllKept(t *testing.T) {
+func TestRecord_Concurrent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		book, _ := newBook()
@@ -183,7 +183,7 @@ func TestRacingOptOutsAreAllKept(t *testing.T) {
 	})
 }
 
-func TestOptOutsAreWarmForHalfAMinute(t *testing.T) {
+func TestOf_Cache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		book, table := newBook()
@@ -197,7 +197,7 @@ func TestOptOutsAreWarmForHalfAMinute(t *testing.T) {
 			return optedOut("5511900000001")
 		}
 		if has() {
-			t.Error("a number opted out that nobody knows")
+			t.Error("an unknown number is opted out")
 		}
 		change := campaign.OptChange{Phone: "+5511900000001", Out: true, At: time.Now()}
 		if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
@@ -210,12 +210,12 @@ func TestOptOutsAreWarmForHalfAMinute(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if !has() {
-			t.Error("the opt-out was not noticed after half a minute")
+			t.Error("the opt-out had no effect after 30 seconds")
 		}
 	})
 }
 
-func TestDamagedOptOuts(t *testing.T) {
+func TestBook_DamagedShard(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]campaign.OptOuts{
 		"shard":   {Shard: optout.Shards, Packed: []byte{1, 0}},
@@ -227,13 +227,13 @@ func TestDamagedOptOuts(t *testing.T) {
 			book, table := newBook()
 			table.shards[0] = row
 			if _, err := book.Of(t.Context(), "tenant"); err == nil {
-				t.Error("damaged opt-outs were taken for none")
+				t.Error("damaged opt-outs were read as none")
 			}
 		})
 	}
 	book, _ := newBook()
 	err := book.Record(t.Context(), "tenant", []campaign.OptChange{{Phone: "nobody", Out: true}})
 	if err == nil || errors.Is(err, campaign.ErrLostRace) {
-		t.Errorf("error %v for what is no number", err)
+		t.Errorf("error %v for an invalid number", err)
 	}
 }

@@ -18,19 +18,19 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-// fact is what is known of a number.
+// fact is the expected state of a number.
 type fact struct {
 	Out  bool
 	At   time.Time
 	Kept bool // the time of its last change is known
 }
 
-// drawn is the highest of the numbers that are drawn, which fall into two shards.
+// drawn is the highest random number. The numbers fall into two shards.
 const drawn = 60
 
 func numbered(i int) string { return fmt.Sprint("+", 5511900000000+i*optout.Shards/2) }
 
-// Shards in many small parts keep what one map keeps.
+// Shards in many small parts behave as one map.
 func TestBook_EqualsAMap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,8 +102,7 @@ func checkLookup(t *rapid.T, sender *optout.Book, facts map[string]fact) {
 	}
 }
 
-// A reader who knows the parts of before a division finds one gone, and looks
-// again.
+// A reader with an outdated list of parts finds one missing and reads again.
 func TestBook_PartDividedWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	store := newTable()
@@ -128,11 +127,11 @@ func TestBook_PartDividedWhileItIsRead(t *testing.T) {
 	}
 	store.beforeParts = func() { write(60, 100) }
 	if out, _, err := book.Since(t.Context(), "tenant", inOneShard(0, 1)[0].Phone); err != nil || !out {
-		t.Errorf("a number of a part that was divided: %v, %v", out, err)
+		t.Errorf("a number of a divided part: %v, %v", out, err)
 	}
 }
 
-// inOneShard are opt-outs of numbers that fall into the same shard.
+// inOneShard returns opt-outs of numbers in one shard.
 func inOneShard(from, to int) (changes []campaign.OptChange) {
 	for i := from; i < to; i++ {
 		changes = append(changes, campaign.OptChange{Phone: fmt.Sprint("+", 5511900000000+i*optout.Shards), Out: true, At: time.Now()})
@@ -140,7 +139,7 @@ func inOneShard(from, to int) (changes []campaign.OptChange) {
 	return changes
 }
 
-func TestBook_RefusesDamagedParts(t *testing.T) {
+func TestBook_DamagedParts(t *testing.T) {
 	t.Parallel()
 	one := numberset.New([]uint64{1}).Pack()
 	for name, parts := range map[string][]campaign.OptOutPart{
@@ -157,17 +156,17 @@ func TestBook_RefusesDamagedParts(t *testing.T) {
 					store.parts[id] = campaign.OptOutPart{ID: id, Version: 1, Packed: one}
 				}
 				if _, err := book.Of(t.Context(), "tenant"); err == nil {
-					t.Error("damaged opt-outs were taken for none")
+					t.Error("damaged opt-outs were read as none")
 				}
 				if _, _, err := book.Since(t.Context(), "tenant", "+16"); err == nil {
-					t.Error("a number of damaged opt-outs was taken for one that is in")
+					t.Error("a number of damaged opt-outs was read as not opted out")
 				}
 			})
 		})
 	}
 }
 
-// What is kept stays the same where only another part changed.
+// After a change, only the changed part is read.
 func TestBook_ReadsOnlyPartsThatChanged(t *testing.T) {
 	t.Parallel()
 	store, now := newTable(), time.Now()
@@ -195,8 +194,8 @@ func TestBook_ReadsOnlyPartsThatChanged(t *testing.T) {
 	}
 }
 
-// Five million opt-outs, the last of them within the time for which the provider
-// repeats events, stay below the limits of DynamoDB, which the table enforces.
+// Five million opt-outs, the last of them recent, stay within DynamoDB's limits, which
+// the table enforces.
 func TestBook_FiveMillionNumbers(t *testing.T) {
 	t.Parallel()
 	store, err := fiveMillion()
@@ -221,17 +220,17 @@ func TestBook_FiveMillionNumbers(t *testing.T) {
 	numbers := mobiles(recorded)
 	for i, n := range numbers {
 		if i%50 == 0 && !optedOut(fmt.Sprint("+", n)) {
-			t.Fatalf("a number that opted out is not among the %d", len(numbers))
+			t.Fatalf("an opted-out number is not among the %d", len(numbers))
 		}
 	}
 	for _, n := range []uint64{numbers[0] + 1<<40, 5511000000000, 0} {
 		if optedOut(fmt.Sprint("+", n)) {
-			t.Error("a number is looked up as opted out that is not")
+			t.Error("a number is wrongly opted out")
 		}
 	}
 }
 
-// mobiles are Brazilian mobiles, in no order.
+// mobiles returns random Brazilian mobile numbers.
 func mobiles(n int) []uint64 {
 	random := rand.New(rand.NewPCG(1, 2))
 	numbers := make([]uint64, n)
@@ -242,8 +241,7 @@ func mobiles(n int) []uint64 {
 	return numbers
 }
 
-// fiveMillion is a table in which five million numbers opted out, one of twenty
-// lately.
+// fiveMillion is a table with five million opt-outs, one in twenty of them recent.
 var fiveMillion = sync.OnceValues(func() (*table, error) {
 	store := newTable()
 	book := &optout.Book{Store: store, Now: time.Now}

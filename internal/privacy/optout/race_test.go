@@ -2,6 +2,6 @@
 
 package optout_test
 
-// recorded is how many numbers the tests of large tenants record: with the race
-// detector they would take minutes.
+// recorded is the number of opt-outs in tests of large tenants. It is lower here
+// because the race detector is slow.
 const recorded = 300_000

@@ -10,20 +10,19 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// repeatedFor is how long after an event the provider may repeat it: seven days,
-// and one to spare.
+// repeatedFor is the period in which the provider may repeat an event: seven days, plus
+// one as margin.
 const repeatedFor = 8 * 24 * time.Hour
 
 var errDamaged = errors.New("damaged opt-outs")
 
-// shard is a part of the numbers that opted out, and when each of those that
-// changed lately did.
+// shard holds opted-out numbers, and the times of recent changes.
 type shard struct {
 	out    numberset.Set
 	recent map[uint64]int64 // milliseconds since 1970
 }
 
-// change is a campaign.OptChange of a number that was read.
+// change is a campaign.OptChange with a parsed number.
 type change struct {
 	number uint64
 	out    bool
@@ -52,7 +51,7 @@ func eachRecent(packed []byte, visit func(number uint64, at int64)) error {
 	return nil
 }
 
-// pack writes the shard, without the times of changes that nothing can repeat.
+// pack encodes the shard, without the times of changes older than repeatedFor.
 func (s *shard) pack(now time.Time) (packed, recent []byte) {
 	for _, number := range slices.Sorted(maps.Keys(s.recent)) {
 		if at := s.recent[number]; now.Sub(time.UnixMilli(at)) < repeatedFor {
@@ -68,8 +67,8 @@ func (s *shard) has(number uint64) bool {
 	return out
 }
 
-// apply takes in those changes before which no later one of their number came, and
-// reports whether there were any.
+// apply applies the changes that have no later change of their number, and reports
+// whether there were any.
 func (s *shard) apply(changes ...change) bool {
 	turned := map[uint64]bool{}
 	for _, c := range changes {
@@ -85,7 +84,7 @@ func (s *shard) apply(changes ...change) bool {
 	return len(turned) > 0
 }
 
-// turn opts the numbers out, or in.
+// turn opts numbers out or in.
 func (s *shard) turn(numbers map[uint64]bool) {
 	numbers = maps.Clone(numbers)
 	maps.DeleteFunc(numbers, func(number uint64, out bool) bool { return s.has(number) == out })
@@ -107,16 +106,14 @@ func (s *shard) turn(numbers map[uint64]bool) {
 	s.out = turned
 }
 
-// piece is a shard, or a part of one, as it is written.
+// piece is an encoded shard, or an encoded part of one.
 type piece struct {
-	from           uint64 // its least number, or one below
+	from           uint64 // its lowest number, or a lower one
 	packed, recent []byte
 }
 
-// divide returns the shard, whose numbers begin at from, in pieces of which none
-// is larger than limit. It halves what is too large by count, so that no choice of
-// numbers makes pieces uneven. A piece of one number is below any limit that is
-// used.
+// divide divides the shard, whose numbers begin at from, into pieces of at most limit
+// bytes. It halves by count, so that no choice of numbers makes uneven pieces.
 func (s *shard) divide(from uint64, now time.Time, limit int) []piece {
 	packed, recent := s.pack(now)
 	if len(packed)+len(recent) <= limit {
@@ -130,7 +127,7 @@ func (s *shard) divide(from uint64, now time.Time, limit int) []piece {
 	return append(low.divide(from, now, limit), high.divide(numbers[len(numbers)/2], now, limit)...)
 }
 
-// numbers returns all numbers that pack writes, in order.
+// numbers returns all numbers that pack encodes, sorted.
 func (s *shard) numbers(now time.Time) numberset.Set {
 	all := slices.Clone(s.out)
 	for number, at := range s.recent {

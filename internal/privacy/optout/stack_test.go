@@ -19,15 +19,14 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// ownTable is a store with a table of its own.
+// ownTable returns a store with a table of its own.
 func ownTable(t *testing.T) *dynamo.Store {
 	t.Helper()
 	env := stackenv.Load(t)
 	return &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now}
 }
 
-// full is a shard as the version before wrote it, near the size that DynamoDB
-// takes.
+// full returns a shard near DynamoDB's limit, as the previous version wrote it.
 func full(t *testing.T) (o campaign.OptOuts, numbers []uint64) {
 	t.Helper()
 	for _, n := range mobiles(2_600_000) {
@@ -48,7 +47,7 @@ func change(n uint64, out bool) campaign.OptChange {
 	return campaign.OptChange{Phone: fmt.Sprint("+", n), Out: out, At: time.Now()}
 }
 
-func TestRecord_ShardThatIsFull(t *testing.T) {
+func TestRecord_FullShard(t *testing.T) {
 	t.Parallel()
 	store, ctx := ownTable(t), t.Context()
 	shard, numbers := full(t)
@@ -87,8 +86,7 @@ func TestRecord_ShardThatIsFull(t *testing.T) {
 	}
 }
 
-// decodeAsBefore reads a tenant's opt-outs by the rule of the version that knows
-// no parts.
+// decodeAsBefore reads a tenant's opt-outs as the version without parts does.
 func decodeAsBefore(t *testing.T, store *dynamo.Store, tenant string) error {
 	t.Helper()
 	read, err := store.Client.Query(t.Context(), &dynamodb.QueryInput{
@@ -113,10 +111,9 @@ func decodeAsBefore(t *testing.T, store *dynamo.Store, tenant string) error {
 	return nil
 }
 
-// The version before goes on with what is written while no shard is divided. After
-// that it refuses to read, and so to send: it must not take numbers that opted out
-// for numbers that did not.
-func TestRecord_VersionBeforeRefusesADividedShard(t *testing.T) {
+// The previous version reads undivided shards. It refuses to read a divided shard, and
+// so to send: otherwise it would send to numbers that opted out.
+func TestRecord_PreviousVersionRefusesDividedShard(t *testing.T) {
 	t.Parallel()
 	store, ctx := ownTable(t), t.Context()
 	book := &optout.Book{Store: store, Now: time.Now, MaxRow: 500, MaxPart: 200}
@@ -136,15 +133,15 @@ func TestRecord_VersionBeforeRefusesADividedShard(t *testing.T) {
 	}
 	record(10, 100)
 	if err := decodeAsBefore(t, store, "acme"); err == nil {
-		t.Error("the version before reads a divided shard as one without numbers")
+		t.Error("the previous version reads a divided shard as empty")
 	}
 	if swapped, err := store.SwapOptOuts(ctx, "acme", stale); err != nil || swapped {
-		t.Errorf("who read the shard before it was divided wrote over it: %v, %v", swapped, err)
+		t.Errorf("a writer with the undivided shard overwrote it: %v, %v", swapped, err)
 	}
 }
 
-// Many functions record at once while shards and parts are divided again and again.
-func TestRecord_RacingDivisions(t *testing.T) {
+// Many functions record concurrently while shards and parts are divided.
+func TestRecord_ConcurrentDivisions(t *testing.T) {
 	t.Parallel()
 	store, ctx := ownTable(t), t.Context()
 	const writers, each = 12, 25
@@ -193,8 +190,8 @@ func TestRecord_RacingDivisions(t *testing.T) {
 	}
 }
 
-// The function that sends has 512 MB, and the collector keeps its heap below 200.
-// It runs alone, so that no other test's memory is measured.
+// The send function has 512 MB of memory, and its heap is kept below 200 MB. The test
+// does not run in parallel, because it measures memory.
 func TestOf_FiveMillionNumbers(t *testing.T) { //nolint:paralleltest // see above
 	store, ctx := ownTable(t), t.Context()
 	numbers, err := copyFiveMillion(t, store)
@@ -232,7 +229,7 @@ func TestOf_FiveMillionNumbers(t *testing.T) { //nolint:paralleltest // see abov
 	}
 	for _, n := range numbers {
 		if !optedOut(strconv.FormatUint(n, 10)) {
-			t.Fatal("a number that opted out is not known")
+			t.Fatal("an opted-out number is not found")
 		}
 	}
 	runtime.KeepAlive(sender)
@@ -245,8 +242,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// copyFiveMillion writes five million opt-outs into a table, and returns some of
-// them.
+// copyFiveMillion writes five million opt-outs to a table, and returns some of them.
 func copyFiveMillion(t *testing.T, store *dynamo.Store) (some []uint64, err error) {
 	t.Helper()
 	from, err := fiveMillion()

@@ -1,8 +1,7 @@
-// Package retention forgets campaigns that have ended: 460 days after the last of
-// their batches was accepted. DynamoDB deletes by itself what hangs on a batch. The
-// numbers of the batches, the campaign's name and its first row have no end of
-// their own: as long as it grows they keep the promise that no number gets two
-// messages of it.
+// Package retention deletes campaigns 460 days after their last batch was accepted.
+// DynamoDB expires the rows of a batch. The number sets, the campaign's name and its
+// first row have no TTL: while the campaign is used, they prevent a second message to a
+// number.
 package retention
 
 import (
@@ -16,7 +15,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store keeps campaigns.
+// Store reads and deletes campaigns.
 type Store interface {
 	Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error)
 	MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error
@@ -25,37 +24,37 @@ type Store interface {
 	EndForgetting(ctx context.Context, l campaign.Lifetime) error
 }
 
-// Purger forgets campaigns. Several may look at one at once, and each may die at
-// any step.
+// Purger deletes ended campaigns. Several purgers may work on one campaign, and each
+// may crash at any step.
 type Purger struct {
 	Store Store
 	Now   func() time.Time
 }
 
 const (
-	// lease is how long a campaign's rows are one keeper's to delete, longer than a
-	// function may run: nobody deletes a row of the next campaign of the same id.
+	// lease is how long one purger owns a campaign's rows. It exceeds a function's
+	// timeout, so that no purger deletes rows of a new campaign with the same id.
 	lease = 10 * time.Minute
-	// shutdownMargin is what is kept of a call's time for what was begun.
+	// shutdownMargin is the time reserved for steps that have begun.
 	shutdownMargin = 5 * time.Second
 )
 
-// PurgeIfExpired forgets a campaign that has ended, and reports whether it is forgotten. One
-// that has not is looked at again when it may have. One with more rows than there
-// is time for is gone on with after the lease.
+// PurgeIfExpired deletes a campaign that has ended, and reports whether it is deleted.
+// It reschedules the check of a campaign that has not ended. If the time does not
+// suffice, a later call continues after the lease.
 func (k *Purger) PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error) {
 	l, err := k.Store.Lifetime(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return true, nil
 	}
 	now := k.Now()
-	if err != nil || l.Check.After(now) { // the index is late
+	if err != nil || l.Check.After(now) { // the index is eventually consistent
 		return false, err
 	}
 	if !l.Forgetting && l.Ends().After(now) {
 		return false, k.Store.MoveLifetime(ctx, l, l.Ends())
 	}
-	// A batch may have been added since, or another keeper have begun.
+	// A batch may have been added since, or another purger may own the campaign.
 	mine, err := k.Store.StartForgetting(ctx, l, now.Add(lease))
 	if err != nil || !mine {
 		return false, err
@@ -78,6 +77,6 @@ func (k *Purger) forget(ctx context.Context, l campaign.Lifetime) (bool, error) 
 	if err := k.Store.EndForgetting(ctx, l); err != nil {
 		return false, err
 	}
-	slog.InfoContext(ctx, "a campaign was forgotten", "tenant", l.Tenant, "campaign_id", l.CampaignID, "batches", l.Batches)
+	slog.InfoContext(ctx, "campaign deleted", "tenant", l.Tenant, "campaign_id", l.CampaignID, "batches", l.Batches)
 	return true, nil
 }

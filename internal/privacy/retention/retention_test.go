@@ -19,12 +19,12 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// beginning lies far from now, lest a sweep beside the test look at its campaigns.
+// beginning is far in the future, so that sweep does not process these campaigns.
 var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-// archive is a campaign in a table of its own, and a clock.
+// archive is a campaign in its own table, with a clock.
 type archive struct {
 	t     *testing.T
 	store *dynamo.Store
@@ -50,7 +50,7 @@ func (a *archive) must(err error) {
 	}
 }
 
-// accept adds a batch to the campaign at the present time.
+// accept adds a batch to the campaign at the current time.
 func (a *archive) accept(ordinal int, batch string) error {
 	a.t.Helper()
 	b := campaign.Batch{
@@ -63,8 +63,7 @@ func (a *archive) accept(ordinal int, batch string) error {
 	}, rand.Text())
 }
 
-// rows returns the kinds of the campaign's rows, and of its name's, by how many
-// there are.
+// rows counts the rows of the campaign and of its name, by kind.
 func (a *archive) rows() map[string]int {
 	a.t.Helper()
 	kinds := map[string]int{}
@@ -79,7 +78,7 @@ func (a *archive) rows() map[string]int {
 	return kinds
 }
 
-// due tells how many campaigns sweep finds at the present time.
+// due returns the number of campaigns that sweep finds at the current time.
 func (a *archive) due() (campaigns int) {
 	a.t.Helper()
 	for shard := range dynamo.DueShards {
@@ -106,7 +105,7 @@ func (a *archive) look(want bool) {
 	}
 }
 
-func TestACampaignEndsWithItsLastBatch(t *testing.T) {
+func TestPurgeIfExpired_LastBatch(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	const batches = 30 // more than one call deletes
@@ -139,14 +138,14 @@ func TestACampaignEndsWithItsLastBatch(t *testing.T) {
 		t.Fatalf("sweep finds %d campaigns when its last batch has ended", n)
 	}
 	a.look(true)
-	if diff := cmp.Diff(map[string]int{"B HEA": batches}, a.rows()); diff != "" { // those end by themselves
+	if diff := cmp.Diff(map[string]int{"B HEA": batches}, a.rows()); diff != "" { // DynamoDB expires these
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	a.must(a.accept(1, "batch 0")) // the id, the name and the batch's are free again
+	a.must(a.accept(1, "batch 0")) // the id and both names are free again
 }
 
-// DynamoDB deletes a batch some days after its time.
-func TestABatchIsGoneAtItsTime(t *testing.T) {
+// DynamoDB deletes an expired batch some days later.
+func TestStore_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
@@ -172,7 +171,7 @@ func TestABatchIsGoneAtItsTime(t *testing.T) {
 	a.must(a.accept(3, "first"))
 }
 
-func TestABatchThatIsAddedMeanwhileKeepsTheCampaign(t *testing.T) {
+func TestPurgeIfExpired_BatchAdded(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
@@ -191,7 +190,7 @@ func TestABatchThatIsAddedMeanwhileKeepsTheCampaign(t *testing.T) {
 	}
 }
 
-// overtaken lets something happen after the keeper has read the campaign.
+// overtaken runs a function after the purger has read the campaign.
 type overtaken struct {
 	retention.Store
 	by func()
@@ -203,9 +202,9 @@ func (o *overtaken) Lifetime(ctx context.Context, id campaign.ID) (campaign.Life
 	return l, err
 }
 
-// While a campaign is being forgotten nobody sees it and nothing is added to it; a
-// dispatch call has to try again. No other keeper interferes until the lease is over.
-func TestACampaignThatIsBeingForgotten(t *testing.T) {
+// A campaign that is being deleted is not visible and accepts no batch; a dispatch call
+// has to retry. No other purger works on it during the lease.
+func TestPurgeIfExpired_InProgress(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))
@@ -229,7 +228,7 @@ func TestACampaignThatIsBeingForgotten(t *testing.T) {
 	}
 	a.look(false)
 	if rows := a.rows(); rows["C SET"] != 1 {
-		t.Error("another keeper deleted rows before the lease was over")
+		t.Error("another purger deleted rows during the lease")
 	}
 	a.now = a.now.Add(10 * time.Minute)
 	a.look(true)
@@ -259,7 +258,7 @@ func (a *archive) try(doing string) error {
 
 var errDied = errors.New("the keeper died")
 
-// dying fails at its nth call, before or after it took place.
+// dying fails at its nth call, before or after the call takes effect.
 type dying struct {
 	retention.Store
 	at    int
@@ -292,7 +291,7 @@ func (d *dying) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
 	return d.call(func() error { return d.Store.EndForgetting(ctx, l) })
 }
 
-func TestForgettingSurvivesADeathAtAnyCall(t *testing.T) {
+func TestPurgeIfExpired_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
 	for at := 1; at <= 4; at++ { // StartForgetting, ForgetSome twice, EndForgetting
 		for _, after := range []bool{false, true} {
@@ -303,7 +302,7 @@ func TestForgettingSurvivesADeathAtAnyCall(t *testing.T) {
 				a.now = beginning.Add(campaign.Retention)
 				_, err := (&retention.Purger{Store: &dying{Store: a.store, at: at, after: after}, Now: a.store.Now}).PurgeIfExpired(t.Context(), a.id)
 				if !errors.Is(err, errDied) {
-					t.Fatalf("nothing died: %v", err)
+					t.Fatalf("no call failed: %v", err)
 				}
 				a.now = a.now.Add(time.Hour)
 				a.look(true)
@@ -315,8 +314,8 @@ func TestForgettingSurvivesADeathAtAnyCall(t *testing.T) {
 	}
 }
 
-// The name may be another campaign's by the time that the keeper goes on.
-func TestTheNextCampaignOfTheNameKeepsIt(t *testing.T) {
+// Another campaign may have the name when the purger continues.
+func TestPurgeIfExpired_NameReused(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.must(a.accept(1, "first"))

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// dropped posts a signed event, and returns how it is answered and how many events are
-// counted as dropped.
+// dropped posts a signed event, and returns the status and the number of events counted
+// as dropped.
 func (w *world) dropped(t *testing.T, data string) (status, events int) {
 	t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	return nil, nil
 }
 
-func TestServeEvent_PhoneThatCannotBeANumber(t *testing.T) {
+func TestServeEvent_InvalidPhone(t *testing.T) {
 	t.Parallel()
 	for phone, wellFormed := range map[string]bool{
 		phone: true, phone[1:]: true, "+1234567": true, "+" + strings.Repeat("5", 15): true,
@@ -57,7 +57,7 @@ func TestServeEvent_PhoneThatCannotBeANumber(t *testing.T) {
 	}
 }
 
-// The provider repeats an event for 7 days: an older one is made up or replayed.
+// The provider repeats an event for 7 days. An older one is forged or replayed.
 func TestServeEvent_Age(t *testing.T) {
 	t.Parallel()
 	const limit = 8 * 24 * time.Hour
@@ -88,7 +88,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 			t.Errorf("agent %s: status %d, want %d", agent, answer.Code, want)
 		}
 	}
-	t.Run("asked for again and again", func(t *testing.T) {
+	t.Run("requested repeatedly", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld()
 		for range 1000 {
@@ -119,7 +119,7 @@ func TestServeEvent_UnknownAgents(t *testing.T) {
 			if w.reads > perSecond {
 				t.Fatalf("second %d: %d reads for 50 calls, want %d at most", second, w.reads, perSecond)
 			}
-			post(t, w, agent, token, http.StatusOK) // also when its token has to be read again
+			post(t, w, agent, token, http.StatusOK) // also when its token must be read again
 			w.now = w.now.Add(time.Second)
 		}
 		w.agents["new"] = token

@@ -11,14 +11,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// event is a message of the provider: an event of a person or of a server, a
-// text, or a tap on a suggestion.
+// event is an event of the provider: about a person or from its server, a text, or a
+// tap on a suggestion.
 type event struct {
-	SenderPhoneNumber string `json:"senderPhoneNumber"` // of a person
+	SenderPhoneNumber string `json:"senderPhoneNumber"` // of a person's event
 	PhoneNumber       string `json:"phoneNumber"`       // of a server's event
 	EventType         string `json:"eventType"`
 	EventID           string `json:"eventId"`
-	MessageID         string `json:"messageId"` // the agent's message; of a text, its own
+	MessageID         string `json:"messageId"` // of the agent's message; for a text, its own ID
 	SendTime          string `json:"sendTime"`
 
 	Text               string `json:"text"`
@@ -35,8 +35,7 @@ func readEvent(data []byte) (e event, ok bool) {
 	return e, ok
 }
 
-// kinds are the events that mean something here. All others, such as IS_TYPING,
-// are left out.
+// kinds maps the provider's event types. Other types, such as IS_TYPING, are ignored.
 var kinds = map[string]campaign.EventKind{
 	"DELIVERED":                    campaign.EventDelivered,
 	"READ":                         campaign.EventRead,
@@ -46,16 +45,16 @@ var kinds = map[string]campaign.EventKind{
 	"SUBSCRIBE":                    campaign.EventOptIn,
 }
 
-// personal are the kinds that are about a person rather than a message: the
-// number has to be known, and rests in a blob.
+// personal holds the kinds that are about a person rather than a message. They need the
+// number, which is stored in a blob.
 var personal = map[campaign.EventKind]bool{
 	campaign.EventReply:  true,
 	campaign.EventOptOut: true,
 	campaign.EventOptIn:  true,
 }
 
-// task returns what the event asks for, and what belongs in its blob if it names
-// one; false if the event means nothing here.
+// task returns the task for the event and the content of its blob, if it names one. It
+// returns false if the event is ignored.
 func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.EventContent, bool) {
 	phone := international(cmp.Or(e.SenderPhoneNumber, e.PhoneNumber))
 	t := campaign.EventTask{Kind: kinds[e.EventType], AgentID: agent, EventID: e.EventID, MessageID: e.MessageID, At: e.at(now)}
@@ -76,8 +75,8 @@ func (e event) task(agent string, now time.Time) (campaign.EventTask, campaign.E
 	return t, content, t.EventID != ""
 }
 
-// words returns what the person wrote, or the words of the suggestion that was
-// tapped; "" where it is a file or a place.
+// words returns the text of a reply or of the tapped suggestion. It is "" for a file or
+// a location.
 func (e event) words() string {
 	if tap := e.SuggestionResponse; tap != nil {
 		return cmp.Or(tap.Text, tap.PostbackData)
@@ -85,8 +84,7 @@ func (e event) words() string {
 	return e.Text
 }
 
-// at returns when the event happened, or now where it does not tell or tells a
-// time to come.
+// at returns the time of the event, or now if the time is missing or in the future.
 func (e event) at(now time.Time) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, e.SendTime)
 	if err != nil || at.After(now) {
@@ -102,8 +100,8 @@ func international(phone string) string {
 	return "+" + phone
 }
 
-// blobKey names an event's content. The provider knows an event by its id and
-// the number, and so an event that comes again is written to the same place.
+// blobKey returns the key of an event's content. The provider identifies an event by
+// its ID and the number, so a repeated event has the same key.
 func blobKey(agent, eventID, phone string) string {
 	sum := sha256.Sum256([]byte(eventID + "\n" + phone))
 	return "events/" + agent + "/" + base64.RawURLEncoding.EncodeToString(sum[:])

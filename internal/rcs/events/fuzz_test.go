@@ -13,8 +13,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// What the provider has signed is taken, whatever it is; what it has not signed
-// leaves nothing behind.
+// Every signed body is accepted. An unsigned one has no effect.
 func FuzzServeEvent(f *testing.F) {
 	f.Add([]byte(`{"senderPhoneNumber":"+5511987654321","eventType":"DELIVERED","eventId":"e","messageId":"`+message+`","sendTime":"2026-03-01T11:00:00Z"}`), true)
 	f.Add([]byte(`{"senderPhoneNumber":"5511987654321","messageId":"m","text":"parar","suggestionResponse":{"text":"t","postbackData":"p"}}`), true)
@@ -36,11 +35,11 @@ func FuzzServeEvent(f *testing.F) {
 		httpapi.HandlerFunc(world.hook.ServeEvent).ServeHTTP(answer, r)
 		switch {
 		case answer.Code >= http.StatusInternalServerError:
-			t.Errorf("%q is answered with %d", data, answer.Code)
+			t.Errorf("unexpected answer to %q: %d", data, answer.Code)
 		case signed && len(data) > 0 && answer.Code != http.StatusOK:
-			t.Errorf("%q is signed and answered with %d", data, answer.Code)
+			t.Errorf("signed %q was answered with %d", data, answer.Code)
 		case !signed && (len(world.queued) > 0 || len(world.blobs) > 0):
-			t.Errorf("%q is not signed and was taken", data)
+			t.Errorf("unsigned %q was accepted", data)
 		}
 	})
 }

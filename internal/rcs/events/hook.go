@@ -1,6 +1,5 @@
-// Package events receives the events of the RCS provider. An event is verified,
-// put on the events queue and answered at once: what it means for a message is
-// for others to find out.
+// Package events receives the events of the RCS provider. It verifies an event, queues
+// it, and answers at once; the outcomes function applies it.
 package events
 
 import (
@@ -25,45 +24,45 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Agents knows the provider's agents. Agent returns an error that wraps
-// campaign.ErrNotFound for one that does not exist.
+// Agents reads the provider's agents. Agent returns an error that wraps
+// campaign.ErrNotFound if there is none.
 type Agents interface {
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
-	// Agents returns all agents. Their webhook tokens may be left out.
+	// Agents returns all agents, possibly without webhook tokens.
 	Agents(ctx context.Context) ([]campaign.Agent, error)
 }
 
-// Blobs keeps what people wrote.
+// Blobs stores the contents of replies.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 }
 
-// Queue takes tasks.
+// Queue queues tasks.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Hook is the webhook of all agents. Its methods may be called from any number of
-// goroutines; a Hook must not be copied.
+// Hook is the webhook of all agents. It is safe for concurrent use and must not be
+// copied.
 type Hook struct {
 	Agents Agents
 	Blobs  Blobs
 	Queue  Queue // of EventTasks
 	Now    func() time.Time
 
-	tokens  cache.Cache[string, string]   // of agents that exist
-	absent  cache.Cache[string, struct{}] // agents that do not
+	tokens  cache.Cache[string, string]   // of existing agents
+	absent  cache.Cache[string, struct{}] // unknown agents
 	unknown budget
 	listed  cache.Cache[struct{}, map[string]bool] // the ids of all agents, in one value
 }
 
-// maxBody is the size of a request in bytes. Events are far smaller.
+// maxBody is the maximum size of a request in bytes. Events are far smaller.
 const maxBody = 1 << 20
 
 var agentID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
-// envelope is a request: a message, or the handshake by which the provider makes
-// sure that the address is the agent's.
+// envelope is a request body: a message, or the handshake by which the provider
+// verifies the URL.
 type envelope struct {
 	Message struct {
 		Data string `json:"data"`
@@ -72,9 +71,8 @@ type envelope struct {
 	Secret      string `json:"secret"`
 }
 
-// ServeEvent answers POST /{agentId}. It answers 200 only once the event is
-// queued, or when it is one that nobody waits for; the provider repeats whatever
-// is answered otherwise for days.
+// ServeEvent serves POST /{agentId}. It answers 200 once the event is queued or
+// ignored. The provider repeats any other event for days.
 func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 	body, err := httpapi.Body(r, maxBody)
 	if err != nil {
@@ -109,10 +107,10 @@ func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// shakeHands answers the secret to a provider that knows the agent's token.
+// shakeHands answers a handshake with its secret if the token is the agent's.
 func (h *Hook) shakeHands(w http.ResponseWriter, r *http.Request, agent string, e envelope) error {
 	if e.ClientToken == "" || e.Secret == "" {
-		return malformed("The body holds neither message.data nor clientToken and secret.")
+		return malformed("The body contains neither message.data nor clientToken and secret.")
 	}
 	err := h.prove(r.Context(), agent, func(token string) bool {
 		return subtle.ConstantTimeCompare([]byte(token), []byte(e.ClientToken)) == 1
@@ -132,12 +130,12 @@ func signed(token string, data, signature []byte) bool {
 	return hmac.Equal(mac.Sum(nil), signature)
 }
 
-// oldest is the age up to which an event is taken when it arrives. The provider repeats
-// an event for 7 days.
+// oldest is the maximum age of an accepted event. The provider repeats an event for 7
+// days.
 const oldest = campaign.EventsRepeated
 
-// take puts an event on the queue. What nobody waits for is left out, and so is what
-// the provider signed and nobody can apply: it would come again and again.
+// take queues an event. It drops events that are not needed, and signed events that
+// cannot be applied: otherwise the provider would repeat them.
 func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 	now := h.Now()
 	e, ok := readEvent(data)
@@ -153,21 +151,21 @@ func (h *Hook) take(ctx context.Context, agent string, data []byte) error {
 		drop(ctx, agent, "too old")
 		return nil
 	case task.Blob != "" && !e164.WellFormed(content.Phone):
-		drop(ctx, agent, "the phone cannot be a number")
+		drop(ctx, agent, "invalid phone number")
 		return nil
 	}
 	if task.Blob != "" {
 		body, err := json.Marshal(content)
 		if err != nil {
-			return fmt.Errorf("write the content of an event: %w", err)
+			return fmt.Errorf("encode the content of an event: %w", err)
 		}
 		if err := h.Blobs.Put(ctx, task.Blob, body, "application/json"); err != nil {
-			return fmt.Errorf("keep the content of an event: %w", err)
+			return fmt.Errorf("store the content of an event: %w", err)
 		}
 	}
 	message, err := json.Marshal(task)
 	if err != nil {
-		return fmt.Errorf("write an event: %w", err)
+		return fmt.Errorf("encode an event: %w", err)
 	}
 	if err := h.Queue.Send(ctx, agent, message, 0); err != nil {
 		return fmt.Errorf("queue an event: %w", err)
@@ -181,28 +179,28 @@ func drop(ctx context.Context, agent, reason string) {
 }
 
 const (
-	// keepToken is how long a token is kept, so that events do not cost a read each.
+	// keepToken is how long a token is cached, so that events do not cost a read each.
 	keepToken = time.Minute
-	// recheck is how often one that does not verify a request is read again at most.
+	// recheck is the minimum time between two reads of a token that does not verify a
+	// request.
 	recheck = time.Second
-	// maxTokens is the number of agents whose tokens are kept.
+	// maxTokens is the maximum number of agents in the cache.
 	maxTokens = 10_000
-	// keepAbsent is how long an agent that does not exist is not looked for again: so
-	// long the handshake of one that is registered meanwhile may fail.
+	// keepAbsent is how long an unknown agent is cached. The handshake of a newly
+	// registered agent may fail for that long.
 	keepAbsent = 5 * time.Second
-	// maxAbsent is the number of those that are kept.
+	// maxAbsent is the maximum number of unknown agents in the cache.
 	maxAbsent = 1000
-	// unknownReads is how many agents a process reads in a second at most of which it
-	// has never found a token. Beyond that it reads only agents of the list, so calls
-	// with made-up ids cost no more reads than that.
+	// unknownReads is the number of reads per second of agents without a cached token.
+	// Beyond it, only agents of the list are read, so that calls with random IDs do not
+	// cause more reads.
 	unknownReads = 10
-	// keepList is how long the list of all agents is kept, and is not read again where
-	// that failed.
+	// keepList is how long the list of all agents is cached, also after a failed read.
 	keepList = time.Minute
 )
 
-// prove returns nil if the check holds for the agent's token. A token that was
-// kept and does not hold is read anew: it may have been changed.
+// prove returns nil if check accepts the agent's token. It reads a cached token again
+// if check refuses it, because the token may have changed.
 func (h *Hook) prove(ctx context.Context, agent string, check func(token string) bool) error {
 	now := h.Now()
 	if token, ok := h.tokens.Peek(agent, now, keepToken); ok && token != "" && check(token) {
@@ -221,7 +219,7 @@ func (h *Hook) prove(ctx context.Context, agent string, check func(token string)
 	}
 	h.tokens.Put(agent, a.WebhookToken, now, maxTokens)
 	if a.WebhookToken == "" || !check(a.WebhookToken) {
-		slog.WarnContext(ctx, "a request to the webhook has not the agent's token", "agent_id", agent)
+		slog.WarnContext(ctx, "webhook request rejected: invalid token", "agent_id", agent)
 		return refused()
 	}
 	return nil
@@ -244,7 +242,7 @@ func (h *Hook) isListed(ctx context.Context, agent string, now time.Time) bool {
 	ids, _ := h.listed.Get(struct{}{}, now, cache.Options{TTL: keepList, MaxEntries: 1}, func() (map[string]bool, error) {
 		agents, err := h.Agents.Agents(ctx)
 		if err != nil {
-			slog.WarnContext(ctx, "the list of agents could not be read, new agents may be refused for a while", "error", err)
+			slog.WarnContext(ctx, "reading the list of agents failed; new agents may be refused", "error", err)
 		}
 		ids := make(map[string]bool, len(agents))
 		for _, a := range agents {
@@ -272,7 +270,8 @@ func (b *budget) allow(now time.Time) bool {
 	return b.used <= unknownReads
 }
 
-// refused says no more than that: whoever asks learns nothing of agents.
+// refused returns the same 401 for every reason, so that callers cannot probe for
+// agents.
 func refused() error {
 	return &httpapi.Problem{
 		Status: http.StatusForbidden,

@@ -30,7 +30,7 @@ const (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is what stands around a hook: agents, a bucket and a queue.
+// world holds the dependencies of a hook: agents, a bucket and a queue.
 type world struct {
 	agents  map[string]string // tokens by id
 	reads   int
@@ -88,7 +88,7 @@ func (w *world) Send(_ context.Context, group string, body []byte, _ time.Durati
 	return w.broken
 }
 
-// post sends a request through the routes of the function.
+// post sends a request through the function's routes.
 func (w *world) post(t *testing.T, path, body, signature string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.postIn(t.Context(), path, body, signature)
@@ -106,7 +106,7 @@ func (w *world) postIn(ctx context.Context, path, body, signature string) *httpt
 	return answer
 }
 
-// event sends an event that is signed with the agent's token.
+// event sends an event signed with the agent's token.
 func (w *world) event(t *testing.T, data string) *httptest.ResponseRecorder {
 	t.Helper()
 	return w.post(t, "/"+agent, envelope(data), sign(token, data))
@@ -122,7 +122,7 @@ func sign(token, data string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func TestHandshake(t *testing.T) {
+func TestServeEvent_Handshake(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, path, body string
@@ -149,7 +149,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-func TestOnlySignedEventsAreTaken(t *testing.T) {
+func TestServeEvent_Signature(t *testing.T) {
 	t.Parallel()
 	const data = `{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`
 	tests := []struct {
@@ -174,7 +174,7 @@ func TestOnlySignedEventsAreTaken(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestServeEvent_Kinds(t *testing.T) {
 	t.Parallel()
 	const sent = "2026-03-01T11:59:58.123456Z"
 	at := time.Date(2026, 3, 1, 11, 59, 58, 123e6, time.UTC)
@@ -220,7 +220,7 @@ func TestEvents(t *testing.T) {
 			if answer := w.event(t, test.data); answer.Code != http.StatusOK || answer.Body.Len() > 0 {
 				t.Fatalf("status %d, body %q, want an empty 200", answer.Code, answer.Body)
 			}
-			w.event(t, test.data) // once more: the same task, the same blob
+			w.event(t, test.data) // a repeated event has the same task and blob
 			if len(w.queued) != 2 {
 				t.Fatalf("%d tasks were queued, want one for each request", len(w.queued))
 			}
@@ -246,7 +246,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestEventsThatNobodyWaitsForAreAnswered(t *testing.T) {
+func TestServeEvent_Ignored(t *testing.T) {
 	t.Parallel()
 	for name, data := range map[string]string{
 		"typing":                      `{"senderPhoneNumber":"` + phone + `","eventType":"IS_TYPING","eventId":"e"}`,
@@ -264,7 +264,7 @@ func TestEventsThatNobodyWaitsForAreAnswered(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsNotQueuedIsNotAnsweredWithSuccess(t *testing.T) {
+func TestServeEvent_QueueFails(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
 		`{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`,
@@ -273,14 +273,14 @@ func TestAnEventThatIsNotQueuedIsNotAnsweredWithSuccess(t *testing.T) {
 		w := newWorld()
 		w.broken = errors.New("out of order")
 		if answer := w.event(t, data); answer.Code != http.StatusInternalServerError {
-			t.Errorf("status %d, want 500 so that it comes again", answer.Code)
+			t.Errorf("status %d, want 500, so that the provider repeats it", answer.Code)
 		}
 	}
 }
 
-// A minute's events cost one read, whoever else knocks with a wrong signature,
-// and a token that was changed is known at the next event.
-func TestTokensAreKept(t *testing.T) {
+// The events of a minute cost one read, despite requests with invalid signatures. A
+// changed token is used from the next event.
+func TestServeEvent_TokenCache(t *testing.T) {
 	t.Parallel()
 	const data = `{"senderPhoneNumber":"` + phone + `","eventType":"READ","eventId":"e","messageId":"` + message + `"}`
 	w := newWorld()

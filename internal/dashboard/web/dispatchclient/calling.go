@@ -1,5 +1,4 @@
-// Package dispatchclient makes dispatch calls for people, and reads what the API answers
-// to them.
+// Package dispatchclient makes dispatch calls for people, and reads the answers.
 package dispatchclient
 
 import (
@@ -16,9 +15,9 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// Dispatcher answers dispatch calls that a person of the tenant makes, as the API
-// would; the error of a refused one is a *httpapi.Problem. lines are those of the
-// person's file that the messages stand in, or nil.
+// Dispatcher makes dispatch calls for a person of the tenant. A refused call returns a
+// *httpapi.Problem. lines holds the line of each message in the person's file, or is
+// nil.
 type Dispatcher interface {
 	Dispatch(ctx context.Context, tenant, base string, body []byte, lines []int, dryRun bool) ([]byte, error)
 }
@@ -33,7 +32,7 @@ type Call struct {
 	NotAfter   string    `json:"notAfter,omitempty"`
 	Messages   []Message `json:"messages"`
 
-	Lines []int `json:"-"` // of the person's file, in which the messages stand, or nil
+	Lines []int `json:"-"` // line of each message in the person's file, or nil
 }
 
 // Message is a message of a call.
@@ -43,7 +42,7 @@ type Message struct {
 	Vars  map[string]string `json:"vars,omitempty"`
 }
 
-// Verdict is what would become of a call.
+// Verdict is the result of a dry run.
 type Verdict struct {
 	Accepted int
 	Rejected int
@@ -53,22 +52,22 @@ type Verdict struct {
 	}
 }
 
-// Violation is something that keeps a call from being accepted. A call that is
-// refused whole has one without a pointer.
+// Violation is a reason why a call would be refused. A refusal of the whole call has no
+// pointer.
 type Violation struct{ Pointer, Code, Detail string }
 
-// Rejected is a number to which nothing would be sent.
+// Rejected is a number that would be rejected.
 type Rejected struct{ Phone, Code, Reason string }
 
-// batchUsed is the code of a batch that was accepted before.
+// batchUsed is the code for a batch that is already accepted.
 const batchUsed = "batch_already_used"
 
-// Used reports whether the call was accepted before.
+// Used reports whether the call is already accepted.
 func (v Verdict) Used() bool {
 	return slices.ContainsFunc(v.Errors, func(e Violation) bool { return e.Code == batchUsed })
 }
 
-// Try asks what would become of a call; nothing is kept of it.
+// Try makes a dry run of a call.
 func Try(ctx context.Context, d Dispatcher, p *web.Page, c Call) (v Verdict, err error) {
 	answer, err := dispatch(ctx, d, p, c, true)
 	if problem, refused := refusal(err); refused {
@@ -78,13 +77,13 @@ func Try(ctx context.Context, d Dispatcher, p *web.Page, c Call) (v Verdict, err
 		return v, err
 	}
 	if err := json.Unmarshal(answer, &v); err != nil {
-		return v, fmt.Errorf("read the answer to a dry run: %w", err)
+		return v, fmt.Errorf("decode the answer to a dry run: %w", err)
 	}
 	return v, nil
 }
 
-// Make makes a call. Where it is refused, and was not accepted before, it returns
-// why; nil is a call that is accepted.
+// Make makes a call. It returns nil if the call is accepted now or was accepted before,
+// else the reasons.
 func Make(ctx context.Context, d Dispatcher, p *web.Page, c Call) (*httpapi.Problem, error) {
 	_, err := dispatch(ctx, d, p, c, false)
 	problem, refused := refusal(err)
@@ -100,12 +99,12 @@ func Make(ctx context.Context, d Dispatcher, p *web.Page, c Call) (*httpapi.Prob
 func dispatch(ctx context.Context, d Dispatcher, p *web.Page, c Call, dryRun bool) ([]byte, error) {
 	body, err := json.Marshal(c)
 	if err != nil {
-		return nil, fmt.Errorf("write a dispatch call: %w", err)
+		return nil, fmt.Errorf("encode a dispatch call: %w", err)
 	}
 	return d.Dispatch(ctx, p.Session.Tenant, p.Base, body, c.Lines, dryRun)
 }
 
-// refusal returns the problem of a call that was refused, which is not a failure.
+// refusal returns the problem of a refused call. It returns false for a failure.
 func refusal(err error) (*httpapi.Problem, bool) {
 	problem, ok := errors.AsType[*httpapi.Problem](err)
 	return problem, ok && problem.Status < http.StatusInternalServerError
@@ -116,11 +115,11 @@ func used(problem *httpapi.Problem) bool {
 		slices.ContainsFunc(problem.Errors, func(v httpapi.Violation) bool { return v.Code == batchUsed })
 }
 
-// NewCampaignID draws the id of a campaign: a random UUID, version 4.
+// NewCampaignID returns a random campaign ID (UUID version 4).
 func NewCampaignID(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("draw a campaign's id: %w", err)
+		return "", fmt.Errorf("generate a campaign id: %w", err)
 	}
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	h := hex.EncodeToString(b[:])

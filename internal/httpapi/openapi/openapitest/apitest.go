@@ -1,5 +1,4 @@
-// Package openapitest checks real requests and answers against the service's
-// OpenAPI document, so that neither drifts from the other.
+// Package openapitest checks real requests and answers against the OpenAPI document.
 package openapitest
 
 import (
@@ -24,19 +23,19 @@ import (
 	"campaign-dispatch/internal/httpapi/openapi"
 )
 
-// Transport is an http.RoundTripper that fails its test on an answer that is
-// not documented, and on an accepted request that is not.
+// Transport is an http.RoundTripper that fails its test on an undocumented answer, and
+// on an undocumented request that was accepted.
 type Transport struct {
 	TB   testing.TB
 	Base http.RoundTripper
 }
 
 // New returns a transport that sends requests with base.
-func New(tb testing.TB, base http.RoundTripper) *Transport { //nolint:thelper // it makes a transport and checks nothing itself
+func New(tb testing.TB, base http.RoundTripper) *Transport { //nolint:thelper // a constructor, checks nothing itself
 	return &Transport{tb, base}
 }
 
-// RoundTrip sends the request and checks it and its answer.
+// RoundTrip sends the request and checks it together with its answer.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.TB.Helper()
 	sent, err := drain(&r.Body)
@@ -52,12 +51,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read the answer's body: %w", err)
 	}
 	if err := Check(r, sent, res, got); err != nil {
-		t.TB.Errorf("%s %s answered %d against the document: %.2000s", r.Method, r.URL.Path, res.StatusCode, err)
+		t.TB.Errorf("%s %s undocumented answer %d: %.2000s", r.Method, r.URL.Path, res.StatusCode, err)
 	}
 	return res, nil
 }
 
-// drain reads a body whole and puts a new one with the same bytes in its place.
+// drain reads a body and replaces it with a copy.
 func drain(body *io.ReadCloser) ([]byte, error) {
 	if *body == nil || *body == http.NoBody {
 		return nil, nil
@@ -70,9 +69,8 @@ func drain(body *io.ReadCloser) ([]byte, error) {
 	return b, nil
 }
 
-// Check tells what of a request with the body sent and its answer with the body
-// got is against the document. A refused request may be anything, and so may a
-// body of a media type that the document does not have.
+// Check compares a request with body sent, and its answer with body got, to the
+// document. Refused requests and undocumented media types are not checked.
 func Check(r *http.Request, sent []byte, res *http.Response, got []byte) error {
 	if r.Method == http.MethodHead {
 		return nil
@@ -113,7 +111,7 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	return clone
 }
 
-// documented reports whether the operation takes bodies of the request's type.
+// documented reports whether the operation accepts the request's media type.
 func documented(r *http.Request, op *openapi3.Operation) bool {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && op.RequestBody != nil && op.RequestBody.Value.Content.Get(mediaType) != nil
@@ -129,7 +127,7 @@ func checkAnswer(ctx context.Context, in *openapi3filter.RequestValidationInput,
 	})
 }
 
-// checkUnknown checks the answer to a path or method that the document lacks.
+// checkUnknown checks the answer to an undocumented path or method.
 func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Response, got []byte) error {
 	status, code, allow := http.StatusNotFound, "not_found", ""
 	if known {
@@ -148,13 +146,13 @@ func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Re
 	}
 	want := answer{status, "application/problem+json", code, allow}
 	if is := (answer{res.StatusCode, res.Header.Get("Content-Type"), fmt.Sprint(problem["code"]), res.Header.Get("Allow")}); is != want {
-		return fmt.Errorf("it is %+v, want %+v", is, want)
+		return fmt.Errorf("got %+v, want %+v", is, want)
 	}
 	return nil
 }
 
-// load returns the document in a strict reading: an object of a named schema has
-// no other properties than the schema names, unless it says so.
+// load returns the document in strict mode: an object of a named schema has no
+// additional properties unless the schema allows them.
 var load = sync.OnceValues(func() (*openapi3.T, error) {
 	text, err := openapi.Document("http://localhost")
 	if err != nil {
@@ -170,7 +168,7 @@ var load = sync.OnceValues(func() (*openapi3.T, error) {
 		closeSchema(schema)
 	}
 	if text, err = json.Marshal(tree); err != nil {
-		return nil, fmt.Errorf("write the document: %w", err)
+		return nil, fmt.Errorf("encode the document: %w", err)
 	}
 	return openapi3.NewLoader().LoadFromData(text)
 })

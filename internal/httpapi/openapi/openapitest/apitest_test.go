@@ -28,7 +28,7 @@ func problem(status int, code string) string {
 	return fmt.Sprintf(`{"type":"about:blank","title":"t","status":%d,"code":%q,"detail":"d"}`, status, code)
 }
 
-// exchange is a request and its answer.
+// exchange is a request with its answer.
 type exchange struct {
 	method, path, mediaType, body string
 	status                        int
@@ -68,7 +68,7 @@ func run(t *testing.T, e exchange) []string {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if body, err := io.ReadAll(res.Body); err != nil || string(body) != e.answer {
-		t.Errorf("the answer's body came out different: %v", err)
+		t.Errorf("the answer's body was changed: %v", err)
 	}
 	return tb.failures
 }
@@ -87,7 +87,7 @@ var (
 	uncached    = header("Content-Type", "application/json", "Cache-Control", "no-store")
 )
 
-func TestWhatIsDocumentedPasses(t *testing.T) {
+func TestTransport_Documented(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]exchange{
 		"accepted":         {"POST", dispatch, "application/json", call, 202, jsonType, accepted},
@@ -113,7 +113,7 @@ func TestWhatIsDocumentedPasses(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotDocumentedFails(t *testing.T) {
+func TestTransport_Undocumented(t *testing.T) {
 	t.Parallel()
 	with := func(old, replacement string) string { return strings.Replace(accepted, old, replacement, 1) }
 	for name, e := range map[string]exchange{
@@ -145,7 +145,7 @@ func TestWhatIsNotDocumentedFails(t *testing.T) {
 	}
 }
 
-func BenchmarkCheckOfAFullCall(b *testing.B) {
+func BenchmarkCheck(b *testing.B) {
 	message := `{"phone":"+5511987654321","uid":"1","vars":{"a":"1","b":"2","c":"3","d":"4"}}`
 	body := strings.Replace(call, `"messages":[`, `"messages":[`+strings.Repeat(message+",", 1999), 1)
 	e := exchange{"POST", dispatch, "application/json", body, 202, jsonType, accepted}
