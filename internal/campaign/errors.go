@@ -9,11 +9,11 @@ import (
 var ErrNotFound = errors.New("not found")
 
 // ErrEnded is an ErrNotFound for an expired item that is not deleted yet.
-var ErrEnded = fmt.Errorf("its time is over: %w", ErrNotFound)
+var ErrEnded = fmt.Errorf("expired: %w", ErrNotFound)
 
 // ErrLostRace reports that a conditional write failed because another call
 // changed the rows. Nothing was written. Read the rows and decide again.
-var ErrLostRace = errors.New("another call was faster")
+var ErrLostRace = errors.New("concurrent update")
 
 // ErrDamaged reports that stored data is corrupt. A retry does not help.
 var ErrDamaged = errors.New("damaged")

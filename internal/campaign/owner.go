@@ -76,9 +76,9 @@ func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) 
 	}
 	switch {
 	case len(present) == 1 && len(others) == 1:
-		return taken("agent %s belongs to tenant %s: give another agent", h.AgentID, present[0])
+		return taken("agent %s belongs to tenant %s: use another agent", h.AgentID, present[0])
 	case len(present) > 0:
-		return taken("agent %s is shared by several tenants (%s), and takes no further one: give another agent", h.AgentID, strings.Join(present, ", "))
+		return taken("agent %s is shared by several tenants (%s) and cannot be assigned: use another agent", h.AgentID, strings.Join(present, ", "))
 	}
 	for _, o := range former {
 		if err := h.refuseFormer(o, now, use); err != nil {
@@ -96,7 +96,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 			return err
 		}
 		if used.Open > 0 {
-			return taken("agent %s was given up by tenant %s, which has %d batches with it that are not closed: give another agent, or cancel them and come back %d days after the last is closed",
+			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, or cancel the batches and retry %d days after the last one is closed",
 				h.AgentID, o.Tenant, used.Open, AgentRest/day)
 		}
 		if closed := used.ClosedAt; !closed.IsZero() {
@@ -104,7 +104,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 		}
 	}
 	if now.Before(free) {
-		return taken("agent %s was given up by tenant %s, and events of its messages may come until %s: give another agent, or come back then",
+		return taken("agent %s was released by tenant %s, and events of its messages can arrive until %s: use another agent, or retry then",
 			h.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
 	}
 	return nil

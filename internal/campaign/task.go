@@ -12,7 +12,7 @@ func Bodies[T any](tasks []T) ([][]byte, error) {
 	for i, t := range tasks {
 		body, err := json.Marshal(t)
 		if err != nil {
-			return nil, fmt.Errorf("write a task: %w", err)
+			return nil, fmt.Errorf("encode task: %w", err)
 		}
 		bodies[i] = body
 	}

@@ -27,7 +27,7 @@ type Fresh struct {
 type UnfedError struct{ Keys []campaign.BatchKey }
 
 func (e *UnfedError) Error() string {
-	return fmt.Sprintf("feed the outcomes of %v: %v", e.Keys, e.Unwrap())
+	return fmt.Sprintf("queue webhooks of batches %v: %v", e.Keys, e.Unwrap())
 }
 
 // Unwrap returns campaign.ErrDamaged.

@@ -38,7 +38,7 @@ func (c counted) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	t := &tally{counts: map[string]int{}, kinds: map[string]int{}}
 	defer func() {
 		if err := t.write(c.out, c.now()); err != nil {
-			slog.WarnContext(ctx, "metrics were lost", "error", err)
+			slog.WarnContext(ctx, "writing metrics failed", "error", err)
 		}
 	}()
 	return c.handler.Invoke(context.WithValue(ctx, tallyKey{}, t), payload)

@@ -24,7 +24,7 @@ type optChange struct {
 func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
 	content, err := a.content(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply answer: %w", err)
 	}
 	if content.Phone == "" {
 		return nil, nil
@@ -35,13 +35,13 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (change
 	}
 	tenants, campaignID, err := a.concerned(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply answer: %w", err)
 	}
 	for _, tenant := range tenants {
 		h := campaign.WebhookEvent{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
 		change, ok, err := a.applyFor(ctx, tenant, t, h, content.Postback)
 		if err != nil {
-			return changes, fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
+			return changes, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 		}
 		if ok {
 			changes = append(changes, optChange{tenant, change})
@@ -64,7 +64,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs
 	for tenant := range changes {
 		if err := a.OptOuts.Record(ctx, tenant, changes[tenant]); err != nil {
 			for _, i := range events[tenant] {
-				errs[i] = errors.Join(errs[i], fmt.Errorf("apply an answer to tenant %s: %w", tenant, err))
+				errs[i] = errors.Join(errs[i], fmt.Errorf("apply answer for tenant %s: %w", tenant, err))
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 		return content, err
 	}
 	if err := json.Unmarshal(body, &content); err != nil {
-		return content, fmt.Errorf("read the content of an event: %w", err)
+		return content, fmt.Errorf("decode event content: %w", err)
 	}
 	return content, nil
 }

@@ -206,9 +206,9 @@ func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTa
 
 // Reasons in the log message "events dropped".
 const (
-	droppedForeign = "signed for another agent than the batch's"
-	droppedUnknown = "no such message"
-	droppedPhone   = "the phone cannot be a number"
+	droppedForeign = "signed for another agent"
+	droppedUnknown = "unknown message"
+	droppedPhone   = "invalid phone number"
 )
 
 func drop(ctx context.Context, reason string, events int) {
@@ -249,7 +249,7 @@ func earlier(a, b campaign.Change) int {
 	return 0
 }
 
-var errUnknown = errors.New("the event's message is not known")
+var errUnknown = errors.New("unknown message")
 
 // refuseUnknown sets errUnknown for events of unknown messages, so that they
 // are retried. After patience receives, it drops them.
@@ -289,7 +289,7 @@ func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error 
 		if err := r.Record(ctx, b, changes); err != nil {
 			return err
 		}
-		slog.InfoContext(ctx, "messages without an answer have expired", "batch_id", b.BatchID, "messages", len(changes))
+		slog.InfoContext(ctx, "messages without delivery status expired", "batch_id", b.BatchID, "messages", len(changes))
 	}
 	return r.Complete(ctx, b)
 }

@@ -26,7 +26,7 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "a complete batch could not be finished, sweep will", "batch_id", e.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
@@ -75,7 +75,7 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	}
 	if tally.Ended() {
 		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
-			return fmt.Errorf("tell of the end of campaign %s: %w", b.CampaignID, err)
+			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
 	return r.Store.Forget(ctx, b.BatchRef)
@@ -144,6 +144,6 @@ func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", deliveries[0].Tenant, "error", err)
+		slog.WarnContext(ctx, "queueing deliveries failed; reconcile retries", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

@@ -60,7 +60,7 @@ func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 		}
 		did, err := r.sweeper.settle(ctx, b, waits[b.Tenant])
 		if err != nil {
-			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			slog.ErrorContext(ctx, "reconciling batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			did = failed
 		}
 		r.actions[did]++

@@ -37,7 +37,7 @@ func (r *round) lookAtDeliveries(ctx context.Context) error {
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("sweep: %w", err)
+			return fmt.Errorf("reconcile: %w", err)
 		}
 		if starting.Err() != nil {
 			return nil
@@ -81,7 +81,7 @@ func (n *deliveries) queue(ctx context.Context, tenant string) {
 	held := n.held[tenant]
 	delete(n.held, tenant)
 	if err := n.sweeper.queueDeliveries(ctx, tenant, held); err != nil {
-		slog.ErrorContext(ctx, "notices could not be swept", "tenant", tenant, "error", err)
+		slog.ErrorContext(ctx, "requeueing deliveries failed", "tenant", tenant, "error", err)
 		n.actions[failed] += len(held)
 		return
 	}

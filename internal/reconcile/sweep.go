@@ -218,7 +218,7 @@ func report(ctx context.Context, rounds []*round) error {
 	for d, n := range total {
 		metrics.Kind(ctx, string(d), n)
 	}
-	slog.InfoContext(ctx, "swept", "deeds", total)
+	slog.InfoContext(ctx, "reconciled", "deeds", total)
 	return errors.Join(errs...)
 }
 
@@ -232,7 +232,7 @@ func (r *round) look(ctx context.Context) error {
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("sweep: %w", err)
+			return fmt.Errorf("reconcile: %w", err)
 		}
 		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
 			return nil
@@ -255,7 +255,7 @@ func (r *round) look(ctx context.Context) error {
 func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
 	did, err := r.sweepBatch(ctx, ref)
 	if err != nil {
-		slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		slog.ErrorContext(ctx, "reconciling batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
 		did = failed
 	}
 	if did != undecided {
@@ -273,7 +273,7 @@ func (r *round) endCampaigns(ctx context.Context) {
 		forgotten, err := r.sweeper.Purger.PurgeIfExpired(ctx, id)
 		switch {
 		case err != nil:
-			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
+			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
 			r.actions[failed]++
 		case forgotten:
 			r.actions[ended]++

@@ -59,7 +59,7 @@ func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []er
 func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error {
 	b, err := r.Store.Batch(ctx, task.BatchRef)
 	if errors.Is(err, campaign.ErrNotFound) {
-		slog.WarnContext(ctx, "a task names a batch that does not exist", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
+		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
 		return nil
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 	}
 	body, err := json.Marshal(task)
 	if err != nil {
-		return fmt.Errorf("write a release task: %w", err)
+		return fmt.Errorf("encode release task: %w", err)
 	}
 	// Delays are in whole seconds. Add one, so that the task is not early
 	// again.

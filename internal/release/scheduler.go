@@ -26,7 +26,7 @@ type Scheduler struct {
 func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
 	if err != nil {
-		return fmt.Errorf("write a release task: %w", err)
+		return fmt.Errorf("encode release task: %w", err)
 	}
 	if b.Scheduled {
 		return r.Schedules.At(ctx, scheduleName(b), b.Due, body)

@@ -135,7 +135,7 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	})
 	r.judge(ctx, j, err, s.Now())
 	if j.settled() {
-		_ = s.clearFailing(ctx, r) // countFailures returns its error
+		_ = s.clearFailing(ctx, r) // countFailures returns the error
 	}
 }
 
@@ -156,7 +156,7 @@ func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
 		r.throttled.Add(1)
 	case campaign.Transient:
 		r.trouble.Do(func() {
-			slog.WarnContext(ctx, "the provider did not take a message, it is tried again", "batch_id", r.batch.BatchID, "error", err)
+			slog.WarnContext(ctx, "send failed; message is retried", "batch_id", r.batch.BatchID, "error", err)
 		})
 	}
 	j.code, j.retryAfter = failure.Code, failure.RetryAfter

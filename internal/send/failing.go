@@ -69,7 +69,7 @@ func (s *Sender) addFailure(ctx context.Context, r *run) {
 		return
 	}
 	if _, err := s.Batches.SetFailing(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
-		slog.WarnContext(ctx, "failed attempts of a batch were not counted", "batch_id", r.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "updating failing time of batch failed", "batch_id", r.batch.BatchID, "error", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Sender) addFailure(ctx context.Context, r *run) {
 func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
 	if err != nil {
-		return fmt.Errorf("end a batch that fails for too long: %w", err)
+		return fmt.Errorf("end failing batch: %w", err)
 	}
 	if !b.Failing.TooLong() {
 		return nil
@@ -87,7 +87,7 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 		p.now, p.later = append(p.now, p.later...), nil
 	}
 	r.settleAll(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
-	slog.WarnContext(ctx, "batch gave up after 72 hours of failed attempts, messages of this run end as failed",
+	slog.WarnContext(ctx, "batch failing for 72 hours; messages of this run end as failed",
 		"tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID)
 	return nil
 }

@@ -91,7 +91,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 			err := s.loadFrame(ctx, r.batch, p)
 			switch {
 			case errors.Is(err, campaign.ErrNotFound):
-				slog.ErrorContext(ctx, "a payload is gone, its messages end as failed", "tenant", r.batch.Tenant,
+				slog.ErrorContext(ctx, "payload not found; messages end as failed", "tenant", r.batch.Tenant,
 					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", p.task.Frame)
 				p.abandon(s.Now())
 			case err != nil:

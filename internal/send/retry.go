@@ -44,7 +44,7 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 // putBack requeues the unchanged tasks of a run without reservations, with a
 // delay of seconds. A failed task would be invisible for minutes.
 func (s *Sender) putBack(ctx context.Context, r *run) {
-	slog.InfoContext(ctx, "the agent's pace is contended, frames are put back", "agent_id", r.channel.Agent.ID,
+	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.channel.Agent.ID,
 		"batch_id", r.batch.BatchID, "frames", len(r.parts))
 	for _, p := range r.parts {
 		if p.err == nil {
@@ -59,7 +59,7 @@ func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time
 		err = q.Send(ctx, t.Tenant, body, delay)
 	}
 	if err != nil {
-		p.err = fmt.Errorf("put the rest of frame %d of batch %s back: %w", t.Frame, t.BatchID, err)
+		p.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) 
 		return
 	}
 	if _, err := s.Batches.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
-		slog.WarnContext(ctx, "sweep could not be put off, it will queue frames again", "batch_id", b.BatchID, "error", err)
+		slog.WarnContext(ctx, "postponing reconciliation failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 		return rateLimit
 	})
 	if err != nil {
-		slog.WarnContext(ctx, "the pace could not be adapted", "agent_id", r.channel.Agent.ID, "error", err)
+		slog.WarnContext(ctx, "updating rate limit failed", "agent_id", r.channel.Agent.ID, "error", err)
 		return
 	}
 	if changed {

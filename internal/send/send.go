@@ -106,7 +106,7 @@ const (
 )
 
 // errBadTask reports a task that this service cannot have queued.
-var errBadTask = errors.New("the task does not fit its batch")
+var errBadTask = errors.New("task does not match its batch")
 
 // Handle sends the messages of the tasks. It returns an error by position for
 // each task to retry. Messages that the provider did not accept, or that were
@@ -174,7 +174,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
-		slog.WarnContext(ctx, "a task names a batch that does not exist", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
+		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
 		return nil, nil
 	}
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string
 		return nil
 	}
 	if _, err := s.Batches.MoveCheck(ctx, b, next); err != nil {
-		return fmt.Errorf("leave a paused batch to sweep: %w", err)
+		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil
 }

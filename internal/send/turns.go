@@ -121,7 +121,7 @@ func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 		return rateLimit
 	})
 	if err != nil {
-		return fmt.Errorf("lease a turn of agent %s: %w", agent.ID, err)
+		return fmt.Errorf("lease rate of agent %s: %w", agent.ID, err)
 	}
 	r.rateLimit = rateLimit
 	for i, p := range parts {

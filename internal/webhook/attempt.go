@@ -89,7 +89,7 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 	slices.Sort(r.left)
 	r.open = g.isShut()
 	if r.refused() {
-		slog.WarnContext(ctx, "webhooks were not taken", "tenant", e.Tenant, "endpoint_id", e.ID,
+		slog.WarnContext(ctx, "posting webhooks failed", "tenant", e.Tenant, "endpoint_id", e.ID,
 			"attempt", delivery.Attempt, "left", len(r.left), "codes", r.codes)
 	}
 	return r
@@ -133,7 +133,7 @@ func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
-		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
+		slog.WarnContext(ctx, "recording failed webhook failed", "endpoint_id", e.ID, "error", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	metrics.Add(ctx, metrics.WebhooksTaken, taken)
 	metrics.Add(ctx, metrics.WebhooksRefused, failed)
 	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
-		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
+		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
 	}
 }
 

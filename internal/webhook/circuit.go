@@ -53,17 +53,17 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 			return err
 		}
 		if !ok {
-			continue // another call was faster
+			continue // changed concurrently
 		}
 		n.limiters.of(key).opened()
 		if c.Open() {
 			return nil
 		}
 		metrics.Add(ctx, metrics.CircuitsOpened, 1)
-		slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
+		slog.WarnContext(ctx, "endpoint failing, circuit opened", "tenant", e.Tenant, "endpoint_id", e.ID)
 		return n.probeLater(ctx, opened)
 	}
-	return fmt.Errorf("open the circuit: %w", campaign.ErrLostRace)
+	return fmt.Errorf("open circuit: %w", campaign.ErrLostRace)
 }
 
 // probeLater queues the next check of the circuit if it is due before the next
@@ -151,7 +151,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
 	n.recordFailure(ctx, read, e, messages[i], v)
-	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
+	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
 	// Probe with another delivery next time: this one may be invalid.
 	turned := read
 	turned.Next = n.Now()
@@ -219,7 +219,7 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 // circuit.
 func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Delivery, rest []pendingMessage) error {
 	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
-	slog.InfoContext(ctx, "an endpoint is well again", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
+	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
 		if err := n.Store.DeleteDelivery(ctx, read.Task()); err != nil {
 			return err

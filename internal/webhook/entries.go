@@ -33,7 +33,7 @@ func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items
 func unpack(entries []byte) (items []item, err error) {
 	fresh, err := ledger.UnpackFresh(entries)
 	if err != nil {
-		return nil, fmt.Errorf("read the entries of a notice: %w", err)
+		return nil, fmt.Errorf("decode entries of delivery: %w", err)
 	}
 	for _, f := range fresh {
 		for _, entry := range f.Entries {
@@ -69,7 +69,7 @@ func pick(delivery campaign.Delivery, positions []int) []byte {
 func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
-		return campaign.Delivery{}, fmt.Errorf("read the entries of a task: %w", err)
+		return campaign.Delivery{}, fmt.Errorf("decode entries of task: %w", err)
 	}
 	if _, err := unpack(entries); err != nil {
 		return campaign.Delivery{}, err

@@ -124,7 +124,7 @@ func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, er
 		if errs[i] == nil {
 			continue
 		}
-		slog.WarnContext(ctx, "a task failed and is queued without those of its message that are done", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
+		slog.WarnContext(ctx, "task failed; requeued without the completed tasks of its message", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
 		if err := n.queue(ctx, t, aloneAfter); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -168,7 +168,7 @@ func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) erro
 	if unreadable != nil {
 		return err
 	}
-	slog.WarnContext(ctx, "webhooks could not be posted, sweep will ask for them again", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	slog.WarnContext(ctx, "posting webhooks failed; written as delivery for reconcile", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
 	_, err = n.schedule(ctx, delivery, delivery, soonest)
 	return err
 }
@@ -307,7 +307,7 @@ func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, d
 func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.Duration) error {
 	body, err := json.Marshal(t)
 	if err != nil {
-		return fmt.Errorf("write a task: %w", err)
+		return fmt.Errorf("encode task: %w", err)
 	}
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
@@ -365,7 +365,7 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *a
 		return err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.left))
-	slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
+	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
 	return n.markDead(ctx, read, next)
 }
 
@@ -388,14 +388,14 @@ func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campa
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
-		slog.ErrorContext(ctx, "webhooks were given up: their batches are damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
+		slog.ErrorContext(ctx, "webhooks abandoned: batches damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
 		return messages, true, n.markPartDead(ctx, read, unreadable)
 	}
 	if !lost(err) {
 		return messages, true, err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)
-	slog.ErrorContext(ctx, "webhooks were given up: what they are about is damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
+	slog.ErrorContext(ctx, "webhooks abandoned: content damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
 	return nil, false, n.markDead(ctx, read, read)
 }
 
@@ -406,6 +406,6 @@ func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason st
 	}
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
 	metrics.Add(ctx, metrics.EndpointsOff, 1)
-	slog.ErrorContext(ctx, "an endpoint was switched off", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
+	slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	return nil
 }

@@ -21,7 +21,7 @@ type pendingMessage struct {
 func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
 	l, err := NewMessage(subject, kind, at, d)
 	if err != nil {
-		return pendingMessage{}, fmt.Errorf("write a webhook: %w", err)
+		return pendingMessage{}, fmt.Errorf("encode webhook: %w", err)
 	}
 	return pendingMessage{l, position}, nil
 }
@@ -99,7 +99,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery)
 	}
 	var h campaign.WebhookEvent
 	if err := json.Unmarshal(content, &h); err != nil {
-		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // not the cause: it may contain personal data
+		return nil, fmt.Errorf("decode webhook event: %w", campaign.ErrDamaged) // not the cause: it may contain personal data
 	}
 	d := Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
 	if delivery.Kind == campaign.KindReplied {

@@ -106,7 +106,7 @@ func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostRes
 	began := p.Now()
 	l, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
 	if err != nil {
-		return campaign.PostResult{}, fmt.Errorf("write a test webhook: %w", err)
+		return campaign.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
 	}
 	v := p.Post(ctx, e, l)
 	return campaign.PostResult{At: began, Status: v.Status, Code: v.Code, Took: p.Now().Sub(began)}, nil

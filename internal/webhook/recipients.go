@@ -174,7 +174,7 @@ func (n *Notifier) address(ctx context.Context, tenant string, items []item, pos
 func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.BatchKey) (campaign.Batch, recipients, error) {
 	b, err := n.batch(ctx, key)
 	if err == nil && b.Tenant != tenant {
-		err = fmt.Errorf("batch %s is not of tenant %s: %w", key, tenant, campaign.ErrDamaged)
+		err = fmt.Errorf("batch %s does not belong to tenant %s: %w", key, tenant, campaign.ErrDamaged)
 	}
 	if err != nil {
 		return b, nil, err

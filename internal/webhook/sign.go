@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-var errBadSecret = errors.New("the endpoint's secret is not whsec_ and base64")
+var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")
 
 // sign returns the webhook-signature header: a symmetric Standard Webhooks
 // signature for each valid secret.

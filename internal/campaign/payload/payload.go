@@ -51,7 +51,7 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
 	if err != nil {
-		return fmt.Errorf("add message: its phone is no number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
+		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
 	}
 	values := make([][]byte, len(m.Values))
 	for i, v := range m.Values {

@@ -56,11 +56,11 @@ func Pointer(b campaign.Batch) (key string, content []byte) {
 func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Batch, error) {
 	content, err := blobs.GetRange(ctx, b.Payload+mark, 0, maxPointer)
 	if err != nil {
-		return b, fmt.Errorf("look for what replaced the payload of batch %s: %w", b.BatchID, err)
+		return b, fmt.Errorf("read successor of payload of batch %s: %w", b.BatchID, err)
 	}
 	var next pointer
 	if err := json.Unmarshal(content, &next); err != nil {
-		return b, fmt.Errorf("read what replaced the payload of batch %s: %w", b.BatchID, campaign.ErrDamaged)
+		return b, fmt.Errorf("decode successor of payload of batch %s: %w", b.BatchID, campaign.ErrDamaged)
 	}
 	b.Payload, b.Offsets = next.Payload, next.Offsets
 	return b, nil

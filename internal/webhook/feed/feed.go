@@ -90,11 +90,11 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	for key, entries := range byBatch {
 		batch, known := batches[key]
 		if !known {
-			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
+			slog.WarnContext(ctx, "webhooks skipped: batch expired", "batch_key", key.String(), "entries", len(entries))
 			continue
 		}
 		if batch.damaged != nil {
-			slog.ErrorContext(ctx, "outcomes of a damaged batch are not fed", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
+			slog.ErrorContext(ctx, "webhooks skipped: batch damaged", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
 			unfed.Keys = append(unfed.Keys, key)
 			continue
 		}
@@ -125,7 +125,7 @@ func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[ca
 		case errors.Is(err, campaign.ErrDamaged):
 			return identity{damaged: err}, true, nil
 		case err != nil:
-			return who, false, fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
+			return who, false, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
 		}
 		return who, true, nil
 	})
@@ -144,7 +144,7 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 			return f.Endpoints.Endpoints(ctx, tenant)
 		})
 		if err != nil {
-			return nil, false, fmt.Errorf("feed the outcomes of tenant %s: %w", tenant, err)
+			return nil, false, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
 		}
 		return endpoints, true, nil
 	})
