@@ -34,7 +34,7 @@ func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	return rateLimit, waiting
 }
 
-func TestClaim_ReservationsAreLeasedNear(t *testing.T) {
+func TestClaim_LeasesShortlyBeforeStart(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	if ahead := rateLimit.Next.Sub(noon); ahead > 5*time.Second {
@@ -48,7 +48,7 @@ func TestClaim_ReservationsAreLeasedNear(t *testing.T) {
 	}
 }
 
-func TestClaim_ANewCampaignComesNext(t *testing.T) {
+func TestClaim_NewCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, _ := backlog(t)
 	grant, left := rateLimit.Claim(noon, frameOf(1), 50)
@@ -62,7 +62,7 @@ func TestClaim_ANewCampaignComesNext(t *testing.T) {
 
 // The version before leased turns as far ahead as its backlog. The first claim after
 // it voids them: their frames come back and take tickets.
-func TestClaim_LeasesOfTheVersionBefore(t *testing.T) {
+func TestClaim_FormerLeases(t *testing.T) {
 	t.Parallel()
 	before := campaign.RateLimit{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
 	held := campaign.Reservation{Start: before.Next, Every: before.Every}
@@ -75,7 +75,7 @@ func TestClaim_LeasesOfTheVersionBefore(t *testing.T) {
 	}
 }
 
-func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
+func TestClaim_RepeatedTicket(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	claim := frameOf(0)
@@ -87,7 +87,7 @@ func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
 }
 
 // The version before writes the rate limit without its lanes.
-func TestClaim_ATicketWithoutALane(t *testing.T) {
+func TestClaim_TicketWithoutLane(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	rateLimit.Lanes = ""
@@ -103,7 +103,7 @@ func TestClaim_ATicketWithoutALane(t *testing.T) {
 	}
 }
 
-func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
+func TestClaim_TicketsExpireDuringPause(t *testing.T) {
 	t.Parallel()
 	rateLimit, _ := backlog(t)
 	later := rateLimit.Next.Add(6 * time.Second)
@@ -114,7 +114,7 @@ func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
 }
 
 // What is left of a frame after failures does not wait behind the backlog again.
-func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
+func TestClaim_RetryKeepsPosition(t *testing.T) {
 	t.Parallel()
 	var rateLimit campaign.RateLimit
 	first, rateLimit := rateLimit.Claim(noon, frameOf(0), 50)
@@ -129,7 +129,7 @@ func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
 }
 
 // A campaign that came back to a frame each time it had one would starve nobody.
-func TestClaim_NobodyIsNewTwice(t *testing.T) {
+func TestClaim_ReturningCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	reservations := map[int]int{}
@@ -154,7 +154,7 @@ func TestClaim_NobodyIsNewTwice(t *testing.T) {
 // Whatever is claimed, served, lost and left in whatever order: turns never overlap,
 // nobody waits where there is room, who waits twice costs no second write, and the
 // row stays below one write unit.
-func TestClaimsShareOneRateLimit(t *testing.T) {
+func TestClaim_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
@@ -189,7 +189,7 @@ func TestClaimsShareOneRateLimit(t *testing.T) {
 	})
 }
 
-func TestClaim_UnreadableLanesCountAsNone(t *testing.T) {
+func TestClaim_UnreadableLanes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rateLimit := campaign.RateLimit{Every: time.Second, Next: noon, Lanes: campaign.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}

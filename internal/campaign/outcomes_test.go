@@ -48,7 +48,7 @@ func TestSupersedes(t *testing.T) {
 // However often and in whatever order changes come, each message goes as far as
 // any of them takes it, what is to be its first outcome is no other, and the head
 // counts each message once.
-func TestBatchLedgerBalance(t *testing.T) {
+func TestHeadAfter_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}

@@ -73,7 +73,7 @@ func TestLease(t *testing.T) {
 // before the one before it is over, unless that is void; no turn is valid that
 // was leased before the rate limit slowed down, and none after it has to wait; and no
 // message comes sooner after another than the agent's rate allows.
-func TestReservationsNeverOverlap(t *testing.T) {
+func TestLease_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
@@ -114,7 +114,7 @@ func TestReservationsNeverOverlap(t *testing.T) {
 	})
 }
 
-func TestSlow(t *testing.T) {
+func TestDecrease(t *testing.T) {
 	t.Parallel()
 	p := campaign.RateLimit{}.Decrease(noon, 10*time.Millisecond)
 	if want := 20 * time.Millisecond; p.Every != want {
@@ -134,7 +134,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-func TestEase(t *testing.T) {
+func TestIncrease(t *testing.T) {
 	t.Parallel()
 	slow := campaign.RateLimit{Every: 100 * time.Millisecond, Next: noon}
 	if got := slow.Increase(1, 100).Every; got < 96*time.Millisecond || got > 98*time.Millisecond {
@@ -151,7 +151,7 @@ func TestEase(t *testing.T) {
 	}
 }
 
-func TestReleaseFreesTheLastReservationAlone(t *testing.T) {
+func TestRelease_LastReservationOnly(t *testing.T) {
 	t.Parallel()
 	first, p := campaign.RateLimit{}.Lease(noon, 100, 10)
 	second, p := p.Lease(noon, 50, 10)

@@ -12,7 +12,7 @@ import (
 
 // The reasons of an outcome and the changes of all slots add up to the counts,
 // whatever happens in whatever order.
-func TestTalliesAddUpToTheCounts(t *testing.T) {
+func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
 	t.Parallel()
 	outcomes := []campaign.Outcome{
 		campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead, campaign.OutcomeFailed,
@@ -71,7 +71,7 @@ func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outc
 	}
 }
 
-func TestHeadAfterLeavesTheHeadAlone(t *testing.T) {
+func TestHeadAfter_DoesNotModifyReceiver(t *testing.T) {
 	t.Parallel()
 	first := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeFailed, At: at}}
 	again := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: at}}
@@ -82,7 +82,7 @@ func TestHeadAfterLeavesTheHeadAlone(t *testing.T) {
 	}
 }
 
-func TestSlotsOfATimeline(t *testing.T) {
+func TestTimeline_Slots(t *testing.T) {
 	t.Parallel()
 	start := at.Truncate(time.Minute)
 	for name, test := range map[string]struct {

@@ -97,10 +97,10 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 	s.largest = max(s.largest, s.head.Size())
 }
 
-// TestRules holds what is read of packed rows to the rules of campaign.Ledger,
+// TestHead_MatchesCampaignLedger holds what is read of packed rows to the rules of campaign.Ledger,
 // whatever comes in whichever order: states, counts, reasons, timeline, and the log
 // without gaps.
-func TestRules(t *testing.T) {
+func TestHead_MatchesCampaignLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages := rapid.IntRange(1, 300).Draw(t, "messages")
@@ -199,9 +199,9 @@ type mix struct {
 	most                                    int // bytes of the full row that is largest
 }
 
-// TestSizes fills batches of 2,000 one event at a time, and holds the largest HEAD
+// TestHead_Size fills batches of 2,000 one event at a time, and holds the largest HEAD
 // row with its tail to a kilobyte, or to what is said here.
-func TestSizes(t *testing.T) {
+func TestHead_Size(t *testing.T) {
 	t.Parallel()
 	few := []string{"unreachable"}
 	many := []string{"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "erased"}

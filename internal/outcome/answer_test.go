@@ -89,7 +89,7 @@ func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	return nil, nil
 }
 
-func TestWordsThatOptOutAndIn(t *testing.T) {
+func TestHandle_OptOutKeywords(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		content campaign.EventContent
@@ -125,7 +125,7 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 
 // A reply is owed once however often its event comes: by a delivery of its batch's layout
 // that has an ID, or has none, and whose task is queued after the delivery is written.
-func TestReply_Deliveries(t *testing.T) {
+func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestReply_Deliveries(t *testing.T) {
 	}
 }
 
-func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
+func TestHandle_RepeatedOptOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		latest campaign.OptChange
@@ -177,7 +177,7 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 
 // Each write of opt-outs is of a whole shard, and after a campaign many people opt
 // out within seconds.
-func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
+func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
 		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
@@ -199,7 +199,7 @@ func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
 }
 
 // An answer whose batch cannot be read just now is nobody else's.
-func TestWhomAnAnswerConcerns(t *testing.T) {
+func TestHandle_TenantsOfAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		findErr error
@@ -255,7 +255,7 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 
 // An event that stands in the queue since before its number was checked on arrival
 // must not keep the queue from getting empty.
-func TestHandle_PhoneThatCannotBeANumber(t *testing.T) {
+func TestHandle_InvalidPhone(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {
 		for _, kind := range []campaign.EventKind{campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn} {

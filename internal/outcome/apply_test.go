@@ -82,7 +82,7 @@ func TestHandle_KnownBatch(t *testing.T) {
 }
 
 // An event of a known batch whose time is over is one of an unknown message.
-func TestHandle_EndedBatch(t *testing.T) {
+func TestHandle_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	r := newReleased(true)
 	apply := r.process()

@@ -89,11 +89,11 @@ func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (discard) Put(context.Context, string, []byte, string) error { return nil }
 func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 
-// TestWriteUnits meters what it costs to record that messages were sent, were
+// TestRecord_WriteUnits meters what it costs to record that messages were sent, were
 // delivered and were read, and to owe each of these changes to two endpoints and
 // to clear the debt. The events come in groups of 500 in any order, of one batch
 // or of four that are under way at once.
-func TestWriteUnits(t *testing.T) {
+func TestRecord_WriteUnits(t *testing.T) {
 	t.Parallel()
 	for name, batches := range map[string]int{"one batch": 1, "four batches at once": 4} {
 		t.Run(name, func(t *testing.T) {

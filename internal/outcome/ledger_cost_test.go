@@ -155,7 +155,7 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 	}
 }
 
-// TestLedgerUnits_Groups meters what TestWriteUnits meters of the former rows: a batch
+// TestLedgerUnits_Groups meters what TestRecord_WriteUnits meters of the former rows: a batch
 // of 2,000 that is sent, delivered and read in groups of 500 in any order.
 func TestLedgerUnits_Groups(t *testing.T) {
 	t.Parallel()

@@ -256,7 +256,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-func TestRecordStopsWithItsCall(t *testing.T) {
+func TestRecord_ContextEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -268,17 +268,17 @@ func TestRecordStopsWithItsCall(t *testing.T) {
 	}
 }
 
-func TestBatchEndsWithItsLastMessage(t *testing.T) {
+func TestRecord_LastMessage(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
 			t.Parallel()
-			endsWithItsLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
+			recordLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
 		})
 	}
 }
 
-func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
+func recordLastMessage(t *testing.T, b campaign.Batch) {
 	t.Helper()
 	store := newBatchLedger()
 	store.write([]campaign.Change{sent(0), sent(1), failed})
@@ -300,7 +300,7 @@ func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
 	}
 }
 
-func TestNewsThatDoNotFitAreEnteredInParts(t *testing.T) {
+func TestRecord_LargeWrite(t *testing.T) {
 	t.Parallel()
 	for name, queueErr := range map[string]error{"queued": nil, "not queued, which sweep repairs": errBroken} {
 		t.Run(name, func(t *testing.T) {

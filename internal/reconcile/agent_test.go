@@ -19,7 +19,7 @@ func (w *world) moveTenant() (former, present string) {
 	return former, present
 }
 
-func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
+func TestSend_AgentChangedAfterRelease(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
@@ -70,7 +70,7 @@ func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
 	}
 }
 
-func TestPauseOfTheFormerAgentStopsItsBatches(t *testing.T) {
+func TestPause_FormerAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103)
@@ -89,7 +89,7 @@ func TestPauseOfTheFormerAgentStopsItsBatches(t *testing.T) {
 
 // The version before released batches without an agent. Whatever touches such a batch
 // first gives it its tenant's present one.
-func TestBatchReleasedByTheVersionBefore(t *testing.T) {
+func TestAdoptAgent_OldBatch(t *testing.T) {
 	t.Parallel()
 	for name, touch := range map[string]func(w *world, b campaign.Batch){
 		"send": func(w *world, b campaign.Batch) { w.run(b, time.Hour) },

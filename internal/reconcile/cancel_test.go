@@ -84,12 +84,12 @@ func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 	w.checkNothingIsDue()
 }
 
-func TestCancellingSurvivesADeathAtAnyCall(t *testing.T) {
+func TestCancel_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, cancellingSurvivesADeathAtAnyCall)
+	inLayouts(t, cancelCrashAtAnyCall)
 }
 
-func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	live := func(t *testing.T, at int, after bool) *world {
 		t.Helper()
@@ -116,12 +116,12 @@ func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *
 
 // The task of a call that was answered is lost, and what was never released ends
 // all the same.
-func TestSweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T) {
+func TestSweep_LostCancelTask(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sweepEndsACancelledBatchWhoseTaskWasLost)
+	inLayouts(t, sweepLostCancelTask)
 }
 
-func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepLostCancelTask(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	sent, waiting := w.sentAndWaiting()
@@ -135,12 +135,12 @@ func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testi
 
 // A message of a cancelled campaign whose ttl ends was revoked only if that was
 // asked for, with the cancellation or later.
-func TestAnExpiryAfterACancellation(t *testing.T) {
+func TestCancel_LaterExpiry(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, anExpiryAfterACancellation)
+	inLayouts(t, cancelLaterExpiry)
 }
 
-func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	for name, test := range map[string]struct {
 		queries []string
@@ -175,7 +175,7 @@ func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) 
 
 // The answer to a message's first attempt was lost, and its campaign cancelled
 // before the second: it ends as stopped, but the provider has it.
-func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
+func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(3)
@@ -197,12 +197,12 @@ func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestACancelledCampaignIsNotToldToBeCompleted(t *testing.T) {
+func TestCancel_NoCompletionWebhook(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, aCancelledCampaignIsNotToldToBeCompleted)
+	inLayouts(t, cancelNoCompletionWebhook)
 }
 
-func aCancelledCampaignIsNotToldToBeCompleted(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelNoCompletionWebhook(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false

@@ -49,7 +49,7 @@ func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	return nil, sweeper.Sweep(ctx)
 }
 
-func TestSweep_CountsWhatFails(t *testing.T) {
+func TestSweep_CountsFailures(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	if _, err := metrics.Of(sweeping{brokenStore{}}, &log, time.Now).Invoke(t.Context(), nil); err != nil {
@@ -61,7 +61,7 @@ func TestSweep_CountsWhatFails(t *testing.T) {
 	}
 }
 
-func TestSweep_UnreadableIndexIsAnError(t *testing.T) {
+func TestSweep_UnreadableIndex(t *testing.T) {
 	t.Parallel()
 	if _, err := (sweeping{brokenStore{index: errUnavailable}}).Invoke(t.Context(), nil); !errors.Is(err, errUnavailable) {
 		t.Errorf("sweep: %v, want %v", err, errUnavailable)

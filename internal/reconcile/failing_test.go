@@ -93,7 +93,7 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 
 // All frames of a batch are tried at once, each by a function of its own, and the
 // provider takes one message. What the others count is counted once, or forgotten.
-func TestFailingBatch_RacingRuns(t *testing.T) {
+func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(1000, func(b *campaign.Batch) {

@@ -29,12 +29,12 @@ func worthDying(calls []string) []int {
 	return steps
 }
 
-func TestBatchSurvivesADeathAtAnyCall(t *testing.T) {
+func TestSend_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, batchSurvivesADeathAtAnyCall)
+	inLayouts(t, sendCrashAtAnyCall)
 }
 
-func batchSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	rehearsal := newWorld(t)
 	b := rehearsal.accept(103)
@@ -59,7 +59,7 @@ func batchSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world
 	}
 }
 
-func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
+func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
 	// Nobody was told of the batch, and later the tasks of its frames are lost.
 	live := func(t *testing.T, at int, after bool) (*world, campaign.Batch) {
@@ -88,12 +88,12 @@ func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
 	}
 }
 
-func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
+func TestSend_LongOutage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, providerDownForLongerThanEveryRetry)
+	inLayouts(t, sendLongOutage)
 }
 
-func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T) *world) {
+func sendLongOutage(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	up := w.clock().Add(2 * time.Hour)
@@ -112,7 +112,7 @@ func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T)
 	}
 }
 
-func TestWhatTheProviderRefusesForGood(t *testing.T) {
+func TestSend_PermanentFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
@@ -136,7 +136,7 @@ func TestWhatTheProviderRefusesForGood(t *testing.T) {
 	}
 }
 
-func TestNotAfterPassesDuringAnOutage(t *testing.T) {
+func TestSend_NotAfterDuringOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
@@ -158,7 +158,7 @@ func TestNotAfterPassesDuringAnOutage(t *testing.T) {
 	}
 }
 
-func TestPauses(t *testing.T) {
+func TestPause(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(w *world) string{
 		"tenant": func(w *world) string { return "tenant#" + w.tenant },
@@ -183,7 +183,7 @@ func TestPauses(t *testing.T) {
 }
 
 // A frame may meet the pause before the release of its batch is over.
-func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
+func TestResume_PausedDuringRelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
@@ -201,7 +201,7 @@ func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
 	w.checkSent(b)
 }
 
-func TestPausedBatchEndsWhenItsTimeIsOver(t *testing.T) {
+func TestPause_NotAfter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
@@ -213,7 +213,7 @@ func TestPausedBatchEndsWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestTenantWithoutAnAgentWaitsForOne(t *testing.T) {
+func TestSend_TenantWithoutAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}))
@@ -228,7 +228,7 @@ func TestTenantWithoutAnAgentWaitsForOne(t *testing.T) {
 	w.checkSent(b)
 }
 
-func TestPoisonBlocksNobody(t *testing.T) {
+func TestSend_PoisonTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103)
@@ -252,9 +252,9 @@ func TestPoisonBlocksNobody(t *testing.T) {
 	}
 }
 
-// TestEverythingAtOnce delivers every task of a full batch three times, to eight
+// TestSend_ConcurrentDuplicates delivers every task of a full batch three times, to eight
 // functions at once, while sweeps look on.
-func TestEverythingAtOnce(t *testing.T) {
+func TestSend_ConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(campaign.MaxMessages)
@@ -289,7 +289,7 @@ func together(n int, do func(i int)) {
 	all.Wait()
 }
 
-func TestSweepForgetsWhatIsDone(t *testing.T) {
+func TestSweep_CompletedBatch(t *testing.T) {
 	t.Parallel()
 	for _, state := range []campaign.BatchState{campaign.BatchCompleted, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSweepForgetsWhatIsDone(t *testing.T) {
 	}
 }
 
-func TestScheduledBatchWaitsForItsTime(t *testing.T) {
+func TestRelease_ScheduledBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	due := w.clock().Add(40 * time.Minute)

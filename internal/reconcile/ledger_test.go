@@ -127,7 +127,7 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 }
 
 // All rows of a ledger end with its batch.
-func TestLedgersEndWithTheirBatches(t *testing.T) {
+func TestLedger_Expiry(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newSplitWorld(t))
 	b := w.accept(303)

@@ -22,7 +22,7 @@ const (
 
 // Events of many batches come in any order, three times, over two hours. Each process is
 // killed: the first before its first call, the next one after it, and so on.
-func TestOutcomesOfManyBatchesSurviveDeathsInTurn(t *testing.T) {
+func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	t.Parallel()
 	n, err := strconv.Atoi(os.Getenv(manyVariable))
 	if err != nil {

@@ -92,12 +92,12 @@ func (w *world) settle(d time.Duration) {
 	}
 }
 
-func TestOutcomesSurviveADeathAtAnyCall(t *testing.T) {
+func TestOutcomes_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, outcomesSurviveADeathAtAnyCall)
+	inLayouts(t, outcomesCrashAtAnyCall)
 }
 
-func outcomesSurviveADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func outcomesCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	rehearsal := withEndpoints(newWorld(t))
 	b := rehearsal.accept(103)
@@ -134,12 +134,12 @@ func worthTrying(calls []string) []int {
 	return steps
 }
 
-func TestUnansweredMessagesExpire(t *testing.T) {
+func TestSweep_UnansweredMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, unansweredMessagesExpire)
+	inLayouts(t, sweepUnansweredMessages)
 }
 
-func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepUnansweredMessages(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
@@ -184,12 +184,12 @@ func (w *world) event(e campaign.EventTask) {
 	w.events.add(body, 0)
 }
 
-func TestEventsOfUnknownMessages(t *testing.T) {
+func TestEvents_UnknownMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, eventsOfUnknownMessages)
+	inLayouts(t, unknownMessages)
 }
 
-func eventsOfUnknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
+func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	b := w.accept(3)
@@ -269,12 +269,12 @@ func TestOptOuts(t *testing.T) {
 	}
 }
 
-func TestCampaignIsCompletedWithItsLastBatch(t *testing.T) {
+func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, campaignIsCompletedWithItsLastBatch)
+	inLayouts(t, completedWithLastBatch)
 }
 
-func campaignIsCompletedWithItsLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
+func completedWithLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	first := w.accept(3)

@@ -124,7 +124,7 @@ func (w *world) acceptKeyed(b campaign.Batch) {
 
 // Whatever a campaign leaves behind has an end, or somebody who ends it; and when
 // all of it has come, nothing of the campaign is left.
-func TestEverythingHasAnEnd(t *testing.T) {
+func TestRetention_EveryRowExpires(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newWorld(t))
 	env := stackenv.Load(t)
@@ -181,7 +181,7 @@ func checkSeen(t *testing.T, seen map[string]bool) {
 }
 
 // A batch that was never finished is not swept for ever.
-func TestSweepLeavesWhatIsPastItsTime(t *testing.T) {
+func TestSweep_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))

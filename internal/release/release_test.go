@@ -151,7 +151,7 @@ func TestRelease(t *testing.T) {
 }
 
 // The bodies that the queues carry are read as they were written.
-func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
+func TestTasks_RoundTrip(t *testing.T) {
 	t.Parallel()
 	ref := campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"}
 	turn := campaign.Reservation{Start: noon, Every: 3 * time.Millisecond}
@@ -170,7 +170,7 @@ func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestRelease_TakesTheTenantsAgent(t *testing.T) {
+func TestRelease_RecordsAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		tenant campaign.Tenant

@@ -38,7 +38,7 @@ func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]by
 	return r.rig.GetRange(ctx, key, from, to)
 }
 
-func TestAnErasedMessageIsNotSentAndTheOthersAre(t *testing.T) {
+func TestHandle_ErasedMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(5)

@@ -84,7 +84,7 @@ func TestSender_ProviderRecoversBefore72Hours(t *testing.T) {
 
 // An answer for good to one message shows that the provider is at work for the
 // others.
-func TestSender_AnySuccessBeginsAnew(t *testing.T) {
+func TestSender_SuccessResetsFailing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{
 		"sent ":              nil,
@@ -110,7 +110,7 @@ func TestSender_AnySuccessBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestSender_NotAfterAloneDecides(t *testing.T) {
+func TestSender_FailingWithNotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -128,7 +128,7 @@ func TestSender_NotAfterAloneDecides(t *testing.T) {
 
 // A pause ends no batch: after it the provider is asked once more, even where the
 // 72 hours were over when it began.
-func TestSender_PausedWhileItFails(t *testing.T) {
+func TestSender_PausedWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestSender_PausedWhileItFails(t *testing.T) {
 
 // A batch of the last of 20 million messages at 50 a second waits 4.6 days for its
 // turns, the retries as well.
-func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
+func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -178,7 +178,7 @@ func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
 }
 
 // A run does not end its messages after the success of another one, which goes on.
-func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
+func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -210,7 +210,7 @@ func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
 
 // A run that dies between the provider's answer and its record leaves the success
 // to the run that repeats it.
-func TestSender_SuccessThatIsNotRecorded(t *testing.T) {
+func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)

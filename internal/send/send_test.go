@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestFrameIsSentAtOnce(t *testing.T) {
+func TestHandle_Frame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -39,7 +39,7 @@ func TestFrameIsSentAtOnce(t *testing.T) {
 	})
 }
 
-func TestRecordedMessagesAreSkipped(t *testing.T) {
+func TestHandle_RecordedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -59,7 +59,7 @@ func TestRecordedMessagesAreSkipped(t *testing.T) {
 	})
 }
 
-func TestRateIsKept(t *testing.T) {
+func TestHandle_Rate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int{1, 7, 50, 1000} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestRateIsKept(t *testing.T) {
 
 // A hundred functions that take their turns in the same instant all get one
 // within seconds: none of their tasks fails, which would hide it for minutes.
-func TestManyFunctionsShareOneRateLimit(t *testing.T) {
+func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const functions = 100
@@ -114,7 +114,7 @@ func TestManyFunctionsShareOneRateLimit(t *testing.T) {
 	})
 }
 
-func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
+func TestHandle_RateLimitConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -137,7 +137,7 @@ func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
 	})
 }
 
-func TestAFrameThatCannotBePutBackFails(t *testing.T) {
+func TestHandle_RequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -152,7 +152,7 @@ func TestAFrameThatCannotBePutBackFails(t *testing.T) {
 
 // Frames that the agent's backlog leaves no room for get tickets, and come back with
 // them; sweep leaves their batch alone for as long.
-func TestALongWaitPutsSweepOff(t *testing.T) {
+func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(300)
@@ -191,7 +191,7 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 
 // What a run holds turns for that are too far away is put back before the run's
 // other messages are sent: they may take as long.
-func TestMessagesWithAFarReservationAreBackInTime(t *testing.T) {
+func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -211,7 +211,7 @@ func TestMessagesWithAFarReservationAreBackInTime(t *testing.T) {
 
 // Nothing of a frame is sent, and all of it comes again, where a part of it cannot be
 // put back.
-func TestAFrameWithAFarReservationThatCannotBePutBackFails(t *testing.T) {
+func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -223,7 +223,7 @@ func TestAFrameWithAFarReservationThatCannotBePutBackFails(t *testing.T) {
 	})
 }
 
-func TestLateTaskGetsANewReservation(t *testing.T) {
+func TestHandle_ExpiredReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -243,7 +243,7 @@ func TestLateTaskGetsANewReservation(t *testing.T) {
 
 // A provider that takes 40 messages a second teaches that to an agent without a
 // rate, although 20 functions send as fast as they can in the beginning.
-func TestThrottledAgentAdapts(t *testing.T) {
+func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -284,7 +284,7 @@ func TestThrottledAgentAdapts(t *testing.T) {
 	})
 }
 
-func TestThrottlingEndsARun(t *testing.T) {
+func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -314,7 +314,7 @@ func TestThrottlingEndsARun(t *testing.T) {
 
 // One message that is throttled, of an agent that sends little, must not bring
 // its next campaign down to a crawl.
-func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
+func TestHandle_SingleThrottledMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(1)
@@ -334,7 +334,7 @@ func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
 	})
 }
 
-func TestCleanFramesEaseTheRateLimit(t *testing.T) {
+func TestHandle_SuccessIncreasesRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -349,7 +349,7 @@ func TestCleanFramesEaseTheRateLimit(t *testing.T) {
 	})
 }
 
-func TestEndOfTheCallLeavesTheRest(t *testing.T) {
+func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -370,7 +370,7 @@ func TestEndOfTheCallLeavesTheRest(t *testing.T) {
 	})
 }
 
-func TestSlowProviderCountsAsNoAnswer(t *testing.T) {
+func TestHandle_ProviderTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(1)
@@ -384,7 +384,7 @@ func TestSlowProviderCountsAsNoAnswer(t *testing.T) {
 	})
 }
 
-func TestFailuresOfTheProvider(t *testing.T) {
+func TestHandle_ProviderFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		err     error
@@ -428,7 +428,7 @@ func TestFailuresOfTheProvider(t *testing.T) {
 	}
 }
 
-func TestFailuresOfWhatSendingNeeds(t *testing.T) {
+func TestHandle_DependencyFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		prepare func(g *rig)
@@ -473,7 +473,7 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 // errAny stands for any error.
 var errAny = errors.New("any error")
 
-func TestPauseIsNoticedWithinSeconds(t *testing.T) {
+func TestHandle_Pause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -498,7 +498,7 @@ func TestPauseIsNoticedWithinSeconds(t *testing.T) {
 	})
 }
 
-func TestStatesInWhichNothingIsSent(t *testing.T) {
+func TestHandle_BatchStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []campaign.BatchState{campaign.BatchPending, campaign.BatchSent, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
@@ -517,7 +517,7 @@ func TestStatesInWhichNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
+func TestHandle_NotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2)
@@ -539,7 +539,7 @@ func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
 	})
 }
 
-func TestWhoOptedOutGetsNothing(t *testing.T) {
+func TestHandle_OptedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -557,7 +557,7 @@ func TestWhoOptedOutGetsNothing(t *testing.T) {
 	})
 }
 
-func TestCancelledBatchIsStopped(t *testing.T) {
+func TestHandle_CancelledBatch(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]string{"before": "", "before, and paused": "tenant"} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // A campaign of 100 messages does not wait for one of 100,000, whenever it comes.
-func TestASmallCampaignBesideABigOne(t *testing.T) {
+func TestSharing_SmallCampaign(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		big   int
@@ -51,7 +51,7 @@ func TestASmallCampaignBesideABigOne(t *testing.T) {
 
 // A message does not wait for a backlog at a low rate either: for the one frame
 // whose turn has come, and for what may be leased ahead.
-func TestASingleMessageAtALowRate(t *testing.T) {
+func TestSharing_LowRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int{1, 5, 20} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestASingleMessageAtALowRate(t *testing.T) {
 }
 
 // Two big campaigns share about equally from the second's first minute on.
-func TestTwoBigCampaignsShareEqually(t *testing.T) {
+func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -101,7 +101,7 @@ func TestTwoBigCampaignsShareEqually(t *testing.T) {
 }
 
 // Many campaigns at once share about equally, those beyond the lanes too.
-func TestManyCampaignsAtOnce(t *testing.T) {
+func TestSharing_ManyCampaigns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		campaigns, messages, lanes int
@@ -137,7 +137,7 @@ func TestManyCampaignsAtOnce(t *testing.T) {
 
 // Tasks that are lost, as those of a function that dies, leave their turns to the
 // others.
-func TestLostFramesLeaveTheirReservations(t *testing.T) {
+func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -154,7 +154,7 @@ func TestLostFramesLeaveTheirReservations(t *testing.T) {
 
 // A campaign that ends before its time, as a cancelled one, leaves its share to
 // the other one.
-func TestAVanishedCampaignLeavesItsShare(t *testing.T) {
+func TestSharing_CancelledCampaign(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]float64{5: 0.75, 50: 0.95} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestAVanishedCampaignLeavesItsShare(t *testing.T) {
 }
 
 // After a pause, in which all tasks went, the batches come back from sweep.
-func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
+func TestSharing_AfterPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -207,7 +207,7 @@ func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
 
 // While two versions run, the one before goes on leasing turns far ahead, and
 // drops the lanes each time.
-func TestAVersionThatKnowsNoLanes(t *testing.T) {
+func TestSharing_FormerVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)

@@ -40,7 +40,7 @@ func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error
 
 // A few throttled messages cost an agent a little of its rate for a while, never
 // its turns: nobody waits for those of a backlog that nobody holds any more.
-func TestThrottledMessagesSilenceNobody(t *testing.T) {
+func TestThrottle_NoGap(t *testing.T) {
 	t.Parallel()
 	hundredth := func(n int) bool { return n%100 == 99 }
 	tests := map[string]struct {
@@ -78,7 +78,7 @@ func TestThrottledMessagesSilenceNobody(t *testing.T) {
 
 // The size of the runs that a hundredth of the messages is throttled in must not
 // matter.
-func TestASteadyHundredthSlowsNobody(t *testing.T) {
+func TestThrottle_SteadyOnePercent(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 5, 10, 20, 40, 100} {
 		t.Run(fmt.Sprint(size, " a run"), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestASteadyHundredthSlowsNobody(t *testing.T) {
 	}
 }
 
-func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
+func TestThrottle_LowerLimit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		rate, limit int
@@ -152,7 +152,7 @@ func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
 }
 
 // A thousand messages of which a few are throttled are one run, and all sent.
-func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
+func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -168,7 +168,7 @@ func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
 
 // A rate is halved once in three seconds. A run that is stopped before that is
 // over leaves its turns to the others.
-func TestAStoppedRunFreesItsReservations(t *testing.T) {
+func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -183,7 +183,7 @@ func TestAStoppedRunFreesItsReservations(t *testing.T) {
 	})
 }
 
-func TestALoweredRateCountsAtOnce(t *testing.T) {
+func TestThrottle_LoweredRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -206,7 +206,7 @@ func TestALoweredRateCountsAtOnce(t *testing.T) {
 }
 
 // No try will ever find a payload that is gone.
-func TestMessagesOfALostPayloadEnd(t *testing.T) {
+func TestHandle_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(105)

@@ -12,7 +12,7 @@ import (
 )
 
 // Rendering makes a text of 3,070 characters and a value of one to three digits.
-func TestSender_TextTooLongForTheProvider(t *testing.T) {
+func TestSender_TextTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(105)

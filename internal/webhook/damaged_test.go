@@ -82,7 +82,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 }
 
 // An entry of a batch of another tenant is never posted. What is the tenant's own is.
-func TestTask_BatchOfAnotherTenant(t *testing.T) {
+func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
 	entries := ledger.PackFresh([]ledger.Fresh{w.fresh(sent(2)...), other.fresh(sent(1)...)})

@@ -60,7 +60,7 @@ func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 
 // Webhooks that are taken at the first attempt write the counts of the posts, and nothing
 // else: 200 events over a day, each alone, cost less than 0.25 units each.
-func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
+func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
 		t.Run(fmt.Sprint(endpoints, " endpoints"), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
 
 // A call that posts 500 webhooks to a well endpoint writes nothing once the counts of the
 // hour have begun, and leaves no row to be swept.
-func TestTakenAtOnce_WritesNothing(t *testing.T) {
+func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
 	used := w.metered()
@@ -119,7 +119,7 @@ type silent struct{}
 func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
 
 // An endpoint that is down costs one write a task, beside its probes.
-func TestDeadEndpoint_OneWriteATask(t *testing.T) {
+func TestHandle_FailingEndpointWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1100, true)
 	w.receiver.set(failing(503))
@@ -151,7 +151,7 @@ func TestDeadEndpoint_OneWriteATask(t *testing.T) {
 }
 
 // A task that arrives twice while its endpoint is down leaves one delivery.
-func TestTask_ArrivesTwice(t *testing.T) {
+func TestHandle_RepeatedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
 	w.receiver.set(failing(503))
@@ -182,7 +182,7 @@ func TestTask_ArrivesTwice(t *testing.T) {
 
 // A circuit that closes, or an endpoint that is switched on, just before a delivery is
 // parked strands nothing.
-func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
+func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ stop, start func(w *world) }{
 		"the circuit closes": {
@@ -244,7 +244,7 @@ func (w *world) removeEndpoint(e campaign.Endpoint) error {
 }
 
 // Tasks of an endpoint that does not exist any more are dropped, and its deliveries deleted.
-func TestTask_EndpointIsDeleted(t *testing.T) {
+func TestHandle_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10, true)
 	at := w.refusing(bad, 3)
@@ -262,7 +262,7 @@ func TestTask_EndpointIsDeleted(t *testing.T) {
 }
 
 // What waits for an endpoint that is deleted goes with its circuit.
-func TestCircuit_EndpointIsDeleted(t *testing.T) {
+func TestCircuit_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20, true)
 	w.receiver.set(failing(503))
@@ -278,7 +278,7 @@ func TestCircuit_EndpointIsDeleted(t *testing.T) {
 
 // Entries whose recipients cannot be read for so long that the queue would give their
 // task up are posted once they can.
-func TestTask_ComesTooOften(t *testing.T) {
+func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
 	w.record(sent(5)...)
@@ -306,7 +306,7 @@ func TestTask_ComesTooOften(t *testing.T) {
 }
 
 // What is gone of a task for good is dead by itself, and the rest of it is posted.
-func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
+func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150, true)
 	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
@@ -354,7 +354,7 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 
 // The payload of a batch is read once for all endpoints, frames, tasks and calls, until a
 // quarter of an hour has passed.
-func TestRecipients_ReadOnceABatch(t *testing.T) {
+func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
 	w.newEndpoint(w.receiver.URL)
@@ -395,7 +395,7 @@ func TestRecipients_ReadOnceABatch(t *testing.T) {
 
 // A number that is erased after its entry was fed is not named, neither at the first post
 // nor at one that comes after failures.
-func TestErasedAfterItWasFed(t *testing.T) {
+func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
 		t.Run(name, func(t *testing.T) {
@@ -426,7 +426,7 @@ func TestErasedAfterItWasFed(t *testing.T) {
 }
 
 // Neither a task nor what is written of a delivery holds a number, a uid or a text.
-func TestNoNumberInTasksAndDeliveries(t *testing.T) {
+func TestDelivery_NoPersonalData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, true)
 	w.receiver.set(failing(503))
@@ -450,7 +450,7 @@ func TestNoNumberInTasksAndDeliveries(t *testing.T) {
 }
 
 // A task that cannot be read comes again, until its queue puts it with the dead letters.
-func TestTask_Damaged(t *testing.T) {
+func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, true)
 	for _, entries := range []string{"%", "AAAA"} {

@@ -15,12 +15,12 @@ import (
 
 // A process that knows the batch and its recipients from before tells of an erased
 // message without its recipient, and of the others as ever.
-func TestAnErasedRecipientIsNotNamed(t *testing.T) {
+func TestHandle_ErasedRecipient(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnErasedRecipientIsNotNamed)
+	inLayouts(t, testErasedRecipient)
 }
 
-func testAnErasedRecipientIsNotNamed(t *testing.T, l layout) {
+func testErasedRecipient(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 3, l)
 	process := w.notifier()

@@ -12,7 +12,7 @@ import (
 )
 
 // An erased recipient's webhook has, empty, what its kind always has, and no more.
-func TestWhatAnErasedWebhookHas(t *testing.T) {
+func TestNewMessage_Erased(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[campaign.Kind]map[string]any{
 		campaign.KindReplied:  {"phone": "", "erased": true},

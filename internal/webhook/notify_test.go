@@ -28,12 +28,12 @@ func failing(status int) func(http.ResponseWriter, string) int {
 	return func(http.ResponseWriter, string) int { return status }
 }
 
-func TestEveryChangeIsPosted(t *testing.T) {
+func TestHandle_EveryChange(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testEveryChangeIsPosted)
+	inLayouts(t, testEveryChange)
 }
 
-func testEveryChangeIsPosted(t *testing.T, l layout) {
+func testEveryChange(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 150, l)
 	w.record(
@@ -79,7 +79,7 @@ func testEveryChangeIsPosted(t *testing.T, l layout) {
 	}
 }
 
-func TestKinds(t *testing.T) {
+func TestHandle_Kinds(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testKinds)
 }
@@ -100,12 +100,12 @@ func testKinds(t *testing.T, l layout) {
 	}
 }
 
-func TestAReplyIsPosted(t *testing.T) {
+func TestHandle_Reply(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAReplyIsPosted)
+	inLayouts(t, testReply)
 }
 
-func testAReplyIsPosted(t *testing.T, l layout) {
+func testReply(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	w.record(sent(1)...)
@@ -154,12 +154,12 @@ func verifyInPython(t *testing.T, secret string, body []byte, h http.Header) err
 	return nil
 }
 
-func TestBothSecretsSignDuringARotation(t *testing.T) {
+func TestSign_Rotation(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testBothSecretsSignDuringARotation)
+	inLayouts(t, testSignRotation)
 }
 
-func testBothSecretsSignDuringARotation(t *testing.T, l layout) {
+func testSignRotation(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	next := newSecret()
@@ -194,12 +194,12 @@ func testBothSecretsSignDuringARotation(t *testing.T, l layout) {
 	}
 }
 
-func TestAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T) {
+func TestCircuit_FailingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAFailingEndpointGetsProbesOnlyAndThenEverything)
+	inLayouts(t, testFailingEndpoint)
 }
 
-func testAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T, l layout) {
+func testFailingEndpoint(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 300, l)
 	w.receiver.set(failing(503))
@@ -239,12 +239,12 @@ func testAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T, l layout)
 	}
 }
 
-func TestAnEndpointIsSwitchedOff(t *testing.T) {
+func TestSwitchOff(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointIsSwitchedOff)
+	inLayouts(t, testSwitchOff)
 }
 
-func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
+func testSwitchOff(t *testing.T, l layout) {
 	t.Helper()
 	for name, test := range map[string]struct {
 		status int
@@ -285,12 +285,12 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 	}
 }
 
-func TestRetriesOfAMessageThatIsRefused(t *testing.T) {
+func TestRetry_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetriesOfAMessageThatIsRefused)
+	inLayouts(t, testRetryRefusedMessage)
 }
 
-func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
+func testRetryRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 5, l)
 	refused := w.batch.Key.MessageID(3)
@@ -328,12 +328,12 @@ func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
 	}
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
+func TestRetry_RetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetryAfterIsHonoured)
+	inLayouts(t, testRetryAfter)
 }
 
-func testRetryAfterIsHonoured(t *testing.T, l layout) {
+func testRetryAfter(t *testing.T, l layout) {
 	t.Helper()
 	for name, value := range map[string]string{"seconds": "3600", "a date": start.Add(time.Hour).Format(http.TimeFormat)} {
 		t.Run(name, func(t *testing.T) {
@@ -381,12 +381,12 @@ func (w *world) dying(step string) func() int {
 
 // Whatever step a process dies at, before it or after it, the next one does the
 // rest.
-func TestNothingIsLostWhereAProcessDies(t *testing.T) {
+func TestCrash_NothingLost(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testNothingIsLostWhereAProcessDies)
+	inLayouts(t, testCrashNothingLost)
 }
 
-func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
+func testCrashNothingLost(t *testing.T, l layout) {
 	t.Helper()
 	steps := []string{
 		"save notice", "saved notice", "delete notice", "deleted notice",
@@ -425,12 +425,12 @@ func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T) {
+func TestCrash_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAMessageThatIsRefusedDiesWhereAProcessDies)
+	inLayouts(t, testCrashRefusedMessage)
 }
 
-func testAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
+func testCrashRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
 	for _, step := range []string{"save notice", "saved notice", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
@@ -454,12 +454,12 @@ func testAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T) {
+func TestSwitchOff_Crash(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointIsSwitchedOffWhereAProcessDies)
+	inLayouts(t, testSwitchOffCrash)
 }
 
-func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
+func testSwitchOffCrash(t *testing.T, l layout) {
 	t.Helper()
 	for _, step := range []string{"switch endpoint", "switched endpoint", "save notice", "saved notice"} {
 		t.Run(step, func(t *testing.T) {
@@ -486,7 +486,7 @@ func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
+func TestPost_Timeout(t *testing.T) {
 	t.Parallel()
 	if client := (netguard.Guard{}).Client(1, webhook.Timeout); client.Timeout != 15*time.Second {
 		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
@@ -495,12 +495,12 @@ func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
 
 var errDied = errors.New("died")
 
-func TestNoConnectionIsMadeToWhatIsNotPublic(t *testing.T) {
+func TestPost_NonPublicAddress(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testNoConnectionIsMadeToWhatIsNotPublic)
+	inLayouts(t, testNonPublicAddress)
 }
 
-func testNoConnectionIsMadeToWhatIsNotPublic(t *testing.T, l layout) {
+func testNonPublicAddress(t *testing.T, l layout) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test
 	if err != nil {
@@ -530,12 +530,12 @@ func testNoConnectionIsMadeToWhatIsNotPublic(t *testing.T, l layout) {
 	}
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestPost_Redirect(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testARedirectIsNotFollowed)
+	inLayouts(t, testRedirect)
 }
 
-func testARedirectIsNotFollowed(t *testing.T, l layout) {
+func testRedirect(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	elsewhere := newReceiver(t)

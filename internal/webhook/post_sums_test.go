@@ -39,7 +39,7 @@ func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts 
 	return nil
 }
 
-func TestPostSums_WhenCountsAreWritten(t *testing.T) {
+func TestPostSums_Writes(t *testing.T) {
 	t.Parallel()
 	steps := []struct {
 		after             time.Duration
@@ -73,7 +73,7 @@ func TestPostSums_WhenCountsAreWritten(t *testing.T) {
 	}
 }
 
-func TestPostSums_FailedWritesAreMadeUpFor(t *testing.T) {
+func TestPostSums_FailedWrites(t *testing.T) {
 	t.Parallel()
 	store := &counts{failing: true}
 	sums := webhook.PostSums{Store: store}
@@ -94,7 +94,7 @@ func TestPostSums_FailedWritesAreMadeUpFor(t *testing.T) {
 }
 
 // Posts that are counted side by side are counted once each.
-func TestPostSums_SideBySide(t *testing.T) {
+func TestPostSums_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := &counts{}
 	sums := webhook.PostSums{Store: store}

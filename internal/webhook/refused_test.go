@@ -73,12 +73,12 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 
 // A well endpoint that refuses a few messages gets the others at once, and those by
 // the schedule until they are dead.
-func TestAFewMessagesAreRefused(t *testing.T) {
+func TestRefused_FewMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAFewMessagesAreRefused)
+	inLayouts(t, testFewMessages)
 }
 
-func testAFewMessagesAreRefused(t *testing.T, l layout) {
+func testFewMessages(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 3, 6, 9}
@@ -104,12 +104,12 @@ func testAFewMessagesAreRefused(t *testing.T, l layout) {
 
 // That the first messages of all are refused opens the circuit. The first probe of
 // another message closes it.
-func TestTheFirstMessagesAreRefused(t *testing.T) {
+func TestRefused_FirstMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testTheFirstMessagesAreRefused)
+	inLayouts(t, testFirstMessages)
 }
 
-func testTheFirstMessagesAreRefused(t *testing.T, l layout) {
+func testFirstMessages(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
@@ -133,12 +133,12 @@ func testTheFirstMessagesAreRefused(t *testing.T, l layout) {
 
 // A message that is answered with a pause every time parks nothing else for long,
 // and dies.
-func TestOneMessageAlwaysAsksForAPause(t *testing.T) {
+func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testOneMessageAlwaysAsksForAPause)
+	inLayouts(t, testRetryAfterOfOneMessage)
 }
 
-func testOneMessageAlwaysAsksForAPause(t *testing.T, l layout) {
+func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 100, l)
 	pause := func(h http.ResponseWriter) int {
@@ -181,12 +181,12 @@ func (w *world) pass(span time.Duration, process *webhook.Notifier) {
 	w.now = end
 }
 
-func TestAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T) {
+func TestCircuit_LowTraffic(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointWithLittleTrafficOpensItsCircuit)
+	inLayouts(t, testLowTraffic)
 }
 
-func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
+func testLowTraffic(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	w.receiver.set(failing(500))
@@ -201,7 +201,7 @@ func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
 
 // A delivery of which nothing can be read any more is dead at once, and stops
 // nothing else.
-func TestWhatCannotBeReadIsDead(t *testing.T) {
+func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(w *world) campaign.Delivery{
 		"no content": func(*world) campaign.Delivery {
@@ -275,7 +275,7 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 
 // Deliveries that have ended, and that DynamoDB has not deleted yet, are deleted where
 // they stand before those that wait.
-func TestDeliveriesThatHaveEndedHoldNobodyUp(t *testing.T) {
+func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice as many as are read at once
 	w := newWorld(t, 20, false)
@@ -311,12 +311,12 @@ func (w *world) owe(n campaign.Delivery) {
 }
 
 // A failure to read that may pass ends nothing.
-func TestWhatCannotBeReadJustNowComesAgain(t *testing.T) {
+func TestHandle_TransientReadError(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testWhatCannotBeReadJustNowComesAgain)
+	inLayouts(t, testTransientReadError)
 }
 
-func testWhatCannotBeReadJustNowComesAgain(t *testing.T, l layout) {
+func testTransientReadError(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 5, l)
 	process := w.notifier()
@@ -342,12 +342,12 @@ func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) {
 
 // The posts of an endpoint that hangs take about as long as one, however many
 // deliveries there are.
-func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
+func TestHandle_HangingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAHangingEndpointHoldsNobodyLong)
+	inLayouts(t, testHangingEndpoint)
 }
 
-func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
+func testHangingEndpoint(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 200, l)
 	var posts atomic.Int32
@@ -390,12 +390,12 @@ func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
 
 // What was refused in a call that had no time for the rest waits as it does
 // otherwise.
-func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
+func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testACallThatIsCutCountsItsAttempt)
+	inLayouts(t, testDeadlineCountsAttempt)
 }
 
-func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
+func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 20, l)
 	const shutdownMargin = 20 * time.Second // of the call's time
@@ -424,12 +424,12 @@ func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
 
 // A pause that is asked for counts where another process opened the circuit
 // meanwhile, too.
-func TestALaterPauseMovesTheProbe(t *testing.T) {
+func TestCircuit_LaterRetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testALaterPauseMovesTheProbe)
+	inLayouts(t, testLaterRetryAfter)
 }
 
-func testALaterPauseMovesTheProbe(t *testing.T, l layout) {
+func testLaterRetryAfter(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 20, l)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {

@@ -31,7 +31,7 @@ type writer struct{ *strings.Reader }
 
 func (writer) Close() error { return nil }
 
-func TestBodiesAreRead(t *testing.T) {
+func TestReadBodies(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		body io.ReadCloser

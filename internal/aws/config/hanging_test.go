@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-func TestHangingCall_LeavesTimeForAnother(t *testing.T) {
+func TestClient_HangingCall(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
@@ -34,7 +34,7 @@ func TestHangingCall_LeavesTimeForAnother(t *testing.T) {
 	})
 }
 
-func TestIdleConnection_IsNotReused(t *testing.T) {
+func TestClient_IdleConnection(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	synctest.Test(t, func(t *testing.T) {
 		cfg, dials := hangsOnce(t)

@@ -103,7 +103,7 @@ func TestAdoptAgent_Race(t *testing.T) {
 
 // The version before wrote neither the agent of a batch nor when it was closed, and
 // reads neither.
-func TestBatchRowsOfTheVersionBefore(t *testing.T) {
+func TestBatchRow_FormerVersion(t *testing.T) {
 	t.Parallel()
 	store, b := newStore(t), newBatch("tenant-"+rand.Text(), campaign.BatchSent, later, later)
 	accept(t, store, b)

@@ -59,7 +59,7 @@ func TestAddCall(t *testing.T) {
 }
 
 // Of calls that read a full bucket at once, each is counted by one write.
-func TestAddCall_RacingFromFull(t *testing.T) {
+func TestAddCall_ConcurrentFromFull(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	l := campaign.CallLimit{Rate: 25, Burst: 50}

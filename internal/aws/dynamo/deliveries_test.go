@@ -30,7 +30,7 @@ func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Tim
 	return due
 }
 
-func TestDeliveriesComeWithTheLog(t *testing.T) {
+func TestAppend_Deliveries(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	tenant := "tenant#" + rand.Text()
@@ -76,7 +76,7 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 	}
 }
 
-func TestLifeOfADelivery(t *testing.T) {
+func TestDelivery_Life(t *testing.T) {
 	t.Parallel()
 	tests := map[string]campaign.Delivery{
 		"of a batch": {Key: newKey(), Ordinal: 7},

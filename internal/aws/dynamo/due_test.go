@@ -31,7 +31,7 @@ func accept(t *testing.T, store *dynamo.Store, b campaign.Batch) {
 	}
 }
 
-func TestMovesOfABatch(t *testing.T) {
+func TestBatch_StateChanges(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	states := []campaign.BatchState{
@@ -120,7 +120,7 @@ func TestMovesOfABatch(t *testing.T) {
 	}
 }
 
-func TestBatchThatDoesNotExist(t *testing.T) {
+func TestBatch_NotFound(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)

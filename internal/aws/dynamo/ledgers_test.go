@@ -182,9 +182,9 @@ func (c *calls) pass(ctx context.Context, in middleware.InitializeInput, next mi
 	return out, metadata, err
 }
 
-// TestLedgers_Deaths ends a writer after each of its calls, among them that which
+// TestLedgers_Crashes ends a writer after each of its calls, among them that which
 // moves the tail and that which changes the head, and then repeats what it did.
-func TestLedgers_Deaths(t *testing.T) {
+func TestLedgers_Crashes(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	cases := map[string]func(changes []campaign.Change) []campaign.Change{
@@ -227,9 +227,9 @@ func TestLedgers_Deaths(t *testing.T) {
 	}
 }
 
-// TestLedgers_TailMovedByAnother lets a writer end between its two calls, another
+// TestLedgers_TailMovedConcurrently lets a writer end between its two calls, another
 // enter what still fits, and a third move the longer tail.
-func TestLedgers_TailMovedByAnother(t *testing.T) {
+func TestLedgers_TailMovedConcurrently(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(300)
@@ -315,8 +315,8 @@ func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 	}
 }
 
-// TestLedgers_Race lets ten writers enter their changes into one ledger at once.
-func TestLedgers_Race(t *testing.T) {
+// TestLedgers_ConcurrentWriters lets ten writers enter their changes into one ledger at once.
+func TestLedgers_ConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	for _, each := range []int{1, 50} {
 		t.Run(fmt.Sprintf("%d events each", each), func(t *testing.T) {
@@ -362,7 +362,7 @@ func race(t *testing.T, writers, each int) {
 	}
 }
 
-func TestLedgers_Ended(t *testing.T) {
+func TestLedgers_Expired(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(3)
@@ -391,9 +391,9 @@ func (r *rowsRead) attach(o *dynamodb.Options) {
 	})
 }
 
-// TestLedgers_ReadsOfAPage counts what pages of a long log cost: one that the tail holds
+// TestLedgers_PageCost counts what pages of a long log cost: one that the tail holds
 // the head, and any other the LOG rows around it.
-func TestLedgers_ReadsOfAPage(t *testing.T) {
+func TestLedgers_PageCost(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(campaign.MaxMessages)

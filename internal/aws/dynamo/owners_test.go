@@ -96,7 +96,7 @@ func (a *agency) share(tenants ...string) {
 	}
 }
 
-func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
+func TestSaveTenant_AgentTaken(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	owner, other := a.tenant(), a.tenant()
@@ -107,7 +107,7 @@ func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
 	a.hears(owner)
 }
 
-func TestSaveTenant_RaceForAnAgent(t *testing.T) {
+func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		a := newAgency(t)
@@ -141,7 +141,7 @@ func TestSaveTenant_RaceForAnAgent(t *testing.T) {
 
 // Two operators give one tenant two agents at once: it has one of them, and gave up
 // every other that it had.
-func TestSaveTenant_RaceOfOneTenant(t *testing.T) {
+func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant, agents := a.tenant(), []string{a.agent}
@@ -168,7 +168,7 @@ func TestSaveTenant_RaceOfOneTenant(t *testing.T) {
 	}
 }
 
-func TestSaveTenant_AgentThatWasGivenUp(t *testing.T) {
+func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
@@ -203,7 +203,7 @@ func (a *agency) batch(tenant string, state campaign.BatchState, agent string) c
 	return b
 }
 
-func TestSaveTenant_AgentWithBatchesOfItsFormerTenant(t *testing.T) {
+func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next := a.tenant(), a.tenant()
@@ -215,7 +215,7 @@ func TestSaveTenant_AgentWithBatchesOfItsFormerTenant(t *testing.T) {
 		a.batch(former, campaign.BatchSent, "another")
 	}
 	a.now = a.now.Add(3 * campaign.AgentRest)
-	a.refuses(next, a.agent, "1 batches with it that are not closed")
+	a.refuses(next, a.agent, "1 open batches with it")
 	if _, err := a.CompleteBatch(t.Context(), open.BatchRef, a.now); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestSaveTenant_AgentWithBatchesOfItsFormerTenant(t *testing.T) {
 }
 
 // The version before did not write when a batch was closed: its campaign's row says it.
-func TestSaveTenant_BatchClosedByTheVersionBefore(t *testing.T) {
+func TestSaveTenant_BatchClosedByFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next := a.tenant(), a.tenant()
@@ -245,14 +245,14 @@ func TestSaveTenant_BatchClosedByTheVersionBefore(t *testing.T) {
 	})
 	a.must(err)
 	a.now = a.now.Add(campaign.AgentRest - time.Minute)
-	a.refuses(next, a.agent, "events of its messages may come")
+	a.refuses(next, a.agent, "events of its messages can arrive")
 	a.now = a.now.Add(time.Minute)
 	a.must(a.assign(next, a.agent))
 }
 
 // A batch that the version before released does not name its agent: the tenant's change
 // of agent records it.
-func TestSaveTenant_RecordsTheAgentOfOpenBatches(t *testing.T) {
+func TestSaveTenant_RecordsAgentOfOpenBatches(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()
@@ -267,7 +267,7 @@ func TestSaveTenant_RecordsTheAgentOfOpenBatches(t *testing.T) {
 	}
 }
 
-func TestSaveTenant_AgentThatIsSharedAlready(t *testing.T) {
+func TestSaveTenant_SharedAgent(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	one, two, three := "a-"+a.tenant(), "b-"+a.tenant(), a.tenant()
@@ -295,7 +295,7 @@ func TestSaveTenant_AgentThatIsSharedAlready(t *testing.T) {
 
 // A tenant of the version before gets its agent with the next save, and cannot lose it
 // to another before that.
-func TestSaveTenant_AgentOfTheVersionBefore(t *testing.T) {
+func TestSaveTenant_AgentOfFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()
@@ -315,7 +315,7 @@ func TestSaveTenant_AgentOfTheVersionBefore(t *testing.T) {
 }
 
 // The version before finds an agent's tenants by their rows alone.
-func TestTenantsOf_OwnerIsNoTenant(t *testing.T) {
+func TestTenantsOf_OwnerRow(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()

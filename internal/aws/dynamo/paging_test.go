@@ -90,7 +90,7 @@ func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
 	return err
 }
 
-func TestPages_OfATenant(t *testing.T) {
+func TestPages_Tenant(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx, clients, agent := t.Context(), "rcs_"+rand.Text(), randomID()
@@ -127,7 +127,7 @@ func TestPages_OfATenant(t *testing.T) {
 	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
 }
 
-func TestPages_OfATemplate(t *testing.T) {
+func TestPages_Template(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	id := randomID()
@@ -139,7 +139,7 @@ func TestPages_OfATemplate(t *testing.T) {
 	whole(t, "versions", versions, err, func(t campaign.Template) string { return one(t.Version - 1) })
 }
 
-func TestPages_OfACampaign(t *testing.T) {
+func TestPages_Campaign(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx, first := t.Context(), newBatch(tenant, campaign.BatchSending, later, later.Add(-time.Hour))
@@ -177,7 +177,7 @@ func TestPages_OfACampaign(t *testing.T) {
 	}
 }
 
-func TestPages_OfALog(t *testing.T) {
+func TestPages_Log(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	b := newBatch(tenant, campaign.BatchSending, later, later)
@@ -205,7 +205,7 @@ func TestPages_OfALog(t *testing.T) {
 	}
 }
 
-func TestPages_OfFailuresAndDeliveries(t *testing.T) {
+func TestPages_FailuresAndDeliveries(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx := t.Context()
@@ -223,7 +223,7 @@ func TestPages_OfFailuresAndDeliveries(t *testing.T) {
 	whole(t, "failures", failures, err, func(f campaign.WebhookFailure) string { return last2(f.WebhookID) })
 }
 
-func TestPages_OfKeptAnswers(t *testing.T) {
+func TestPages_KeptAnswers(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	for i := range several {

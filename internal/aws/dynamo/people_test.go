@@ -114,7 +114,7 @@ func (b *onceBroken) Do(r *http.Request) (*http.Response, error) {
 }
 
 // Of ends at once the last instant stands, whichever is written last.
-func TestEndSessions_AtOnce(t *testing.T) {
+func TestEndSessions_Concurrent(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	var all sync.WaitGroup
@@ -132,7 +132,7 @@ func TestEndSessions_AtOnce(t *testing.T) {
 }
 
 // The row names nobody: keys stand in AWS's own logs.
-func TestEndSessions_RowNamesNobody(t *testing.T) {
+func TestEndSessions_NoPersonalData(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	s.end(t, tenant, "ana@acme.example", authNow)

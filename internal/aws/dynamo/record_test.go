@@ -49,7 +49,7 @@ func newKey() (key campaign.BatchKey) {
 	return key
 }
 
-func TestEnterKeepsTheBatchLedger(t *testing.T) {
+func TestAppend(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: campaign.MaxMessages}
@@ -111,7 +111,7 @@ func checkLog(t *testing.T, store *dynamo.Store, key campaign.BatchKey, want []c
 	}
 }
 
-func TestEnterRefusesBatchLedgerThatChanged(t *testing.T) {
+func TestAppend_Conflict(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 200}
@@ -145,7 +145,7 @@ func TestEnterRefusesBatchLedgerThatChanged(t *testing.T) {
 	}
 }
 
-func TestRacingEntersAreTakenOneByOne(t *testing.T) {
+func TestAppend_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 100}

@@ -61,7 +61,7 @@ func TestSwapRateLimit(t *testing.T) {
 
 // A hundred functions that claim turns in the same instant get as many turns, one
 // after the other, and each a place of its own once the row is full.
-func TestManyFunctionsClaimFromOneRateLimit(t *testing.T) {
+func TestSwapRateLimit_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	const functions, rate = 100, 50

@@ -110,7 +110,7 @@ func someItems() []types.TransactWriteItem {
 	}
 }
 
-func TestTransactReachesADefiniteAnswer(t *testing.T) {
+func TestTransact(t *testing.T) {
 	t.Parallel()
 	second := nextToken("token")
 	tests := []struct {
@@ -180,7 +180,7 @@ func codes(reasons []types.CancellationReason) []string {
 	return codes
 }
 
-func TestTransactTellsOfALastingConflict(t *testing.T) {
+func TestTransact_RepeatedConflict(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []answer{cancelled("None", "TransactionConflict")}}
 	reasons, err := s.store().transact(t.Context(), someItems(), "token")
@@ -195,7 +195,7 @@ func TestTransactTellsOfALastingConflict(t *testing.T) {
 	}
 }
 
-func TestTransactGivesUpOnAFinalError(t *testing.T) {
+func TestTransact_PermanentError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]answer{
 		"no permission":     refused(400, "AccessDeniedException"),
@@ -218,7 +218,7 @@ func TestTransactGivesUpOnAFinalError(t *testing.T) {
 	}
 }
 
-func TestTransactEndsWithItsContext(t *testing.T) {
+func TestTransact_ContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

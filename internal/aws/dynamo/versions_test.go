@@ -171,9 +171,9 @@ func TestVersions_FirstDeployment(t *testing.T) {
 	}
 }
 
-// TestVersions_Before writes outcomes of a batch with a ledger as a version does that
+// TestVersions_FormerVersion writes outcomes of a batch with a ledger as a version does that
 // does not know ledgers: it reads the batch without that it has one.
-func TestVersions_Before(t *testing.T) {
+func TestVersions_FormerVersion(t *testing.T) {
 	t.Parallel()
 	stores := deployments(t)
 	s, before := stores[true], stores[false]
@@ -236,8 +236,8 @@ func TestLedgersSince(t *testing.T) {
 	}
 }
 
-// TestPages_OfALedger reads a log of more rows than an answer of DynamoDB holds.
-func TestPages_OfALedger(t *testing.T) {
+// TestPages_Ledger reads a log of more rows than an answer of DynamoDB holds.
+func TestPages_Ledger(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)
 	b := ledgerBatch(300)

@@ -33,7 +33,7 @@ func createKey(t *testing.T, client *awskms.Client, spec types.KeySpec) string {
 	return *out.KeyMetadata.KeyId
 }
 
-func TestTokensSignedByKMSVerify(t *testing.T) {
+func TestSign(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
 	s := &kms.Signer{Client: client, KeyID: id}
@@ -112,7 +112,7 @@ func (r *rotation) verify(token string, at time.Time) error {
 	return err
 }
 
-func TestKeysDuringARotation(t *testing.T) {
+func TestKeys_Rotation(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	before := r.kids(noon.Add(-2 * time.Hour))
@@ -136,7 +136,7 @@ func TestKeysDuringARotation(t *testing.T) {
 	}
 }
 
-func TestEveryTokenIsValidForItsHourDuringARotation(t *testing.T) {
+func TestSign_RotationTokenLifetime(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	for _, at := range []time.Time{
@@ -152,7 +152,7 @@ func TestEveryTokenIsValidForItsHourDuringARotation(t *testing.T) {
 }
 
 // Whoever can still sign with the previous key gets nothing by it.
-func TestThePreviousKeySignsNothingAfterTheSwitch(t *testing.T) {
+func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	stolen := &kms.Signer{Client: r.signer.Client, KeyID: r.signer.PreviousID}
@@ -172,7 +172,7 @@ func TestThePreviousKeySignsNothingAfterTheSwitch(t *testing.T) {
 }
 
 // A role may not read a key any more that has left the stack.
-func TestAPreviousKeyThatHasEndedIsNotFetched(t *testing.T) {
+func TestKeys_PreviousKeyExpired(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.signer.PreviousID = "00000000-0000-4000-8000-000000000000"
@@ -200,7 +200,7 @@ func TestKeys_NextKeyCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
+func TestKeys_NoSwitchTime(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.signer.SwitchAt = time.Time{}
@@ -209,7 +209,7 @@ func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
 	}
 }
 
-func TestSignRefusesKeysOfOthers(t *testing.T) {
+func TestSign_UnknownKey(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.kids(noon)
@@ -218,7 +218,7 @@ func TestSignRefusesKeysOfOthers(t *testing.T) {
 	}
 }
 
-func TestKeysAreFetchedOnce(t *testing.T) {
+func TestKeys_FetchedOnce(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
 	s := &kms.Signer{Client: client, KeyID: id}
@@ -242,7 +242,7 @@ func TestKeysAreFetchedOnce(t *testing.T) {
 	}
 }
 
-func TestKeysRefusesWhatCannotSignTokens(t *testing.T) {
+func TestKeys_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	client, _ := client(t)
 	tests := map[string]string{

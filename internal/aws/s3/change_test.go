@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestChangesAtOnceDoNotUndoEachOther(t *testing.T) {
+func TestChange_Concurrent(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
@@ -42,7 +42,7 @@ func TestChangesAtOnceDoNotUndoEachOther(t *testing.T) {
 	}
 }
 
-func TestNothingIsChangedThatIsNotThere(t *testing.T) {
+func TestChange_NotFound(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}

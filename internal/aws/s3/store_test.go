@@ -36,7 +36,7 @@ func store(t *testing.T, status int, body string) *s3.Store {
 	return &s3.Store{Client: client, Bucket: "bucket"}
 }
 
-func TestWhatS3SaysOfAMissingObject(t *testing.T) {
+func TestGet_Errors(t *testing.T) {
 	t.Parallel()
 	const (
 		noSuchKey = `<Error><Code>NoSuchKey</Code><Message>m</Message></Error>`
@@ -63,7 +63,7 @@ func TestWhatS3SaysOfAMissingObject(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsTooOldIsNotFound(t *testing.T) {
+func TestGetSince(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}

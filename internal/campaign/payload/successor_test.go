@@ -58,7 +58,7 @@ func newBatch(b blobs) campaign.Batch {
 
 // A row that was restored to a time before two erasures finds what they left of its
 // messages.
-func TestARestoredBatchFindsItsMessages(t *testing.T) {
+func TestOfLatest_RestoredBatch(t *testing.T) {
 	t.Parallel()
 	b := blobs{}
 	first := newBatch(b)
@@ -90,7 +90,7 @@ func TestARestoredBatchFindsItsMessages(t *testing.T) {
 	}
 }
 
-func TestAPayloadThatIsGoneForGoodIsNotLookedForForEver(t *testing.T) {
+func TestOfLatest_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	b := blobs{}
 	first := newBatch(b)

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-func TestAddresses(t *testing.T) {
+func TestGuard_Addresses(t *testing.T) {
 	t.Parallel()
 	for address, public := range map[string]bool{
 		"93.184.216.34": true, "8.8.8.8": true, "2606:2800:220:1::1": true, "::ffff:8.8.8.8": true,
@@ -130,7 +130,7 @@ func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 
 // A name that was public when it was registered is judged by what it means when
 // it is dialled.
-func TestANameThatChangesItsAddress(t *testing.T) {
+func TestGuard_DNSRebinding(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	t.Cleanup(server.Close)
@@ -184,7 +184,7 @@ func answer(question []byte) []byte {
 	return reply
 }
 
-func TestTheClientFollowsNoRedirect(t *testing.T) {
+func TestClient_Redirect(t *testing.T) {
 	t.Parallel()
 	reached := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
