@@ -16,8 +16,8 @@ func frameOf(n int) campaign.Claim {
 	return campaign.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
 }
 
-// backlog is a rate limit of 50 a second for which frames of one campaign wait: 100,000
-// messages.
+// backlog is a rate limit of 50 per second with 100,000 waiting messages of one
+// campaign.
 func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	t.Helper()
 	var rateLimit campaign.RateLimit
@@ -60,8 +60,8 @@ func TestClaim_NewCampaign(t *testing.T) {
 	}
 }
 
-// The version before leased turns as far ahead as its backlog. The first claim after
-// it voids them: their frames come back and take tickets.
+// The former version leased far ahead. The first claim revokes those
+// reservations, and their frames return for tickets.
 func TestClaim_FormerLeases(t *testing.T) {
 	t.Parallel()
 	before := campaign.RateLimit{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
@@ -86,7 +86,7 @@ func TestClaim_RepeatedTicket(t *testing.T) {
 	}
 }
 
-// The version before writes the rate limit without its lanes.
+// The former version writes the rate limit without lanes.
 func TestClaim_TicketWithoutLane(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
@@ -113,7 +113,7 @@ func TestClaim_TicketsExpireDuringPause(t *testing.T) {
 	}
 }
 
-// What is left of a frame after failures does not wait behind the backlog again.
+// The rest of a failed frame does not wait behind the backlog again.
 func TestClaim_RetryKeepsPosition(t *testing.T) {
 	t.Parallel()
 	var rateLimit campaign.RateLimit
@@ -128,7 +128,8 @@ func TestClaim_RetryKeepsPosition(t *testing.T) {
 	}
 }
 
-// A campaign that came back to a frame each time it had one would starve nobody.
+// A campaign that repeatedly returns with a single frame must not starve
+// others.
 func TestClaim_ReturningCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
@@ -151,9 +152,9 @@ func TestClaim_ReturningCampaign(t *testing.T) {
 	}
 }
 
-// Whatever is claimed, served, lost and left in whatever order: turns never overlap,
-// nobody waits where there is room, who waits twice costs no second write, and the
-// row stays below one write unit.
+// For any order of claims, sends, losses and exits: reservations never overlap,
+// no frame waits while there is capacity, a repeated wait causes no write, and
+// the row stays below one write unit.
 func TestClaim_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -69,10 +69,10 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// Whatever is leased, throttled and eased in whatever order: no turn begins
-// before the one before it is over, unless that is void; no turn is valid that
-// was leased before the rate limit slowed down, and none after it has to wait; and no
-// message comes sooner after another than the agent's rate allows.
+// For any order of leases, decreases and increases: a reservation starts after
+// the previous one ends, unless that is revoked; no reservation from before a
+// decrease is valid, and none after it has to wait; messages never exceed the
+// agent's rate.
 func TestLease_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The reasons of an outcome and the changes of all slots add up to the counts,
-// whatever happens in whatever order.
+// The sums of an outcome's reasons and of its changes over all slots equal its
+// count, for any order of changes.
 func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
 	t.Parallel()
 	outcomes := []campaign.Outcome{
@@ -44,7 +44,7 @@ func newBatchLedger() campaign.Ledger {
 	return campaign.Ledger{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
 }
 
-// entered returns the ledger once the news of the changes are entered.
+// entered returns the ledger after the changes.
 func entered(batchLedger campaign.Ledger, changes []campaign.Change) campaign.Ledger {
 	news := batchLedger.Effective(changes)
 	batchLedger.Head = batchLedger.HeadAfter(news, 1)

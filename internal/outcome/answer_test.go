@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// people keeps what belongs to answers: one tenant, its opt-outs, and what its
-// endpoints are owed.
+// people stores the data of answers: one tenant, its opt-outs and its pending
+// deliveries.
 type people struct {
 	*batchLedger
 	content    campaign.EventContent
@@ -24,8 +24,8 @@ type people struct {
 	told       []campaign.Kind
 	deliveries []campaign.Delivery // as written
 	split      bool
-	tenants    int    // how often all of an agent's tenants were asked for
-	agent      string // that the batch is sent by
+	tenants    int    // number of reads of the agent's tenants
+	agent      string // agent of the batch
 	dropped    bool   // the event was counted as dropped
 	records    int    // writes of opt-outs
 	optErr     error  // of these
@@ -123,8 +123,8 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 	}
 }
 
-// A reply is owed once however often its event comes: by a delivery of its batch's layout
-// that has an ID, or has none, and whose task is queued after the delivery is written.
+// A repeated reply causes one delivery, with an ID or without one, depending on
+// the layout of its batch. Its task is queued after the delivery is written.
 func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
@@ -175,8 +175,8 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 	}
 }
 
-// Each write of opt-outs is of a whole shard, and after a campaign many people opt
-// out within seconds.
+// Each write of opt-outs replaces a whole shard, and after a campaign many
+// people opt out within seconds.
 func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
@@ -198,7 +198,8 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	}
 }
 
-// An answer whose batch cannot be read just now is nobody else's.
+// While the batch of an answer cannot be read, the answer goes to no other
+// tenant.
 func TestHandle_TenantsOfAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -222,7 +223,7 @@ func TestHandle_TenantsOfAnswer(t *testing.T) {
 	}
 }
 
-// The token of an agent signs nothing about the messages of another.
+// An agent's token does not authenticate events of another agent's messages.
 func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -253,8 +254,8 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// An event that stands in the queue since before its number was checked on arrival
-// must not keep the queue from getting empty.
+// An event queued before phone numbers were checked on arrival must not block
+// the queue.
 func TestHandle_InvalidPhone(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {

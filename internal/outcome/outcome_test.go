@@ -17,7 +17,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// ledger keeps one batch's ledger, as a table does, and can lose races.
+// ledger stores one batch's ledger like a table. It can simulate conflicts.
 type batchLedger struct {
 	batchLedger campaign.Ledger
 	ledger      ledger.Head
@@ -25,7 +25,7 @@ type batchLedger struct {
 	lose        int // so many races, to somebody who enters rival
 	rival       campaign.Change
 	entered     []campaign.Change
-	frames      []int // as asked for last
+	frames      []int // as last requested
 	finished    int
 	readErr     error
 	enterErr    error
@@ -226,7 +226,7 @@ func TestRecord(t *testing.T) {
 		for _, inLedger := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, in a ledger %v", name, inLedger), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { // lost races are waited out
+				synctest.Test(t, func(t *testing.T) { // conflicts are retried with backoff
 					store := newBatchLedger()
 					if tt.prepare != nil {
 						tt.prepare(store)

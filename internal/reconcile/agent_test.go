@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// moveTenant gives the tenant another agent.
+// moveTenant assigns another agent to the tenant.
 func (w *world) moveTenant() (former, present string) {
 	w.t.Helper()
 	former, present = w.agent, "agent-"+rand.Text()
@@ -36,9 +36,9 @@ func TestSend_AgentChangedAfterRelease(t *testing.T) {
 		b.NextCheck = b.Due
 	})
 	w.handOff(b)
-	w.run(b, 3*time.Minute) // released, and refused again and again
+	w.run(b, 3*time.Minute) // released, and repeatedly throttled
 	former, present := w.moveTenant()
-	w.must(w.store.Pause(t.Context(), "agent#"+present)) // another agent's switch
+	w.must(w.store.Pause(t.Context(), "agent#"+present)) // pause of another agent
 	w.run(b, 3*time.Minute)
 	failing = false
 	w.run(b, time.Hour)
@@ -87,8 +87,8 @@ func TestPause_FormerAgent(t *testing.T) {
 	w.checkSent(b)
 }
 
-// The version before released batches without an agent. Whatever touches such a batch
-// first gives it its tenant's present one.
+// The former version released batches without an agent. The first function that
+// processes such a batch records the tenant's current agent.
 func TestAdoptAgent_OldBatch(t *testing.T) {
 	t.Parallel()
 	for name, touch := range map[string]func(w *world, b campaign.Batch){

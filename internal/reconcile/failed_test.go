@@ -16,8 +16,8 @@ import (
 
 var errUnavailable = errors.New("unavailable")
 
-// brokenStore has a batch and a campaign that are due, and fails to read them, or
-// cannot read what is due.
+// brokenStore has a due batch and a due campaign and fails to read them, or
+// fails to read the index.
 type brokenStore struct {
 	reconcile.Store
 
@@ -41,7 +41,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 	return false, errUnavailable
 }
 
-// sweeping is the sweep of a store as Lambda calls it.
+// sweeping runs the sweep of a store as a Lambda handler.
 type sweeping struct{ store reconcile.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {

@@ -13,8 +13,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// worthDying returns the calls at which a process is killed, counted from 1: all
-// of them, of those to the provider the first, one in the middle and the last.
+// worthDying returns the calls at which a process crashes, counted from 1: all
+// of them, except that of the provider calls only the first, a middle one and
+// the last.
 func worthDying(calls []string) []int {
 	var steps []int
 	seen := 0
@@ -61,7 +62,8 @@ func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 
 func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	// Nobody was told of the batch, and later the tasks of its frames are lost.
+	// The batch is never handed off, and later the tasks of its frames are
+	// lost.
 	live := func(t *testing.T, at int, after bool) (*world, campaign.Batch) {
 		t.Helper()
 		w := newWorld(t)
@@ -182,7 +184,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A frame may meet the pause before the release of its batch is over.
+// A frame can find the pause before its batch's release is complete.
 func TestResume_PausedDuringRelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +237,7 @@ func TestSend_PoisonTask(t *testing.T) {
 	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
 	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
-		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch goes on as long as the poison
+		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch continues as long as the poison task
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 		}
 		return nil
@@ -252,8 +254,8 @@ func TestSend_PoisonTask(t *testing.T) {
 	}
 }
 
-// TestSend_ConcurrentDuplicates delivers every task of a full batch three times, to eight
-// functions at once, while sweeps look on.
+// TestSend_ConcurrentDuplicates delivers every task of a full batch three
+// times, to eight concurrent functions, while sweeps run.
 func TestSend_ConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -322,7 +324,7 @@ func TestRelease_ScheduledBatch(t *testing.T) {
 	}
 	w.handOff(b) // far too early
 	w.advance(30 * time.Minute)
-	w.handOff(b) // a little too early
+	w.handOff(b) // slightly too early
 	w.run(b, time.Hour)
 	w.checkSent(b)
 }

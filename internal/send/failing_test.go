@@ -15,7 +15,7 @@ import (
 
 func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
 
-// failing is a provider that takes nothing, until a time where there is one.
+// failing is a provider that accepts nothing, optionally until a time.
 func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, int) error {
 	return func(campaign.OutgoingMessage, int) error {
 		if until.IsZero() || time.Now().Before(until) {
@@ -25,7 +25,7 @@ func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, i
 	}
 }
 
-// sweepFor queues the frames again as sweep does, until nothing is left to send or
+// sweepFor requeues the frames like reconcile, until nothing is left to send or
 // the time is over.
 func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	t.Helper()
@@ -36,7 +36,7 @@ func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	}
 }
 
-// ends counts the outcomes with their codes.
+// ends counts outcomes and codes.
 func (g *rig) ends() map[string]int {
 	ends := map[string]int{}
 	for _, c := range g.outcomes {
@@ -82,8 +82,7 @@ func TestSender_ProviderRecoversBefore72Hours(t *testing.T) {
 	})
 }
 
-// An answer for good to one message shows that the provider is at work for the
-// others.
+// A permanent response to one message shows that the provider works.
 func TestSender_SuccessResetsFailing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{
@@ -126,8 +125,8 @@ func TestSender_FailingWithNotAfter(t *testing.T) {
 	})
 }
 
-// A pause ends no batch: after it the provider is asked once more, even where the
-// 72 hours were over when it began.
+// A pause does not end a batch: after it, the provider is tried once more, even
+// if the 72 hours were over when it started.
 func TestSender_PausedWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
@@ -150,8 +149,8 @@ func TestSender_PausedWhileFailing(t *testing.T) {
 	}
 }
 
-// A batch of the last of 20 million messages at 50 a second waits 4.6 days for its
-// turns, the retries as well.
+// A batch among the last of 20 million messages at 50 per second waits 4.6 days
+// for its reservations, retries included.
 func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +176,7 @@ func TestSender_FailingWhileRateLimited(t *testing.T) {
 	})
 }
 
-// A run does not end its messages after the success of another one, which goes on.
+// A run does not end its messages after the success of a concurrent run.
 func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,8 +207,8 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	})
 }
 
-// A run that dies between the provider's answer and its record leaves the success
-// to the run that repeats it.
+// If a run crashes between the provider's response and its record, the repeated
+// run counts the success.
 func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

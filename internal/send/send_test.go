@@ -86,8 +86,8 @@ func TestHandle_Rate(t *testing.T) {
 	}
 }
 
-// A hundred functions that take their turns in the same instant all get one
-// within seconds: none of their tasks fails, which would hide it for minutes.
+// A hundred functions that reserve concurrently all succeed within seconds. No
+// task fails, because a failed task would be invisible for minutes.
 func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestHandle_RequeueFails(t *testing.T) {
 	})
 }
 
-// Frames that the agent's backlog leaves no room for get tickets, and come back with
-// them; sweep leaves their batch alone for as long.
+// Frames behind the agent's backlog get tickets and are requeued with them.
+// Reconcile does not check their batch until then.
 func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 		if want := time.Now().Add(time.Hour + 200*time.Second + sweepAfter); !g.batch.NextCheck.Equal(want) {
 			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
 		}
-		// It keeps its ticket: what comes back too early changes nothing.
+		// An early task keeps its ticket and changes nothing.
 		waiting, rateLimit, check := g.queued, g.rateLimit, g.batch.NextCheck
 		g.queued = nil
 		time.Sleep(15 * time.Minute)
@@ -189,8 +189,8 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	})
 }
 
-// What a run holds turns for that are too far away is put back before the run's
-// other messages are sent: they may take as long.
+// Messages whose reservation is too late for a run are requeued before the
+// other messages are sent, because that can take as long.
 func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,8 +209,8 @@ func TestHandle_LateReservation(t *testing.T) {
 	})
 }
 
-// Nothing of a frame is sent, and all of it comes again, where a part of it cannot be
-// put back.
+// If a part of a frame cannot be requeued, nothing of it is sent, and the task
+// is retried.
 func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -241,8 +241,8 @@ func TestHandle_ExpiredReservation(t *testing.T) {
 	})
 }
 
-// A provider that takes 40 messages a second teaches that to an agent without a
-// rate, although 20 functions send as fast as they can in the beginning.
+// A provider limit of 40 messages per second is learned for an agent without a
+// configured rate, although 20 functions start at full speed.
 func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,8 +312,8 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	})
 }
 
-// One message that is throttled, of an agent that sends little, must not bring
-// its next campaign down to a crawl.
+// A single throttled message of an agent with little traffic must not slow down
+// its next campaign.
 func TestHandle_SingleThrottledMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -389,8 +389,8 @@ func TestHandle_ProviderFailures(t *testing.T) {
 	tests := map[string]struct {
 		err     error
 		attempt int
-		want    campaign.Change // what is recorded, if anything
-		again   int             // the attempt that is queued, 0 for none
+		want    campaign.Change // recorded outcome, if any
+		again   int             // the queued attempt, 0 for none
 	}{
 		"permanent":     {&campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}, 3, campaign.Change{Outcome: "failed", Code: "unreachable"}, 0},
 		"transient":     {&campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}, 0, campaign.Change{}, 1},
@@ -470,7 +470,7 @@ func TestHandle_DependencyFailures(t *testing.T) {
 	}
 }
 
-// errAny stands for any error.
+// errAny matches any error.
 var errAny = errors.New("any error")
 
 func TestHandle_Pause(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 func throttled() error { return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"} }
 
-// atMost is a provider that takes so many messages in a second.
+// atMost is a provider that accepts n messages per second.
 func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 	window, inWindow := time.Time{}, 0
 	return func(campaign.OutgoingMessage, int) error {
@@ -28,7 +28,7 @@ func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 	}
 }
 
-// throttling is a provider that throttles the calls for which that holds.
+// throttling is a provider that throttles the selected calls.
 func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error {
 	return func(_ campaign.OutgoingMessage, n int) error {
 		if call(n) {
@@ -38,8 +38,8 @@ func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error
 	}
 }
 
-// A few throttled messages cost an agent a little of its rate for a while, never
-// its turns: nobody waits for those of a backlog that nobody holds any more.
+// A few throttled messages decrease an agent's rate a little for a while. They
+// cause no gap: no message waits for revoked reservations.
 func TestThrottle_NoGap(t *testing.T) {
 	t.Parallel()
 	hundredth := func(n int) bool { return n%100 == 99 }
@@ -76,8 +76,7 @@ func TestThrottle_NoGap(t *testing.T) {
 	}
 }
 
-// The size of the runs that a hundredth of the messages is throttled in must not
-// matter.
+// The effect of 1% throttled messages must not depend on the size of the runs.
 func TestThrottle_SteadyOnePercent(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 5, 10, 20, 40, 100} {
@@ -151,7 +150,7 @@ func TestThrottle_LowerLimit(t *testing.T) {
 	}
 }
 
-// A thousand messages of which a few are throttled are one run, and all sent.
+// A few throttled messages among a thousand do not stop the run.
 func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,8 +165,8 @@ func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	})
 }
 
-// A rate is halved once in three seconds. A run that is stopped before that is
-// over leaves its turns to the others.
+// The rate is halved at most once in three seconds. A run that is stopped
+// earlier releases its reservations.
 func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +204,7 @@ func TestThrottle_LoweredRate(t *testing.T) {
 	})
 }
 
-// No try will ever find a payload that is gone.
+// Retries cannot find a deleted payload.
 func TestHandle_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +225,7 @@ func TestHandle_DeletedPayload(t *testing.T) {
 	})
 }
 
-// frames are the tasks of all frames.
+// frames returns the tasks of all frames.
 func (g *rig) frames() []campaign.SendTask {
 	var tasks []campaign.SendTask
 	for f := range g.batch.Frames() {

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Rendering makes a text of 3,070 characters and a value of one to three digits.
+// Rendering produces 3,070 characters plus a value of one to three digits.
 func TestSender_TextTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// A parked delivery whose row is damaged holds up none of those behind it, and its task is
-// queued, to end in the dead letters.
+// A damaged parked delivery does not block the ones behind it. Its task is
+// queued and ends in the dead-letter queue.
 func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
@@ -55,7 +55,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	})
 }
 
-// parkDamaged writes a delivery that waits before all others and whose row cannot be read,
+// parkDamaged writes a parked delivery with a damaged row, before all others,
 // and returns its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
@@ -81,7 +81,8 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 	return n.Task()
 }
 
-// An entry of a batch of another tenant is never posted. What is the tenant's own is.
+// Entries of another tenant's batch are never posted. The tenant's own entries
+// are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
@@ -97,7 +98,7 @@ func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	w.dead(1)
 }
 
-// A task that cannot be read does not make those beside it in its message come again.
+// A damaged task does not cause a retry of the other tasks of its message.
 func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, true)

@@ -24,14 +24,14 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// metered makes the world's store count what its calls consume.
+// metered counts the consumed capacity of the world's store.
 func (w *world) metered() *metering.Consumed {
 	used := &metering.Consumed{}
 	w.store.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
 	return used
 }
 
-// steps counts the steps of the notifier, and returns how often it took one.
+// steps counts the notifier's steps by name.
 func (w *world) steps() func(step string) int {
 	taken := map[string]int{}
 	w.broken = func(step string) error {
@@ -47,7 +47,7 @@ func (w *world) steps() func(step string) int {
 	}
 }
 
-// takeTasks takes all tasks off the queue, without a look at what sweep would find.
+// takeTasks receives all tasks, without reconcile.
 func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,8 +58,8 @@ func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	return tasks
 }
 
-// Webhooks that are taken at the first attempt write the counts of the posts, and nothing
-// else: 200 events over a day, each alone, cost less than 0.25 units each.
+// Webhooks delivered at the first attempt write only the post counts: 200
+// isolated events over a day cost less than 0.25 units each.
 func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
@@ -93,8 +93,8 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	}
 }
 
-// A call that posts 500 webhooks to a well endpoint writes nothing once the counts of the
-// hour have begun, and leaves no row to be swept.
+// A call that posts 500 webhooks to a healthy endpoint writes nothing after the
+// first post of the hour, and leaves no due row.
 func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
@@ -118,14 +118,14 @@ type silent struct{}
 
 func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
 
-// An endpoint that is down costs one write a task, beside its probes.
+// A failing endpoint costs one write per task, except for its probes.
 func TestHandle_FailingEndpointWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1100, true)
 	w.receiver.set(failing(503))
 	process := w.notifier()
 	w.record(sent(100)...)
-	w.run(time.Second, process) // which opens the circuit
+	w.run(time.Second, process) // opens the circuit
 	taken := w.steps()
 	var more []campaign.Change
 	for i := range 1000 {
@@ -150,7 +150,7 @@ func TestHandle_FailingEndpointWrites(t *testing.T) {
 	}
 }
 
-// A task that arrives twice while its endpoint is down leaves one delivery.
+// A task received twice while its endpoint is down creates one delivery.
 func TestHandle_RepeatedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
@@ -180,8 +180,8 @@ func TestHandle_RepeatedTask(t *testing.T) {
 	}
 }
 
-// A circuit that closes, or an endpoint that is switched on, just before a delivery is
-// parked strands nothing.
+// A delivery is not stranded if the circuit closes, or the endpoint is enabled,
+// just before it is parked.
 func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ stop, start func(w *world) }{
@@ -243,7 +243,7 @@ func (w *world) removeEndpoint(e campaign.Endpoint) error {
 	return err
 }
 
-// Tasks of an endpoint that does not exist any more are dropped, and its deliveries deleted.
+// Tasks of a deleted endpoint are dropped, and its deliveries are deleted.
 func TestHandle_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10, true)
@@ -261,7 +261,7 @@ func TestHandle_DeletedEndpoint(t *testing.T) {
 	}
 }
 
-// What waits for an endpoint that is deleted goes with its circuit.
+// The parked deliveries of a deleted endpoint are deleted with its circuit.
 func TestCircuit_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20, true)
@@ -276,8 +276,8 @@ func TestCircuit_DeletedEndpoint(t *testing.T) {
 	}
 }
 
-// Entries whose recipients cannot be read for so long that the queue would give their
-// task up are posted once they can.
+// Entries whose recipients are unreadable until the queue would drop their task
+// are posted once they are readable.
 func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
@@ -305,7 +305,7 @@ func TestHandle_TooManyReceives(t *testing.T) {
 	}
 }
 
-// What is gone of a task for good is dead by itself, and the rest of it is posted.
+// The deleted part of a task is dead, and the rest is posted.
 func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150, true)
@@ -352,8 +352,8 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 	return b.Blobs.GetRange(ctx, key, from, to)
 }
 
-// The payload of a batch is read once for all endpoints, frames, tasks and calls, until a
-// quarter of an hour has passed.
+// The payload of a batch is read once for all endpoints, frames, tasks and
+// calls within 15 minutes.
 func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
@@ -393,8 +393,8 @@ func TestRecipients_Cached(t *testing.T) {
 	}
 }
 
-// A number that is erased after its entry was fed is not named, neither at the first post
-// nor at one that comes after failures.
+// A number erased after its entry was queued is never posted, neither at once
+// nor after failures.
 func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
@@ -425,7 +425,7 @@ func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	}
 }
 
-// Neither a task nor what is written of a delivery holds a number, a uid or a text.
+// Tasks and delivery rows contain no phone number, UID or text.
 func TestDelivery_NoPersonalData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, true)
@@ -449,7 +449,7 @@ func TestDelivery_NoPersonalData(t *testing.T) {
 	}
 }
 
-// A task that cannot be read comes again, until its queue puts it with the dead letters.
+// A damaged task is retried until it moves to the dead-letter queue.
 func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, true)

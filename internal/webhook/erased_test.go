@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// A process that knows the batch and its recipients from before tells of an erased
-// message without its recipient, and of the others as ever.
+// A process with cached recipients posts an erased message without its
+// recipient, and the others unchanged.
 func TestHandle_ErasedRecipient(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testErasedRecipient)
@@ -57,7 +57,7 @@ func testErasedRecipient(t *testing.T, l layout) {
 	}
 }
 
-// erase gives the batch another payload, without one of its messages.
+// erase gives the batch another payload without one of its messages.
 func (w *world) erase(index int) {
 	w.t.Helper()
 	ctx := w.t.Context()

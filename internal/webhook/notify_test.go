@@ -134,7 +134,7 @@ func testReply(t *testing.T, l layout) {
 	}
 }
 
-// verifier checks a webhook with the library of Standard Webhooks for Python.
+// verifier verifies a webhook with the Standard Webhooks library for Python.
 const verifier = `
 import os, sys
 from standardwebhooks import Webhook
@@ -164,7 +164,7 @@ func testSignRotation(t *testing.T, l layout) {
 	w := newWorld(t, 1, l)
 	next := newSecret()
 	w.must(w.store.RotateEndpoint(t.Context(), w.tenant, w.endpoint.ID, next, time.Now().Add(time.Hour)))
-	clock := time.Now().Truncate(time.Second) // the library looks at the real one
+	clock := time.Now().Truncate(time.Second) // the library uses the real clock
 	w.now = clock
 	w.record(sent(1)...)
 	w.run(time.Second, w.notifier())
@@ -215,7 +215,7 @@ func testFailingEndpoint(t *testing.T, l layout) {
 	}
 	w.run(2*time.Hour, process)
 	_, posts := w.receiver.taken()
-	// Some to see that it fails, and a probe every 15 minutes at last.
+	// A few posts until the circuit opens, then probes every 15 minutes.
 	if posts < 10 || posts > 3+20 {
 		t.Errorf("an endpoint that was down for two hours got %d posts", posts)
 	}
@@ -262,7 +262,7 @@ func testSwitchOff(t *testing.T, l layout) {
 			w := newWorld(t, 50, l)
 			w.receiver.set(failing(test.status))
 			w.record(sent(50)...)
-			if day := 24 * time.Hour; test.span > day { // the days between are like the hours
+			if day := 24 * time.Hour; test.span > day { // the days in between are like the hours
 				w.run(2*time.Hour, w.notifier())
 				w.mu.Lock()
 				w.now = start.Add(test.span - 2*time.Hour)
@@ -360,7 +360,8 @@ func testRetryAfter(t *testing.T, l layout) {
 	}
 }
 
-// dying makes processes die at a step, three times. It returns how often they did.
+// dying makes processes crash at a step, three times. It returns the number of
+// crashes.
 func (w *world) dying(step string) func() int {
 	deaths := 0
 	w.broken = func(at string) error {
@@ -379,8 +380,7 @@ func (w *world) dying(step string) func() int {
 	}
 }
 
-// Whatever step a process dies at, before it or after it, the next one does the
-// rest.
+// After a crash before or after any step, the next process completes the work.
 func TestCrash_NothingLost(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testCrashNothingLost)
@@ -403,7 +403,7 @@ func testCrashNothingLost(t *testing.T, l layout) {
 				return http.StatusOK
 			})
 			deaths := w.dying(step)
-			for i := range 3 { // each is a step of its own
+			for i := range 3 { // each is a separate step
 				w.record(sent(20)[6*i : 6*i+6+2*(i/2)]...)
 			}
 			for range 25 {
@@ -438,7 +438,7 @@ func testCrashRefusedMessage(t *testing.T, l layout) {
 			w := newWorld(t, 5, l)
 			w.refusing(bad, 3)
 			w.record(sent(5)...)
-			if step == "last save" { // the one that says that it is dead
+			if step == "last save" { // the save that marks it dead
 				w.run(70*time.Hour, w.notifier())
 				step = "saved notice"
 			}

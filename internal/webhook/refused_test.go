@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// schedule is when a message that is always refused is posted.
+// schedule returns the post times of a message that always fails.
 func schedule() []time.Duration {
 	at := []time.Duration{0}
 	for _, gap := range []time.Duration{
@@ -31,7 +31,7 @@ func schedule() []time.Duration {
 	return at
 }
 
-// refusing refuses the messages of some messages, and notes when they came.
+// refusing fails some messages and records their times.
 func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
 	ids, at := map[string]bool{}, map[string][]time.Duration{}
 	for _, i := range indices {
@@ -71,8 +71,8 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 	return dead
 }
 
-// A well endpoint that refuses a few messages gets the others at once, and those by
-// the schedule until they are dead.
+// A healthy endpoint that refuses a few messages gets the others at once, and
+// the refused ones by the schedule until they are dead.
 func TestRefused_FewMessages(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testFewMessages)
@@ -88,7 +88,7 @@ func testFewMessages(t *testing.T, l layout) {
 	if ids, _ := w.receiver.taken(); len(ids) != 46 {
 		t.Errorf("%d webhooks arrived at once, want 46", len(ids))
 	}
-	for range 15 { // fresh processes know nothing of before
+	for range 15 { // new processes have no failure counts
 		w.run(10*time.Hour, w.notifier())
 		w.isWell()
 	}
@@ -102,7 +102,7 @@ func testFewMessages(t *testing.T, l layout) {
 	}
 }
 
-// That the first messages of all are refused opens the circuit. The first probe of
+// If the first messages ever fail, the circuit opens. The first probe with
 // another message closes it.
 func TestRefused_FirstMessages(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func testFirstMessages(t *testing.T, l layout) {
 	}
 }
 
-// A message that is answered with a pause every time parks nothing else for long,
+// A message that always gets a Retry-After does not park the others for long,
 // and dies.
 func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 	w.isWell()
 }
 
-// pass lets all of a time pass, with what is to be done in it.
+// pass advances the time with all due work.
 func (w *world) pass(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
@@ -191,7 +191,7 @@ func testLowTraffic(t *testing.T, l layout) {
 	w := newWorld(t, 1, l)
 	w.receiver.set(failing(500))
 	w.record(sent(1)...)
-	for range 3 { // each attempt is another process's
+	for range 3 { // each attempt runs in another process
 		w.run(4*time.Minute, w.notifier())
 	}
 	if c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID); err != nil || !c.Open() {
@@ -199,8 +199,7 @@ func testLowTraffic(t *testing.T, l layout) {
 	}
 }
 
-// A delivery of which nothing can be read any more is dead at once, and stops
-// nothing else.
+// An unreadable delivery is dead at once and does not block others.
 func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(w *world) campaign.Delivery{
@@ -273,11 +272,11 @@ func TestHandle_Unreadable(t *testing.T) {
 	}
 }
 
-// Deliveries that have ended, and that DynamoDB has not deleted yet, are deleted where
-// they stand before those that wait.
+// Expired deliveries that DynamoDB has not deleted yet are deleted when they
+// are read.
 func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
-	const ended = 2 * 100 // twice as many as are read at once
+	const ended = 2 * 100 // twice a page
 	w := newWorld(t, 20, false)
 	process := w.notifier()
 	w.receiver.set(failing(503))
@@ -302,7 +301,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	}
 }
 
-// owe writes a delivery, whatever was written of it before.
+// owe writes a delivery, replacing the existing one.
 func (w *world) owe(n campaign.Delivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), n.Task()))
@@ -310,7 +309,7 @@ func (w *world) owe(n campaign.Delivery) {
 	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == n.Task() })
 }
 
-// A failure to read that may pass ends nothing.
+// A transient read error abandons nothing.
 func TestHandle_TransientReadError(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testTransientReadError)
@@ -326,7 +325,7 @@ func testTransientReadError(t *testing.T, l layout) {
 	if errs := process.Handle(t.Context(), tasks); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("errors %v, want one", errs)
 	}
-	w.queue = append(w.queue, queued{tasks[0], w.Now().Add(time.Minute)}) // which comes again
+	w.queue = append(w.queue, queued{tasks[0], w.Now().Add(time.Minute)}) // received again
 	w.dead(0)
 	w.run(time.Hour, w.notifier())
 	if ids, _ := w.receiver.taken(); len(ids) != 5 {
@@ -340,8 +339,8 @@ func (brokenBlobs) Get(context.Context, string) ([]byte, error) { return nil, er
 
 func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) { return nil, errDied }
 
-// The posts of an endpoint that hangs take about as long as one, however many
-// deliveries there are.
+// Posts to a hanging endpoint take about as long as one post, for any number of
+// deliveries.
 func TestHandle_HangingEndpoint(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testHangingEndpoint)
@@ -388,8 +387,7 @@ func testHangingEndpoint(t *testing.T, l layout) {
 	}
 }
 
-// What was refused in a call that had no time for the rest waits as it does
-// otherwise.
+// A failed post in a call that reached its deadline counts as an attempt.
 func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testDeadlineCountsAttempt)
@@ -401,7 +399,7 @@ func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	const shutdownMargin = 20 * time.Second // of the call's time
 	ctx, cancel := context.WithTimeout(t.Context(), shutdownMargin+4*time.Second)
 	defer cancel()
-	// The answer comes when the time to begin posts has long been over.
+	// The response arrives long after the deadline for new posts.
 	receivesBeforeDelivery, end := retry.WithMargin(ctx, shutdownMargin-time.Second)
 	defer end()
 	w.receiver.set(func(http.ResponseWriter, string) int {
@@ -422,8 +420,7 @@ func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	}
 }
 
-// A pause that is asked for counts where another process opened the circuit
-// meanwhile, too.
+// A Retry-After also counts if another process opened the circuit concurrently.
 func TestCircuit_LaterRetryAfter(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testLaterRetryAfter)

@@ -59,7 +59,7 @@ func TestAdminRows_RoundTrip(t *testing.T) {
 	equal(t, "agents list it, without its token", slices.Contains(agents, agent), err, true)
 }
 
-// losing is a transport that loses the answers to the first transactions.
+// losing is a transport that loses the responses to the first transactions.
 type losing struct{ left atomic.Int32 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -177,7 +177,7 @@ func TestRotateCredential(t *testing.T) {
 		t.Errorf("the same client id again: %v, want campaign.ErrLostRace", err)
 	}
 	until := adminNow.Add(time.Hour)
-	for range 2 { // the second is what the SDK does when an answer is lost
+	for range 2 { // the second call simulates the SDK's retry after a lost response
 		if err := store.RotateCredential(ctx, c.ClientID, []byte("second"), until); err != nil {
 			t.Fatal(err)
 		}

@@ -119,8 +119,7 @@ func TestRotateRefreshToken(t *testing.T) {
 	}
 }
 
-// Whatever ended a token between its reading and its rotation is seen by the
-// rotation.
+// A rotation detects every change that ended the token since it was read.
 func TestRotateRefreshToken_Conflicts(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *Store, used campaign.RefreshToken) error{
@@ -265,7 +264,7 @@ func TestTakePlace(t *testing.T) {
 	}
 }
 
-// A row with all places of the token endpoint's limit takes one write unit.
+// A row with all slots of the token endpoint's limit takes one write unit.
 func TestTakePlace_RowSize(t *testing.T) {
 	t.Parallel()
 	size := 0
@@ -291,7 +290,7 @@ func TestSwapWindow_DeletedRow(t *testing.T) {
 	}
 }
 
-// Rows that are past their time are deleted by DynamoDB, not before.
+// Rows must not expire before they are obsolete.
 func TestAuthRows_Expiry(t *testing.T) {
 	t.Parallel()
 	token := refreshToken("rcs_1")

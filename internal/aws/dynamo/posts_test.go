@@ -78,7 +78,7 @@ func TestLastUsed(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	var ids []string
-	for range 130 { // more than one read of many rows takes
+	for range 130 { // more rows than one read returns
 		c := campaign.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}
 		if err := store.CreateCredential(ctx, c); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// later lies far from now, lest a sweep beside the test look at its batches.
+// later is far from now, so that the stack's own sweep does not check the
+// test's batches.
 var later = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStore(t *testing.T) *dynamo.Store {
@@ -28,8 +29,7 @@ func newStore(t *testing.T) *dynamo.Store {
 	}
 }
 
-// changesOf are changes of the messages from index first up to, not including,
-// end.
+// changesOf returns changes of the messages [first, end).
 func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	var changes []campaign.Change
 	for i := first; i < end; i++ {

@@ -33,11 +33,11 @@ func TestSwapRateLimit(t *testing.T) {
 		{second, campaign.RateLimit{}, true},
 		{campaign.RateLimit{}, first, true},
 		{first, shared, true},
-		{second, first, false},       // it has lanes by now
+		{second, first, false},       // it has lanes
 		{sharedByMore, first, false}, // and others
 		{shared, sharedByMore, true},
 		{shared, second, false},
-		{sharedByMore, second, true}, // as the version before writes it
+		{sharedByMore, second, true}, // as written by the former version
 		{sharedByMore, shared, false},
 	}
 	now := campaign.RateLimit{}
@@ -59,8 +59,8 @@ func TestSwapRateLimit(t *testing.T) {
 	}
 }
 
-// A hundred functions that claim turns in the same instant get as many turns, one
-// after the other, and each a place of its own once the row is full.
+// A hundred functions that claim concurrently get consecutive reservations, and
+// distinct positions once the row is full.
 func TestSwapRateLimit_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)

@@ -28,7 +28,7 @@ func (q *unreadQueue) SendAll(_ context.Context, _ string, bodies [][]byte) erro
 	return q.err
 }
 
-// streamRow is the new image of a row of a batch.
+// streamRow is the new image of a batch's row.
 func streamRow(sk string, numbers map[string]int, packed map[string][]byte) image {
 	row := image{"pk": events.NewStringAttribute("00010203040506070809"), "sk": events.NewStringAttribute(sk)}
 	for name, n := range numbers {
@@ -101,8 +101,8 @@ func TestOfStream_Failures(t *testing.T) {
 	}
 }
 
-// The batches that the feeder could not feed for good are put on the queue of what cannot
-// be read, and the call is done.
+// Batches that the feeder cannot process are sent to the queue of unreadable
+// records, and the call succeeds.
 func TestOfStream_UnfedBatch(t *testing.T) {
 	t.Parallel()
 	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script is a transport that gives the SDK's client one prepared answer after
-// the other, the last one for ever, and keeps the tokens it was sent.
+// script is a transport with prepared responses, the last one repeated, and
+// records the received tokens.
 type script struct {
 	mu      sync.Mutex
 	answers []answer
@@ -94,7 +94,7 @@ func cancelled(codes ...string) answer {
 
 func unreachable() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
 
-// cut is a reply that breaks off after its status line.
+// cut is a response that ends after its status line.
 func cut() (*http.Response, error) {
 	return reply(http.StatusOK, io.MultiReader(strings.NewReader("{"), errReader{}))()
 }

@@ -22,7 +22,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// nowhere takes what a recorder hands on.
+// nowhere discards a recorder's output.
 type nowhere struct{}
 
 func (nowhere) SendAll(context.Context, string, [][]byte) error   { return nil }
@@ -34,8 +34,8 @@ func recorderOf(s *dynamo.Store) *outcome.Recorder {
 	}
 }
 
-// deployments returns stores of the same tables by whether new batches have ledgers
-// there: that of the first of two deployments, and that of the second.
+// deployments returns two stores of the same tables, of the first and the
+// second deployment. They differ in whether new batches have ledgers.
 func deployments(t *testing.T) map[bool]*dynamo.Store {
 	t.Helper()
 	second := newLedgers(t)
@@ -44,7 +44,7 @@ func deployments(t *testing.T) map[bool]*dynamo.Store {
 	return map[bool]*dynamo.Store{false: &first, true: second}
 }
 
-// acceptRead accepts a batch of so many messages, and returns it as it is read.
+// acceptRead accepts a batch of the given size and returns it as read.
 func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
 	t.Helper()
 	b := newBatch(randomID(), campaign.BatchSending, later, later.Add(1000*time.Hour))
@@ -55,7 +55,7 @@ func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
 	return b
 }
 
-// rowsOf returns the rows of a partition by their range keys.
+// rowsOf returns the rows of a partition by sort key.
 func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.Item {
 	t.Helper()
 	out, err := s.Client.Query(t.Context(), &dynamodb.QueryInput{
@@ -73,8 +73,8 @@ func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.I
 
 func attributes(row dynamo.Item) []string { return slices.Sorted(maps.Keys(row)) }
 
-// TestVersions lets the first and the second of two deployments accept a batch each,
-// and record outcomes of both in turn.
+// TestVersions lets each of two deployments accept a batch and record outcomes
+// of both in turn.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
@@ -100,8 +100,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks that a batch, all of whose messages were read, has the log, in
-// whichever pages it is read, and that all else that is read of it agrees.
+// wantOutcomes checks the log of a fully read batch, for any page size, and all
+// other reads of its outcomes.
 func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campaign.Change) {
 	t.Helper()
 	ctx := t.Context()
@@ -147,7 +147,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	}
 }
 
-// The first of two deployments writes what the version before it can read.
+// The first of two deployments writes only what the former version can read.
 func TestVersions_FirstDeployment(t *testing.T) {
 	t.Parallel()
 	s := deployments(t)[false]
@@ -171,8 +171,8 @@ func TestVersions_FirstDeployment(t *testing.T) {
 	}
 }
 
-// TestVersions_FormerVersion writes outcomes of a batch with a ledger as a version does that
-// does not know ledgers: it reads the batch without that it has one.
+// TestVersions_FormerVersion records outcomes of a batch with a ledger like a
+// version without ledgers, which ignores the batch's ledger flag.
 func TestVersions_FormerVersion(t *testing.T) {
 	t.Parallel()
 	stores := deployments(t)
@@ -182,7 +182,7 @@ func TestVersions_FormerVersion(t *testing.T) {
 	row := rowsOf(t, s, s.Campaigns, "B#"+b.Key.String())["HEAD"]
 	unaware := b
 	unaware.Ledger = false
-	for range 2 { // it tries again after a lost race
+	for range 2 { // it retries after a conflict
 		batchLedger, err := before.Ledger(t.Context(), unaware, []int{0})
 		must(t, err)
 		if err := enter(t, before, unaware, batchLedger, batchLedger.Effective(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
@@ -199,8 +199,8 @@ func TestVersions_FormerVersion(t *testing.T) {
 	wantLog(t, s, b.Key, changesOf(0, 2, campaign.OutcomeSent))
 }
 
-// TestLedgersSince finds the batches whose outcomes were written since an instant,
-// however old the outcomes are.
+// TestLedgersSince finds the batches with outcomes written since an instant,
+// regardless of the outcomes' times.
 func TestLedgersSince(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)
@@ -236,7 +236,7 @@ func TestLedgersSince(t *testing.T) {
 	}
 }
 
-// TestPages_Ledger reads a log of more rows than an answer of DynamoDB holds.
+// TestPages_Ledger reads a log of more rows than a DynamoDB response contains.
 func TestPages_Ledger(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// splitStore is a store whose new rows stand in the Webhooks table.
+// splitStore is a store that writes new rows to the Webhooks table.
 func splitStore(t *testing.T) *dynamo.Store {
 	t.Helper()
 	store := newStore(t)
@@ -21,7 +21,8 @@ func splitStore(t *testing.T) *dynamo.Store {
 	return store
 }
 
-// identified returns a delivery of entries, that of a webhook event where it has a blob.
+// identified returns a delivery with entries, or of a webhook event if it has a
+// blob.
 func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
@@ -76,7 +77,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			is(n, later)
 			other := unwritten
 			other.Attempt = 3
-			save(unwritten, other, false) // the row that is there stays
+			save(unwritten, other, false) // the existing row is kept
 			must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
@@ -108,8 +109,8 @@ func TestDeliveryWithID_Life(t *testing.T) {
 	}
 }
 
-// What waits for an endpoint, or is dead, is found in both tables and all shards, in the
-// order of its time.
+// Parked and dead deliveries are found in both tables and all shards, ordered
+// by time.
 func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	t.Parallel()
 	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
@@ -144,7 +145,7 @@ func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	}
 }
 
-// The deliveries that sweep sees stand in all shards.
+// Due deliveries are distributed over all shards.
 func TestDueDeliveries_Shards(t *testing.T) {
 	t.Parallel()
 	store, tenant := splitStore(t), "tenant#"+rand.Text()
@@ -172,7 +173,7 @@ func TestDueDeliveries_Shards(t *testing.T) {
 	}
 }
 
-// The posts that either layout counted are added up.
+// The counts of both layouts are added.
 func TestHourlyPosts_BothLayouts(t *testing.T) {
 	t.Parallel()
 	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()
@@ -198,8 +199,7 @@ func TestHourlyPosts_BothLayouts(t *testing.T) {
 	}
 }
 
-// Failures of both layouts are read together, the last one first, and each as it was
-// recorded.
+// The failures of both layouts are read together, newest first, as recorded.
 func TestFailures_BothLayouts(t *testing.T) {
 	t.Parallel()
 	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()

@@ -55,7 +55,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// rotation is a key that replaces another at noon, at an instant that a test sets.
+// rotation replaces a key at noon, with a test clock.
 type rotation struct {
 	t      *testing.T
 	signer *kms.Signer
@@ -75,7 +75,8 @@ func newRotation(t *testing.T) *rotation {
 	return r
 }
 
-// kids returns the IDs of the keys that verify at an instant, the one that signs first.
+// kids returns the IDs of the keys that verify at an instant, the signing key
+// first.
 func (r *rotation) kids(at time.Time) (ids []string) {
 	r.t.Helper()
 	r.now = at
@@ -151,7 +152,7 @@ func TestSign_RotationTokenLifetime(t *testing.T) {
 	}
 }
 
-// Whoever can still sign with the previous key gets nothing by it.
+// A token signed with the previous key after the switch is invalid.
 func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -171,7 +172,7 @@ func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	}
 }
 
-// A role may not read a key any more that has left the stack.
+// A role may lose access to a key that left the stack.
 func TestKeys_PreviousKeyExpired(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -181,8 +182,8 @@ func TestKeys_PreviousKeyExpired(t *testing.T) {
 	}
 }
 
-// The next key may be a moment old, or gone because the rotation was called off:
-// tokens are signed and verified by the previous key all the same.
+// The next key may be new, or deleted because the rotation was cancelled: the
+// previous key still signs and verifies.
 func TestKeys_NextKeyCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -235,7 +236,7 @@ func TestKeys_FetchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Client = nil // whoever fetched again would fail
+	s.Client = nil // another fetch would fail
 	again, err := s.Keys(t.Context())
 	if err != nil || &first[0] != &again[0] {
 		t.Errorf("the keys were not kept: %v", err)

@@ -27,7 +27,7 @@ type answer struct {
 	IsBase64Encoded bool
 }
 
-// invoke sends an event through the door that Lambda uses.
+// invoke calls the handler with an event, as Lambda does.
 func invoke(t *testing.T, h http.Handler, event string) answer {
 	t.Helper()
 	out, err := lambdahttp.NewHandler(h).Invoke(t.Context(), []byte(event))
@@ -50,7 +50,7 @@ func document(t *testing.T, name string) string {
 	return string(b)
 }
 
-// seen is what a handler saw of a request.
+// seen records a request.
 type seen struct {
 	Method, Path, Escaped, Query, Host, SourceIP, BaseURL, Body string
 	Tags                                                        []string

@@ -26,7 +26,7 @@ func TestChange_Concurrent(t *testing.T) {
 	seen.Add(4)
 	for _, letter := range []string{"a", "b", "c", "d"} {
 		all.Go(func() {
-			first := sync.OnceFunc(func() { seen.Done(); seen.Wait() }) // all have read it before any writes it
+			first := sync.OnceFunc(func() { seen.Done(); seen.Wait() }) // all callers read it before the first write
 			err := blobs.Change(t.Context(), key, "text/csv", func(body []byte) ([]byte, error) {
 				first()
 				return []byte(strings.ReplaceAll(string(body), letter, "")), nil

@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// store returns a store on an S3 that answers every call alike.
+// store returns a store whose S3 gives the same response to every call.
 func store(t *testing.T, status int, body string) *s3.Store {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -79,7 +79,7 @@ func TestGetSince(t *testing.T) {
 	}
 }
 
-// S3 ends a page after 1,000 objects, and here after two.
+// S3 pages end after 1,000 objects, here after two.
 func TestList_ManyPages(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)

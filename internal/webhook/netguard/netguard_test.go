@@ -38,8 +38,8 @@ func TestGuard_Addresses(t *testing.T) {
 	}
 }
 
-// edges are the blocks that are refused, by their first and last address. The
-// neighbours of a block that is not part of a longer one pass.
+// edges are the refused blocks by their first and last address. The neighbours
+// of a block pass if they are public.
 var edges = []struct {
 	first, last   string
 	before, after bool // whether the neighbour passes
@@ -111,7 +111,7 @@ func TestPublicIP_EdgesOfReservedBlocks(t *testing.T) {
 	}
 }
 
-// IPv6 addresses that lead to a private IPv4 address by way of a translator, a
+// IPv6 addresses that map to a private IPv4 address through a translator, a
 // tunnel or an old notation.
 func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 	t.Parallel()
@@ -128,8 +128,7 @@ func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 	}
 }
 
-// A name that was public when it was registered is judged by what it means when
-// it is dialled.
+// A host name that was public at registration is checked again when dialing.
 func TestGuard_DNSRebinding(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
@@ -144,7 +143,7 @@ func TestGuard_DNSRebinding(t *testing.T) {
 	}
 }
 
-// resolver answers every question with 127.0.0.1.
+// resolver resolves every name to 127.0.0.1.
 func resolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -167,7 +166,8 @@ func resolver(t *testing.T) *net.Resolver {
 	}}
 }
 
-// answer writes a DNS answer: the address for a question of type A, none else.
+// answer writes a DNS response with the address for type A, without one for
+// other types.
 func answer(question []byte) []byte {
 	end := 12
 	for question[end] != 0 {
