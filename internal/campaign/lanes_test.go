@@ -38,7 +38,7 @@ func TestClaim_LeasesShortlyBeforeStart(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	if ahead := rateLimit.Next.Sub(noon); ahead > 5*time.Second {
-		t.Errorf("the turns of %v are leased", ahead)
+		t.Errorf("the reservations of %v are leased", ahead)
 	}
 	if last := waiting[len(waiting)-1].Wait; last < 1990*time.Second || last > 2000*time.Second {
 		t.Errorf("the last of 100,000 messages at 50 a second expects to wait for %v", last)
@@ -53,7 +53,7 @@ func TestClaim_NewCampaign(t *testing.T) {
 	rateLimit, _ := backlog(t)
 	grant, left := rateLimit.Claim(noon, frameOf(1), 50)
 	if grant.Reservation != (campaign.Reservation{Start: rateLimit.Next, Every: 20 * time.Millisecond}) {
-		t.Errorf("it got %+v, want the turn at %v", grant, rateLimit.Next)
+		t.Errorf("it got %+v, want the reservation at %v", grant, rateLimit.Next)
 	}
 	if second, _ := left.Claim(noon, frameOf(1), 50); second.Wait < 4*time.Second || second.Wait > 12*time.Second || !second.Shrinks {
 		t.Errorf("its second frame got %+v, want to wait for two or three others", second)
@@ -68,10 +68,10 @@ func TestClaim_FormerLeases(t *testing.T) {
 	held := campaign.Reservation{Start: before.Next, Every: before.Every}
 	grant, left := before.Claim(noon, frameOf(1), 50)
 	if grant.Wait > 0 || !grant.Reservation.Start.Equal(noon) || left.Next.Sub(noon) > 3*time.Second {
-		t.Errorf("it got %+v, and %v are leased; want the turn at once", grant, left.Next.Sub(noon))
+		t.Errorf("it got %+v, and %v are leased; want the reservation at once", grant, left.Next.Sub(noon))
 	}
 	if !held.Revoked(left) {
-		t.Error("a turn that the version before leased is still good")
+		t.Error("a reservation that the version before leased is still good")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestClaim_ReturningCampaign(t *testing.T) {
 		}
 	}
 	if reservations[0] < 15 {
-		t.Errorf("in 100 s the waiting campaign got %d turns, the other one %d", reservations[0], reservations[1])
+		t.Errorf("in 100 s the waiting campaign got %d reservations, the other one %d", reservations[0], reservations[1])
 	}
 }
 
@@ -171,15 +171,15 @@ func TestClaim_Properties(t *testing.T) {
 			grant, left := rateLimit.Claim(now, claim, rate)
 			switch {
 			case grant.Wait > 0 && !rateLimit.Next.After(now):
-				t.Fatalf("%+v waits at %v for a pace of %+v", claim, now, rateLimit)
+				t.Fatalf("%+v waits at %v for a rate limit of %+v", claim, now, rateLimit)
 			case grant.Wait > 0:
 				claim.Ticket = grant.Ticket
 				if again, same := left.Claim(now, claim, rate); same != left || again != grant {
-					t.Fatalf("a ticket changed the pace again: %+v after %+v", again, grant)
+					t.Fatalf("a ticket changed the rate limit again: %+v after %+v", again, grant)
 				}
 				waiting = append(waiting, claim)
 			case grant.Reservation.Start.Before(free) || grant.Reservation.Start.Before(now):
-				t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", grant.Reservation.Start, now, free)
+				t.Fatalf("a reservation begins at %v; it is %v and the one before ends at %v", grant.Reservation.Start, now, free)
 			default:
 				free = grant.Reservation.At(claim.Messages)
 			}

@@ -137,14 +137,14 @@ func TestHandle_RepeatedReply(t *testing.T) {
 				}
 			}
 			if len(p.deliveries) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
-				t.Fatalf("%d notices and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
+				t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 			}
 			n := p.deliveries[0]
 			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
-				t.Errorf("notices %+v, want the same reply twice", p.deliveries)
+				t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 			}
 			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {
-				t.Errorf("the notice has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
+				t.Errorf("the delivery has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
 			}
 		})
 	}

@@ -212,8 +212,8 @@ func TestRecord(t *testing.T) {
 			[]int{0},
 			0, campaign.ErrLostRace,
 		},
-		"the books cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
-		"the books cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the ledger cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the ledger cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
 		"the batch cannot be finished": {
 			func(b *batchLedger) { b.finishErr = errBroken },
 			[]campaign.Change{sent(0), sent(1), sent(2)},

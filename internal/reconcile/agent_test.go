@@ -53,7 +53,7 @@ func TestSend_AgentChangedAfterRelease(t *testing.T) {
 	w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(1), AgentID: former})
 	w.deliver(w.events, w.applier(), 10)
 	if diff := cmp.Diff(map[string]int{"sent ": 102, "read ": 1}, w.outcomes(b)); diff != "" || len(w.events.held) > 0 {
-		t.Errorf("%d events come again; outcomes (-want +got):\n%s", len(w.events.held), diff)
+		t.Errorf("%d events are retried; outcomes (-want +got):\n%s", len(w.events.held), diff)
 	}
 
 	w.must(w.store.Resume(t.Context(), "agent#"+present))
@@ -80,7 +80,7 @@ func TestPause_FormerAgent(t *testing.T) {
 	former, _ := w.moveTenant()
 	w.run(b, time.Hour)
 	if w.provider.calls > 0 {
-		t.Errorf("%d messages were sent in spite of the pause", w.provider.calls)
+		t.Errorf("%d messages were sent despite the pause", w.provider.calls)
 	}
 	w.must(w.store.Resume(t.Context(), "agent#"+former))
 	w.run(b, time.Hour)

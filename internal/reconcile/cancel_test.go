@@ -107,7 +107,7 @@ func cancelCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
 				t.Parallel()
 				if w := live(t, at, after); len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: nothing died", len(w.death.calls))
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 				}
 			})
 		}

@@ -53,7 +53,7 @@ func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 				w.run(b, 2*time.Hour)
 				w.checkSent(b)
 				if len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: nothing died", len(w.death.calls))
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 				}
 			})
 		}
@@ -110,7 +110,7 @@ func sendLongOutage(t *testing.T, newWorld func(*testing.T) *world) {
 	w.run(b, 4*time.Hour)
 	w.checkSent(b)
 	if len(w.frames.dead) > 0 {
-		t.Errorf("%d tasks became dead letters, for which they were too healthy", len(w.frames.dead))
+		t.Errorf("%d tasks became dead letters, want none", len(w.frames.dead))
 	}
 }
 
@@ -175,7 +175,7 @@ func TestPause(t *testing.T) {
 			w.handOff(b)
 			w.run(b, time.Hour)
 			if w.provider.calls > 0 {
-				t.Fatalf("%d messages were sent in spite of the pause", w.provider.calls)
+				t.Fatalf("%d messages were sent despite the pause", w.provider.calls)
 			}
 			w.must(w.store.Resume(t.Context(), subject(w)))
 			w.run(b, 3*time.Minute)

@@ -51,7 +51,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 		}
 	}
 	if w.sink.posts["some"][string(campaign.KindCompleted)] == 0 {
-		w.t.Error("nobody was told that the campaign is completed")
+		w.t.Error("no webhook says that the campaign is completed")
 	}
 	if w.sink.posts["all"][string(campaign.KindCompleted)] > 0 {
 		w.t.Error("an endpoint that did not ask for it was told that the campaign is completed")
@@ -198,7 +198,7 @@ func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 	for w.deliver(w.events, w.applier(), 500) {
 	}
 	if len(w.events.held) != 5 {
-		t.Errorf("%d of 5 events come again", len(w.events.held))
+		t.Errorf("%d of 5 events are retried", len(w.events.held))
 	}
 	w.handOff(b)
 	w.run(b, time.Hour)
@@ -207,7 +207,7 @@ func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	if len(w.events.held)+len(w.events.dead) > 0 {
-		t.Errorf("%d events come again still, %d are dead letters", len(w.events.held), len(w.events.dead))
+		t.Errorf("%d events are still retried, %d are dead letters", len(w.events.held), len(w.events.dead))
 	}
 }
 

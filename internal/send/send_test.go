@@ -126,7 +126,7 @@ func TestHandle_RateLimitConflict(t *testing.T) {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 1 {
-			t.Fatalf("%d sent without a turn, queued %+v", len(g.sends), g.queued)
+			t.Fatalf("%d sent without a reservation, queued %+v", len(g.sends), g.queued)
 		}
 		if diff := cmp.Diff(task, g.queued[0].task); diff != "" {
 			t.Errorf("the task came back as another one (-want +got):\n%s", diff)
@@ -177,7 +177,7 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 			t.Fatal(errs)
 		}
 		if g.rateLimit != rateLimit || !g.batch.NextCheck.Equal(check) {
-			t.Errorf("the pace is %+v, the check at %v", g.rateLimit, g.batch.NextCheck)
+			t.Errorf("the rate limit is %+v, the check at %v", g.rateLimit, g.batch.NextCheck)
 		}
 		if len(g.queued) != 2 || cmp.Diff(g.queued[0].task, waiting[1].task)+cmp.Diff(g.queued[1].task, waiting[0].task) != "" {
 			t.Errorf("queued %+v, want the same tasks", g.queued)
@@ -307,7 +307,7 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 			t.Errorf("queued %+v", g.queued)
 		}
 		if g.rateLimit.Every != 2*time.Millisecond || !g.rateLimit.SlowedAt.Equal(time.Now()) {
-			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.rateLimit)
+			t.Errorf("the rate limit is %+v, want half of 15 messages in 15ms", g.rateLimit)
 		}
 	})
 }
@@ -436,7 +436,7 @@ func TestHandle_DependencyFailures(t *testing.T) {
 		sent    int
 		queued  int
 	}{
-		"the books":    {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
+		"the ledger":   {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
 		"the queue":    {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
 		"the opt-outs": {func(g *rig) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
 		"one payload":  {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},

@@ -90,7 +90,7 @@ func TestSharing_TwoLargeCampaigns(t *testing.T) {
 		for at := 110 * time.Second; at < 600*time.Second; at += 100 * time.Second {
 			from, to := o.sentUntil(began.Add(at)), o.sentUntil(began.Add(at+100*time.Second))
 			if n := to["second"] - from["second"]; n < 2000 || n > 3000 {
-				t.Errorf("in the 100 s after %v the second one got %d turns of 5000", at, n)
+				t.Errorf("in the 100 s after %v the second one got %d reservations of 5000", at, n)
 			}
 		}
 		f := o.figures(t, began)

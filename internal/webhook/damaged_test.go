@@ -47,10 +47,10 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 			}
 		}
 		if others != 1 || again == 0 {
-			t.Errorf("%d well notices and %d damaged ones were queued, want one and at least one", others, again)
+			t.Errorf("%d healthy deliveries and %d damaged ones were queued, want one and at least one", others, again)
 		}
 		if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
-			t.Error("the task of the damaged notice is done")
+			t.Error("the task of the damaged delivery is done")
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestHandleMessages_DamagedTask(t *testing.T) {
 	}
 	left := w.takeTasks()
 	if diff := cmp.Diff([]campaign.NotifyTask{damaged}, left); diff != "" {
-		t.Fatalf("tasks that come again (-want +got):\n%s", diff)
+		t.Fatalf("tasks that are retried (-want +got):\n%s", diff)
 	}
 	if errs := process.HandleMessages(t.Context(), []campaign.NotifyMessage{{NotifyTask: left[0]}}); errs[0] == nil {
 		t.Error("the task that cannot be read is done")

@@ -136,9 +136,9 @@ func TestHandle_FailingEndpointWrites(t *testing.T) {
 	for _, err := range process.Handle(t.Context(), tasks) {
 		w.must(err)
 	}
-	if len(tasks) != 4 || taken("save notice") != 4 || taken("delete notice")+taken("save circuit") > 0 {
-		t.Errorf("%d tasks of 1,000 entries made %d writes of notices, %d deletions and %d writes of the circuit; want one write each",
-			len(tasks), taken("save notice"), taken("delete notice"), taken("save circuit"))
+	if len(tasks) != 4 || taken("save delivery") != 4 || taken("delete delivery")+taken("save circuit") > 0 {
+		t.Errorf("%d tasks of 1,000 entries made %d writes of deliveries, %d deletions and %d writes of the circuit; want one write each",
+			len(tasks), taken("save delivery"), taken("delete delivery"), taken("save circuit"))
 	}
 	w.receiver.set(nil)
 	w.run(time.Hour, process)
@@ -171,7 +171,7 @@ func TestHandle_RepeatedTask(t *testing.T) {
 		}
 	}
 	if rows+len(parked) != 1 {
-		t.Errorf("%d notices are due and %d parked, want one in all", rows, len(parked))
+		t.Errorf("%d deliveries are due and %d parked, want one in all", rows, len(parked))
 	}
 	w.receiver.set(nil)
 	w.run(time.Hour, w.notifier())
@@ -209,7 +209,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		for _, step := range []string{"save notice", "saved notice"} {
+		for _, step := range []string{"save delivery", "saved delivery"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 20, true)
@@ -227,7 +227,7 @@ func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 					t.Errorf("%d webhooks arrived, want 20", len(ids))
 				}
 				if parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(parked) > 0 {
-					t.Errorf("%d notices wait, %v", len(parked), err)
+					t.Errorf("%d deliveries wait, %v", len(parked), err)
 				}
 			})
 		}
@@ -272,7 +272,7 @@ func TestCircuit_DeletedEndpoint(t *testing.T) {
 	w.run(time.Hour, w.notifier())
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
-		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
+		t.Errorf("%d deliveries wait and %d rows are due, %v; want none", len(parked), len(due), err)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestHandle_DeletedBatch(t *testing.T) {
 	}
 	w.run(time.Hour, w.notifier())
 	if ids, posts := w.receiver.taken(); len(ids) != 4 || posts != 4 {
-		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the batch that is well", len(ids), posts)
+		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the healthy batch", len(ids), posts)
 	}
 	entries, err := ledger.UnpackFresh(w.delivery(w.dead(1)[0]).Entries)
 	w.must(err)
@@ -437,7 +437,7 @@ func TestDelivery_NoPersonalData(t *testing.T) {
 	}
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if err != nil || len(parked) != 1 {
-		t.Fatalf("%d notices wait, %v; want 1", len(parked), err)
+		t.Fatalf("%d deliveries wait, %v; want 1", len(parked), err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 	w.must(err)

@@ -253,7 +253,7 @@ func testSwitchOff(t *testing.T, l layout) {
 		most   int
 	}{
 		"after five days":      {500, 5*24*time.Hour + time.Hour, "failing", 40},
-		"when it is gone":      {410, time.Minute, "gone", 1},
+		"after a 410":          {410, time.Minute, "gone", 1},
 		"not after some hours": {302, 5 * time.Hour, "", 50},
 		"not by a short pause": {429, time.Hour, "", 30},
 	} {
@@ -279,7 +279,7 @@ func testSwitchOff(t *testing.T, l layout) {
 			}
 			parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 			if err != nil || len(parked) != 1 {
-				t.Errorf("%d notices wait, %v; want 1", len(parked), err)
+				t.Errorf("%d deliveries wait, %v; want 1", len(parked), err)
 			}
 		})
 	}
@@ -309,14 +309,14 @@ func testRetryRefusedMessage(t *testing.T, l layout) {
 	}
 	dead, err := w.store.DeadDeliveries(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != 1 {
-		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
+		t.Fatalf("%d deliveries are dead, %v; want 1", len(dead), err)
 	}
 	if left := w.left(w.delivery(dead[0])); !slices.Equal(left, []int{3}) {
 		t.Errorf("left %v, want the refused one", left)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
 	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || bool(l) == (failures[0].Entry == nil) || !l && failures[0].Position != 3 {
-		t.Errorf("failures %+v, %v; want one for each post, which names its notice", failures, err)
+		t.Errorf("failures %+v, %v; want one for each post, which names its delivery", failures, err)
 	}
 	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
 	taken, failed := 0, 0
@@ -389,7 +389,7 @@ func TestCrash_NothingLost(t *testing.T) {
 func testCrashNothingLost(t *testing.T, l layout) {
 	t.Helper()
 	steps := []string{
-		"save notice", "saved notice", "delete notice", "deleted notice",
+		"save delivery", "saved delivery", "delete delivery", "deleted delivery",
 		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue",
 	}
 	for _, step := range steps {
@@ -419,7 +419,7 @@ func testCrashNothingLost(t *testing.T, l layout) {
 				t.Errorf("the circuit is %+v, %v; want none", c, err)
 			}
 			if n := deaths(); n < 1 {
-				t.Errorf("died %d times", n)
+				t.Errorf("crashed %d times", n)
 			}
 		})
 	}
@@ -432,7 +432,7 @@ func TestCrash_RefusedMessage(t *testing.T) {
 
 func testCrashRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
-	for _, step := range []string{"save notice", "saved notice", "queue", "last save"} {
+	for _, step := range []string{"save delivery", "saved delivery", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 5, l)
@@ -440,12 +440,12 @@ func testCrashRefusedMessage(t *testing.T, l layout) {
 			w.record(sent(5)...)
 			if step == "last save" { // the save that marks it dead
 				w.run(70*time.Hour, w.notifier())
-				step = "saved notice"
+				step = "saved delivery"
 			}
 			deaths := w.dying(step)
 			w.run(100*time.Hour, w.notifier())
 			if ids, _ := w.receiver.taken(); len(ids) != 4 || deaths() < 1 {
-				t.Errorf("%d webhooks arrived, want 4; died %d times", len(ids), deaths())
+				t.Errorf("%d webhooks arrived, want 4; crashed %d times", len(ids), deaths())
 			}
 			if left := w.left(w.delivery(w.dead(1)[0])); !slices.Equal(left, []int{3}) {
 				t.Errorf("left %v, want the refused one", left)
@@ -461,7 +461,7 @@ func TestSwitchOff_Crash(t *testing.T) {
 
 func testSwitchOffCrash(t *testing.T, l layout) {
 	t.Helper()
-	for _, step := range []string{"switch endpoint", "switched endpoint", "save notice", "saved notice"} {
+	for _, step := range []string{"switch endpoint", "switched endpoint", "save delivery", "saved delivery"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 20, l)
@@ -471,7 +471,7 @@ func testSwitchOffCrash(t *testing.T, l layout) {
 			w.run(time.Hour, w.notifier())
 			e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
 			if err != nil || e.OffReason != "gone" || deaths() < 1 {
-				t.Errorf("it is off because %q, %v; died %d times", e.OffReason, err, deaths())
+				t.Errorf("it is off because %q, %v; crashed %d times", e.OffReason, err, deaths())
 			}
 			w.receiver.set(nil)
 			_, err = w.store.SwitchEndpoint(t.Context(), w.tenant, w.endpoint.ID, "")

@@ -66,7 +66,7 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 	w.t.Helper()
 	dead, err := w.store.DeadDeliveries(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
-		w.t.Fatalf("%d notices are dead, %v; want %d", len(dead), err, want)
+		w.t.Fatalf("%d deliveries are dead, %v; want %d", len(dead), err, want)
 	}
 	return dead
 }
@@ -166,7 +166,7 @@ func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 		t.Errorf("%d webhooks arrived, want 14", len(ids))
 	}
 	if posts := len(at[w.batch.Key.MessageID(7)]); posts > 8 {
-		t.Errorf("the letter was posted %d times within 15 minutes", posts)
+		t.Errorf("the message was posted %d times within 15 minutes", posts)
 	}
 	w.isWell()
 }
@@ -297,7 +297,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	}
 	w.isWell()
 	if left, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, ended); err != nil || len(left) > 0 {
-		t.Errorf("%d notices are left, %v", len(left), err)
+		t.Errorf("%d deliveries are left, %v", len(left), err)
 	}
 }
 
@@ -379,7 +379,7 @@ func testHangingEndpoint(t *testing.T, l layout) {
 	}
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 100)
 	if err != nil || len(parked) != 10 {
-		t.Errorf("%d notices wait, %v; want 10", len(parked), err)
+		t.Errorf("%d deliveries wait, %v; want 10", len(parked), err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if err != nil || len(failures) == 0 || failures[0].Code != "timeout" {
@@ -413,7 +413,7 @@ func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	}
 	delivery := w.delivery(tasks[0])
 	if _, posts := w.receiver.taken(); delivery.Attempt != 1 || posts != 1 {
-		t.Errorf("notice %+v, %d posts; want an attempt that was cut", delivery, posts)
+		t.Errorf("delivery %+v, %d posts; want an attempt that was cut", delivery, posts)
 	}
 	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
 		t.Errorf("queued %+v, want it in 5 seconds", w.queue)

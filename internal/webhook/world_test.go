@@ -379,22 +379,22 @@ type breaking struct {
 }
 
 func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
-	if err := b.w.fail("save notice"); err != nil {
+	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
 	ok, err := b.Store.SaveDelivery(ctx, read, n)
-	if lost := b.w.fail("saved notice"); lost != nil {
+	if lost := b.w.fail("saved delivery"); lost != nil {
 		return false, lost
 	}
 	return ok, err
 }
 
 func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
-	if err := b.w.fail("delete notice"); err != nil {
+	if err := b.w.fail("delete delivery"); err != nil {
 		return err
 	}
 	err := b.Store.DeleteDelivery(ctx, t)
-	if lost := b.w.fail("deleted notice"); lost != nil {
+	if lost := b.w.fail("deleted delivery"); lost != nil {
 		return lost
 	}
 	return err

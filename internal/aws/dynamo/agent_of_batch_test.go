@@ -131,7 +131,7 @@ func TestBatchRow_FormerVersion(t *testing.T) {
 	after := row()
 	for name := range before {
 		if after[name] == nil {
-			t.Errorf("%s is gone: the version before needs it", name)
+			t.Errorf("%s is missing: the former version needs it", name)
 		}
 	}
 	got, err := store.Batch(t.Context(), b.BatchRef)

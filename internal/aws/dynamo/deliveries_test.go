@@ -55,7 +55,7 @@ func TestAppend_Deliveries(t *testing.T) {
 		{Tenant: tenant, EndpointID: "failures", Key: b.Key, Ordinal: 2, Next: later},
 	}
 	if diff := cmp.Diff(want, deliveries); diff != "" {
-		t.Errorf("notices (-want +got):\n%s", diff)
+		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	due := dueDeliveries(t, store, tenant, later)
 	for _, n := range want {
@@ -64,7 +64,7 @@ func TestAppend_Deliveries(t *testing.T) {
 		}
 		got, err := store.Delivery(t.Context(), n.Task())
 		if diff := cmp.Diff(n, got); diff != "" || err != nil {
-			t.Errorf("error %v; the notice as read (-want +got):\n%s", err, diff)
+			t.Errorf("error %v; the delivery as read (-want +got):\n%s", err, diff)
 		}
 	}
 	page, err := store.LogPage(t.Context(), b.Key, 2)
@@ -72,7 +72,7 @@ func TestAppend_Deliveries(t *testing.T) {
 		t.Errorf("error %v; the second page (-want +got):\n%s", err, diff)
 	}
 	if len(due) != 3 || len(dueDeliveries(t, store, tenant, later.Add(-time.Millisecond))) > 0 {
-		t.Errorf("%d notices are due, want 3 and none before", len(due))
+		t.Errorf("%d deliveries are due, want 3 and none before", len(due))
 	}
 }
 
@@ -94,7 +94,7 @@ func TestDelivery_Life(t *testing.T) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
-					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
+					t.Errorf("error %v; the delivery (-want +got):\n%s", err, diff)
 				}
 			}
 			save := func(read, next campaign.Delivery, want bool) {
@@ -127,7 +127,7 @@ func TestDelivery_Life(t *testing.T) {
 			save(tried, dead, true)
 			read(dead)
 			if due := dueDeliveries(t, store, n.Tenant, later.Add(1000*time.Hour)); len(due) > 0 {
-				t.Errorf("a dead notice is due: %v", due)
+				t.Errorf("a dead delivery is due: %v", due)
 			}
 			if err := store.DeleteDelivery(t.Context(), n.Task()); err != nil {
 				t.Error(err)

@@ -88,7 +88,7 @@ func TestAppend(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, batchLedger, cmpopts.IgnoreFields(campaign.Ledger{}, "States")); diff != "" {
-		t.Errorf("books (-want +got):\n%s", diff)
+		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 	checkLog(t, store, b.Key, append(sent, failed...))
 }

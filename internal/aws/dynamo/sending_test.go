@@ -54,7 +54,7 @@ func TestSwapRateLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != swap.want || rateLimit != now {
-			t.Errorf("swap %d: %v, want %v; the pace is %v, want %v", i, got, swap.want, rateLimit, now)
+			t.Errorf("swap %d: %v, want %v; the rate limit is %v, want %v", i, got, swap.want, rateLimit, now)
 		}
 	}
 }
@@ -101,11 +101,11 @@ func TestSwapRateLimit_Concurrent(t *testing.T) {
 		}
 	}
 	if len(turns)+len(tickets) != functions || len(turns) < 15 {
-		t.Errorf("%d functions got %d turns and %d tickets", functions, len(turns), len(tickets))
+		t.Errorf("%d functions got %d reservations and %d tickets", functions, len(turns), len(tickets))
 	}
 	rateLimit, err := store.RateLimit(t.Context(), agent)
 	if want := now.Add(time.Duration(len(turns)) * 10 * time.Second / rate); err != nil || !rateLimit.Next.Equal(want) {
-		t.Errorf("the next turn begins at %v, %v; want %v", rateLimit.Next, err, want)
+		t.Errorf("the next reservation begins at %v, %v; want %v", rateLimit.Next, err, want)
 	}
 }
 

@@ -128,7 +128,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	batchLedger, err := s.Ledger(ctx, b, []int{0, 2})
 	must(t, err)
 	if len(batchLedger.Frames) != 2 || batchLedger.Outcome(99) != campaign.OutcomeRead || batchLedger.Outcome(299) != campaign.OutcomeRead {
-		t.Errorf("books: %+v", batchLedger)
+		t.Errorf("ledger: %+v", batchLedger)
 	}
 	c, err := s.Campaign(ctx, b.ID)
 	must(t, err)
@@ -139,7 +139,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	for name, head := range map[string]campaign.LedgerSummary{"campaign": c.Batches[0].Head, "overview": overview.Batches[0].Head, "batch": progress.Head} {
 		ignore := cmpopts.IgnoreMapEntries(func(_ any, n int) bool { return n == 0 })
 		if diff := cmp.Diff(batchLedger.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence")); diff != "" || !found {
-			t.Errorf("head of the %s (-books +got):\n%s", name, diff)
+			t.Errorf("head of the %s (-ledger +got):\n%s", name, diff)
 		}
 	}
 	if batchLedger.Head.Counts[campaign.OutcomeRead] != b.Accepted || batchLedger.Head.Sequence != len(want) || progress.Head.Sequence != len(want) {

@@ -48,7 +48,7 @@ func dueByID(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map
 func TestDeliveryWithID_Life(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]campaign.Delivery{
-		"of entries": {}, "of a happening": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
+		"of entries": {}, "of an event": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,7 +67,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
-					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
+					t.Errorf("error %v; the delivery (-want +got):\n%s", err, diff)
 				}
 				if at := dueByID(t, store, tenant, later.Add(1000*time.Hour))[n.Task()]; !at.Equal(due) {
 					t.Errorf("due at %v, want %v", at, due)
@@ -169,7 +169,7 @@ func TestDueDeliveries_Shards(t *testing.T) {
 		total += n
 	}
 	if total != many || len(shards) < dynamo.DeliveryShards-1 {
-		t.Errorf("%d notices in %d shards, want %d in about all: %v", total, len(shards), many, shards)
+		t.Errorf("%d deliveries in %d shards, want %d in about all: %v", total, len(shards), many, shards)
 	}
 }
 

@@ -315,11 +315,11 @@ func TestStream(t *testing.T) {
 			}
 			text, _ := os.ReadFile(file)
 			if !deaths && tasks != entries {
-				t.Errorf("%d entries got %d tasks, want one each where nothing dies", entries, tasks)
+				t.Errorf("%d entries got %d tasks, want one each without crashes", entries, tasks)
 			}
 			t.Logf("each entry got %.2f tasks an endpoint; deaths: %q", float64(tasks)/float64(entries), text)
 			if died, _ := strconv.Atoi(string(text)); deaths && died < 4 {
-				t.Errorf("the feeder died %d times, want after each of its calls", died)
+				t.Errorf("the feeder crashed %d times, want after each of its calls", died)
 			}
 		})
 	}
