@@ -26,8 +26,7 @@ type kept[V any] struct {
 	at    time.Time
 }
 
-// Get returns the cached value of the key, or loads and caches it. Errors are
-// not cached.
+// Get returns the cached value of the key, or loads and caches it. Errors are not cached.
 func (c *Cache[K, V]) Get(key K, now time.Time, terms Options, load func() (V, error)) (V, error) {
 	if value, ok := c.Peek(key, now, terms.TTL); ok {
 		return value, nil

@@ -10,8 +10,7 @@ type Meta struct {
 	Cancelled bool
 }
 
-// PackedSet is the set of phone numbers of one batch, packed by numberset. It
-// is immutable.
+// PackedSet is the set of phone numbers of one batch, packed by numberset. It is immutable.
 type PackedSet struct {
 	Ordinal int // from 1
 	Packed  []byte
@@ -24,8 +23,7 @@ type Answer struct {
 	BlobKey  string // blob key of a long response body
 }
 
-// AcceptQuery selects the rows to read for a dispatch call. Empty fields select
-// nothing.
+// AcceptQuery selects the rows to read for a dispatch call. Empty fields select nothing.
 type AcceptQuery struct {
 	Tenant         string
 	ClientID       string
@@ -39,8 +37,7 @@ type AcceptQuery struct {
 	Calls          bool // read the tenant's call bucket
 }
 
-// AcceptState is the result of an AcceptQuery. Rows that do not exist are nil
-// or empty.
+// AcceptState is the result of an AcceptQuery. Rows that do not exist are nil or empty.
 type AcceptState struct {
 	Credential *Credential
 	Template   *Template
@@ -52,15 +49,14 @@ type AcceptState struct {
 	Sets       []PackedSet // ordered by ordinal, after KnownSets
 }
 
-// AcceptCommand lists the rows that one accepted dispatch call writes, in one
-// transaction.
+// AcceptCommand lists the rows that one accepted dispatch call writes, in one transaction.
 type AcceptCommand struct {
 	Batch    Batch
 	Campaign string // campaign name
 	Ordinal  int    // of the batch in its campaign; 1 creates the campaign
 	Packed   []byte // the batch's phone numbers
-	// CreatedAt is the campaign's creation time as read. The write fails if it
-	// differs, because a deleted campaign's ID can be reused.
+	// CreatedAt is the campaign's creation time as read. The write fails if it differs,
+	// because a deleted campaign's ID can be reused.
 	CreatedAt time.Time
 
 	ClientID       string

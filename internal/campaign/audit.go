@@ -2,15 +2,14 @@ package campaign
 
 import "time"
 
-// AuditEntry is a change made by a user in the dashboard, or a sign-in or
-// sign-out.
+// AuditEntry is a change made by a user in the dashboard, or a sign-in or sign-out.
 type AuditEntry struct {
 	Tenant  string
 	At      time.Time
 	Who     string // the user's email address
 	Action  string // for example credential.create
 	Subject string // ID or name of the changed object, never a secret or a phone number
-	// Details are the options that the user chose, as keys of the dashboard
-	// texts, so that each reader sees them in their own language.
+	// Details are the options that the user chose, as keys of the dashboard texts, so that
+	// each reader sees them in their own language.
 	Details []string
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// RefreshToken is the stored form of a refresh token. All tokens that descend
-// from one token by rotation form a family. They are revoked together.
+// RefreshToken is the stored form of a refresh token. All tokens that descend from one
+// token by rotation form a family. They are revoked together.
 type RefreshToken struct {
 	Hash     string // SHA-256 of the token, hexadecimal
 	Family   string
 	ClientID string
 	Scope    string // scope of the first grant, space-separated
-	// Generation is the credential's RefreshGeneration at the time the client
-	// secret was checked.
+	// Generation is the credential's RefreshGeneration at the time the client secret was
+	// checked.
 	Generation int
 	Expires    time.Time
 	Used       time.Time // when it was exchanged for a new token, zero if unused
@@ -33,9 +33,8 @@ func (w Window) Has(id uint64) bool {
 	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
 }
 
-// Places are the slots of a rate limit. Each slot admits at most one request
-// per period. Requests that use different slots do not conflict. A zero Pass is
-// an unused slot.
+// Places are the slots of a rate limit. Each slot admits at most one request per period.
+// Requests that use different slots do not conflict. A zero Pass is an unused slot.
 type Places []Pass
 
 // PlaceIDs is the number of distinct pass IDs of a slot within one millisecond.
@@ -49,12 +48,10 @@ func (s Places) Of(i int) Pass {
 	return Pass{}
 }
 
-// ClientWindow returns the key of the window of a client's authenticated token
-// requests.
+// ClientWindow returns the key of the window of a client's authenticated token requests.
 func ClientWindow(clientID string) string { return "client " + clientID }
 
-// AuthQuery selects the rows to read for a token request. Empty fields select
-// nothing.
+// AuthQuery selects the rows to read for a token request. Empty fields select nothing.
 type AuthQuery struct {
 	ClientID  string
 	TokenHash string

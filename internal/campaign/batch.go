@@ -1,6 +1,5 @@
-// Package campaign defines the domain types of the service: campaigns, batches,
-// templates, messages, queue tasks and message outcomes. It imports only the
-// standard library.
+// Package campaign defines the domain types of the service: campaigns, batches, templates,
+// messages, queue tasks and message outcomes. It imports only the standard library.
 package campaign
 
 import (
@@ -13,8 +12,8 @@ import (
 	"time"
 )
 
-// FrameSize is the number of messages in a frame. A frame is the unit of
-// compression, queueing and sending.
+// FrameSize is the number of messages in a frame. A frame is the unit of compression,
+// queueing and sending.
 const FrameSize = 100
 
 // MaxMessages is the maximum number of messages in one dispatch call.
@@ -26,32 +25,29 @@ type ID struct {
 	CampaignID string `json:"campaignId"` // a UUID in lower case
 }
 
-// BatchRef identifies a batch. It contains no client text except the campaign's
-// UUID, so it can appear in queues and logs.
+// BatchRef identifies a batch. It contains no client text except the campaign's UUID, so it
+// can appear in queues and logs.
 type BatchRef struct {
 	ID
 	BatchID string `json:"batchId"` // see BatchID
 }
 
-// BatchID derives a batch's identifier from the name given by the client. The
-// call that creates a campaign can omit the name; "" has its own identifier.
-// Names are compared byte for byte and can be long. The identifier has 43
-// URL-safe characters.
+// BatchID derives a batch's identifier from the name given by the client. The call that
+// creates a campaign can omit the name; "" has its own identifier. Names are compared byte
+// for byte and can be long. The identifier has 43 URL-safe characters.
 func BatchID(name string) string { return Digest(name) }
 
-// BatchIDs returns the identifiers that a client's name can refer to, in order:
-// the batch with that name, then the batch with that batchId.
+// BatchIDs returns the identifiers that a client's name can refer to, in order: the batch
+// with that name, then the batch with that batchId.
 func BatchIDs(name string) []string { return []string{BatchID(name), name} }
 
-// Digest returns the SHA-256 of a text as 43 URL-safe characters, for use in
-// keys.
+// Digest returns the SHA-256 of a text as 43 URL-safe characters, for use in keys.
 func Digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// BatchKey is a random 80-bit identifier of a batch. Message IDs are derived
-// from it.
+// BatchKey is a random 80-bit identifier of a batch. Message IDs are derived from it.
 type BatchKey [10]byte
 
 // String returns the key as 20 hexadecimal digits.
@@ -68,9 +64,9 @@ func ParseBatchKey(s string) (BatchKey, error) {
 	return k, nil
 }
 
-// MessageID returns the provider's ID of the batch's message at index. It has
-// the shape of an RFC 9562 version 4 UUID and encodes the key and the index, so
-// every send of a message uses the same ID.
+// MessageID returns the provider's ID of the batch's message at index. It has the shape of
+// an RFC 9562 version 4 UUID and encodes the key and the index, so every send of a message
+// uses the same ID.
 func (k BatchKey) MessageID(index int) string {
 	var u [16]byte
 	copy(u[0:6], k[0:6])
@@ -83,8 +79,8 @@ func (k BatchKey) MessageID(index int) string {
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// ParseMessageID returns the batch key and index encoded in a message ID. It
-// returns false for IDs of other services.
+// ParseMessageID returns the batch key and index encoded in a message ID. It returns false
+// for IDs of other services.
 func ParseMessageID(id string) (BatchKey, int, bool) {
 	var k BatchKey
 	u, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
@@ -101,8 +97,7 @@ func ParseMessageID(id string) (BatchKey, int, bool) {
 // BatchState is the release state of a batch.
 type BatchState string
 
-// The states of a batch, in order. Only a BatchPending batch can become
-// BatchCancelled.
+// The states of a batch, in order. Only a BatchPending batch can become BatchCancelled.
 const (
 	BatchPending   BatchState = "pending"   // accepted, waits for its due time or its release
 	BatchReleasing BatchState = "releasing" // its frames are being queued
@@ -121,8 +116,8 @@ type Batch struct {
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
-	// FormerPayload is the blob key of the payload that Payload replaced, until
-	// that is deleted; "" if there is none.
+	// FormerPayload is the blob key of the payload that Payload replaced, until that is
+	// deleted; "" if there is none.
 	FormerPayload string
 	ErrorFile     string // name of the file of rejected numbers, "" if there is none
 	Offsets       []int  // byte offset of each frame in Payload, then its length
@@ -134,26 +129,24 @@ type Batch struct {
 	Scheduled     bool      // the call gave a schedule
 	State         BatchState
 	NextCheck     time.Time // when reconcile checks the batch next, zero if nothing is left to do
-	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled
-	// while it was sending keeps its state. Messages that the provider does not
-	// have end as stopped.
+	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
+	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
 	TakeBack    bool // the cancellation also revokes messages at the provider
 	Failing     Failing
-	// AgentID is the agent that sends the batch. The release sets it, and it
-	// never changes. It is "" before the release, for a tenant without an
-	// agent, and in old rows; see NeedsAgent.
+	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
+	// It is "" before the release, for a tenant without an agent, and in old rows; see
+	// NeedsAgent.
 	AgentID string
-	// Ledger reports whether the outcomes are stored in the Outcomes table. It
-	// is set on acceptance and never changes.
+	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
+	// acceptance and never changes.
 	Ledger bool
-	// ClosedAt is when the batch was completed. It is zero for open batches and
-	// for batches completed before this field existed.
+	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
+	// completed before this field existed.
 	ClosedAt time.Time
 }
 
-// NeedsAgent reports whether the batch was released without recording its
-// agent.
+// NeedsAgent reports whether the batch was released without recording its agent.
 func (b Batch) NeedsAgent() bool { return b.AgentID == "" && b.Released() }
 
 // Released reports whether the provider may have messages of the batch.
@@ -166,8 +159,7 @@ func (b Batch) Released() bool {
 	return false
 }
 
-// Cancelled reports whether the batch was cancelled. No more of its messages
-// may be sent.
+// Cancelled reports whether the batch was cancelled. No more of its messages may be sent.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }
 
 // Frames returns the number of frames.

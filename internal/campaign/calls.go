@@ -2,8 +2,8 @@ package campaign
 
 import "time"
 
-// CallLimit is the token bucket limit of a tenant's dispatch calls. A Rate of 0
-// means no limit.
+// CallLimit is the token bucket limit of a tenant's dispatch calls. A Rate of 0 means no
+// limit.
 type CallLimit struct {
 	Rate  int // calls per second
 	Burst int // calls at once, at least 1
@@ -13,8 +13,8 @@ type CallLimit struct {
 type CallBucket struct {
 	// Period counts the calls that found the bucket full.
 	Period int
-	// Next is the theoretical arrival time of the generic cell rate algorithm
-	// (GCRA). Each call adds Every to it.
+	// Next is the theoretical arrival time of the generic cell rate algorithm (GCRA). Each
+	// call adds Every to it.
 	Next time.Time
 }
 
@@ -29,8 +29,7 @@ func (l CallLimit) Latest(now time.Time) time.Time {
 	return now.Add(time.Duration(max(l.Burst, 1)-1) * l.Every())
 }
 
-// Wait returns the time until the next call is admitted, 0 if it is admitted
-// now.
+// Wait returns the time until the next call is admitted, 0 if it is admitted now.
 func (l CallLimit) Wait(b CallBucket, now time.Time) time.Duration {
 	return max(b.Next.Sub(l.Latest(now)), 0)
 }

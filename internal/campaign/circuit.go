@@ -2,19 +2,18 @@ package campaign
 
 import "time"
 
-// Circuit is the circuit breaker of an endpoint that keeps failing. While it is
-// open, only probes are posted to the endpoint. A healthy endpoint has no
-// circuit.
+// Circuit is the circuit breaker of an endpoint that keeps failing. While it is open, only
+// probes are posted to the endpoint. A healthy endpoint has no circuit.
 type Circuit struct {
 	Tenant     string
 	EndpointID string
 	Since      time.Time // when it opened, zero if an operator enabled the endpoint
 	Probes     int       // failed probes
-	// Next is the time of the next probe. For a closing circuit, it is the time
-	// of the next check.
+	// Next is the time of the next probe. For a closing circuit, it is the time of the next
+	// check.
 	Next time.Time
-	// Closing reports whether the endpoint has recovered: posts are allowed,
-	// and its parked deliveries are being unparked.
+	// Closing reports whether the endpoint has recovered: posts are allowed, and its parked
+	// deliveries are being unparked.
 	Closing bool
 	Drained bool // the parked deliveries were unparked once; later ones are ignored
 	Version int  // of the row, 0 if there is none
@@ -23,8 +22,7 @@ type Circuit struct {
 // Open reports whether only probes may be posted.
 func (c Circuit) Open() bool { return c.Version > 0 && !c.Closing }
 
-// WebhookFailure is the record of one failed post. Successful posts are only
-// counted.
+// WebhookFailure is the record of one failed post. Successful posts are only counted.
 type WebhookFailure struct {
 	Tenant     string
 	EndpointID string
@@ -37,9 +35,9 @@ type WebhookFailure struct {
 	At         time.Time
 	Task       NotifyTask // of the webhook's delivery
 	Position   int        // within the delivery's page or entries
-	// Entry is the webhook's log entry (see ledger.PackFresh), and Blob is the
-	// key of its WebhookEvent, for a delivery with an ID. Either one is enough
-	// to resend the webhook after the delivery is deleted.
+	// Entry is the webhook's log entry (see ledger.PackFresh), and Blob is the key of its
+	// WebhookEvent, for a delivery with an ID. Either one is enough to resend the webhook
+	// after the delivery is deleted.
 	Entry []byte
 	Blob  string
 }
@@ -47,8 +45,7 @@ type WebhookFailure struct {
 // Posts counts webhook posts, repeated posts included.
 type Posts struct{ Taken, Failed int }
 
-// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated
-// posts included.
+// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated posts included.
 type HourlyPosts struct {
 	Hour   time.Time // start of the hour
 	Taken  int

@@ -21,17 +21,17 @@ const (
 	KindTest      Kind = "endpoint.test"      // only on request
 )
 
-// Delivery is an outbox row: webhooks pending for an endpoint. It is deleted
-// after all of them are posted.
+// Delivery is an outbox row: webhooks pending for an endpoint. It is deleted after all of
+// them are posted.
 //
-// A delivery with an ID is a row of the Webhooks table. It contains log entries
-// that could not be posted, or one webhook event. A delivery without an ID has
-// the former layout: it is written in the transaction that writes a log page.
+// A delivery with an ID is a row of the Webhooks table. It contains log entries that could
+// not be posted, or one webhook event. A delivery without an ID has the former layout: it
+// is written in the transaction that writes a log page.
 type Delivery struct {
 	ID      string // see Identified; "" in the former layout
 	Entries []byte // log entries, see ledger.PackFresh
-	// New reports whether the delivery has no row yet: it was created from a
-	// task's entries, which no one has posted before.
+	// New reports whether the delivery has no row yet: it was created from a task's
+	// entries, which no one has posted before.
 	New        bool
 	Tenant     string
 	EndpointID string
@@ -43,14 +43,14 @@ type Delivery struct {
 	Attempt    int      // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent
-	// Parked reports whether the endpoint's circuit is open. Reconcile skips
-	// the delivery until the circuit closes.
+	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
+	// until the circuit closes.
 	Parked bool
 	Ends   time.Time // expiry: the row is deleted then, posted or not
 }
 
-// Identified returns the delivery with an ID derived from its endpoint and
-// content. Equal deliveries have equal IDs.
+// Identified returns the delivery with an ID derived from its endpoint and content. Equal
+// deliveries have equal IDs.
 func (n Delivery) Identified() Delivery {
 	n.ID = Digest(strings.Join([]string{n.Tenant, n.EndpointID, string(n.Kind), n.Blob, string(n.Entries)}, "#"))
 	return n

@@ -2,8 +2,8 @@ package campaign
 
 import "time"
 
-// Due is an item whose check is due: a delivery, a campaign that may have
-// expired, or a batch.
+// Due is an item whose check is due: a delivery, a campaign that may have expired, or a
+// batch.
 type Due struct {
 	Batch    BatchRef
 	Delivery *NotifyTask // nil for other items

@@ -12,9 +12,9 @@ type ErrorLine struct{ Line, Phone, UID, Code, Reason string }
 // ErrorFileHeader is the first line of an error file.
 var ErrorFileHeader = ErrorLine{"line", "phone", "uid", "code", "reason"}
 
-// AppendTo appends the line as CSV (RFC 4180). Every cell is quoted and escaped
-// against formula injection, also in spreadsheets that split cells at
-// semicolons. Lines read from an error file can be appended again.
+// AppendTo appends the line as CSV (RFC 4180). Every cell is quoted and escaped against
+// formula injection, also in spreadsheets that split cells at semicolons. Lines read from
+// an error file can be appended again.
 func (l ErrorLine) AppendTo(file []byte) []byte {
 	phone := l.Phone
 	if !plainNumber(phone) {
@@ -37,16 +37,14 @@ func plainNumber(phone string) bool {
 	return plus && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// formulaSigns start a formula. The full-width and small forms do so in East
-// Asian locales.
+// formulaSigns start a formula. The full-width and small forms do so in East Asian locales.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫"
 
-// harmless escapes a cell against formula injection. It inserts an apostrophe
-// before each formula sign that a spreadsheet could read as the start of a
-// cell: at the start, after a semicolon or after a control character, ignoring
-// spaces, invisible characters and quotes. Spreadsheets that split at
-// semicolons ignore the quotes of RFC 4180. A leading tab or line break gets an
-// apostrophe too.
+// harmless escapes a cell against formula injection. It inserts an apostrophe before each
+// formula sign that a spreadsheet could read as the start of a cell: at the start, after a
+// semicolon or after a control character, ignoring spaces, invisible characters and quotes.
+// Spreadsheets that split at semicolons ignore the quotes of RFC 4180. A leading tab or
+// line break gets an apostrophe too.
 func harmless(cell string) string {
 	if ordinary(cell) {
 		return cell
@@ -68,8 +66,8 @@ func harmless(cell string) string {
 	return safe.String()
 }
 
-// ordinary reports whether a cell starts with a letter or a digit and contains
-// no separator. It is the fast path for most cells.
+// ordinary reports whether a cell starts with a letter or a digit and contains no
+// separator. It is the fast path for most cells.
 func ordinary(cell string) bool {
 	if cell == "" {
 		return true
@@ -91,8 +89,7 @@ func separates(c rune) bool {
 	return c == ';' || unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
 }
 
-// leads reports whether a spreadsheet may ignore the character at the start of
-// a cell.
+// leads reports whether a spreadsheet may ignore the character at the start of a cell.
 func leads(c rune) bool {
 	return c == '"' || unicode.IsSpace(c) || unicode.Is(unicode.Cf, c)
 }

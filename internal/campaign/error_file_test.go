@@ -77,8 +77,8 @@ func TestErrorLine_Phone(t *testing.T) {
 	}
 }
 
-// FuzzErrorLine checks that no cell starts a formula, whatever the separator,
-// and that a CSV library decodes the input except for the apostrophes.
+// FuzzErrorLine checks that no cell starts a formula, whatever the separator, and that a
+// CSV library decodes the input except for the apostrophes.
 func FuzzErrorLine(f *testing.F) {
 	f.Add("+1", "=1+1")
 	f.Add("x;\"", "\";=1|calc")
@@ -109,8 +109,7 @@ func FuzzErrorLine(f *testing.F) {
 			t.Errorf("uid %q came back as %q", uid, got)
 		}
 		again := campaign.ErrorLine{Line: rows[1][0], Phone: rows[1][1], UID: rows[1][2], Code: rows[1][3], Reason: rows[1][4]}
-		// The reader converts \r\n in a cell to one line break, each time it
-		// reads.
+		// The reader converts \r\n in a cell to one line break, each time it reads.
 		if twice := again.AppendTo(nil); !bytes.Equal(withoutCR(twice), withoutCR(l.AppendTo(nil))) {
 			t.Errorf("a line that was read and written again: %q", twice)
 		}
@@ -145,8 +144,8 @@ func firstOf(s string) string {
 	return ""
 }
 
-// cells splits a file like Excel: only a quote at the start of a cell opens a
-// quoted part, and text after the closing quote belongs to the cell.
+// cells splits a file like Excel: only a quote at the start of a cell opens a quoted part,
+// and text after the closing quote belongs to the cell.
 func cells(file, separators string) (all []string) {
 	var cell strings.Builder
 	quoted, fresh := false, true

@@ -11,8 +11,8 @@ var ErrNotFound = errors.New("not found")
 // ErrEnded is an ErrNotFound for an expired item that is not deleted yet.
 var ErrEnded = fmt.Errorf("expired: %w", ErrNotFound)
 
-// ErrLostRace reports that a conditional write failed because another call
-// changed the rows. Nothing was written. Read the rows and decide again.
+// ErrLostRace reports that a conditional write failed because another call changed the
+// rows. Nothing was written. Read the rows and decide again.
 var ErrLostRace = errors.New("concurrent update")
 
 // ErrDamaged reports that stored data is corrupt. A retry does not help.

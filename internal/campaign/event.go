@@ -1,7 +1,7 @@
 package campaign
 
-// EventContent is the blob of a provider event. It contains the personal data
-// that must not enter a queue.
+// EventContent is the blob of a provider event. It contains the personal data that must not
+// enter a queue.
 type EventContent struct {
 	Phone string `json:"phone"`          // E.164, with the leading +
 	Text  string `json:"text,omitempty"` // the text that the recipient wrote or tapped

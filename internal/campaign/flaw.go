@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Template limits, in characters. MaxTemplateName is the service's own limit;
-// the others are the provider's.
+// Template limits, in characters. MaxTemplateName is the service's own limit; the others
+// are the provider's.
 const (
 	MaxTemplateName    = 200
 	MaxTemplateText    = 3072
@@ -15,13 +15,12 @@ const (
 	MaxCardDescription = 2000
 	MaxSuggestion      = 25
 	MaxSuggestions     = 4
-	// MaxRenderedBytes is the maximum size of a request to the provider, in
-	// bytes.
+	// MaxRenderedBytes is the maximum size of a request to the provider, in bytes.
 	MaxRenderedBytes = 250 << 10
 )
 
-// MaxTemplateVariables is the maximum number of variables in a template. Their
-// names can double the length of a text.
+// MaxTemplateVariables is the maximum number of variables in a template. Their names can
+// double the length of a text.
 const MaxTemplateVariables = 50
 
 // Flaw is one reason why a template cannot be saved.
@@ -63,8 +62,8 @@ const (
 	FlawEncoding FlawCode = "encoding"
 )
 
-// Flaws returns the flaws of the template with every variable empty. Rendered
-// messages are checked by TooLong.
+// Flaws returns the flaws of the template with every variable empty. Rendered messages are
+// checked by TooLong.
 func (t Template) Flaws() []Flaw {
 	flaws, variables := nameFlaws(t.Name), len(t.Variables())
 	if variables > MaxTemplateVariables {
@@ -115,8 +114,7 @@ func cardFlaws(card, skeleton Card) []Flaw {
 	return flaws
 }
 
-// mediaFlaws checks the address of a card's media. The whole address can be a
-// variable.
+// mediaFlaws checks the address of a card's media. The whole address can be a variable.
 func mediaFlaws(address, skeleton string) []Flaw {
 	if address != "" && !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "{{") {
 		return []Flaw{{Part: PartMedia, Code: FlawNotHTTPS}}
@@ -124,8 +122,7 @@ func mediaFlaws(address, skeleton string) []Flaw {
 	return partFlaws(PartMedia, 0, address, skeleton, MaxTemplateText)
 }
 
-// partFlaws checks a text as written, and its skeleton: the text with its
-// variables empty.
+// partFlaws checks a text as written, and its skeleton: the text with its variables empty.
 func partFlaws(part TemplatePart, index int, written, skeleton string, most int) []Flaw {
 	flaw := Flaw{Part: part, Index: index}
 	n, all := utf8.RuneCountInString(skeleton), utf8.RuneCountInString(written)

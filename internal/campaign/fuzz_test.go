@@ -8,8 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// FuzzParts checks that the parts of a text are the whole text, and that
-// filling each variable with itself keeps the parts.
+// FuzzParts checks that the parts of a text are the whole text, and that filling each
+// variable with itself keeps the parts.
 func FuzzParts(f *testing.F) {
 	for _, s := range []string{"Olá {{nome}}!", "{{{{a}}}}", "{{ a b }}{{c-1}}", "{{", "}}{{x", "{{\xff}}", "{{ é_2. }}"} {
 		f.Add(s)

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// The campaigns of an agent share its rate by start-time fair queueing. Each
-// campaign that has sent or waits has a lane. Positions are counted in messages
-// and are comparable across lanes: the waiting frame with the lowest position
-// goes first. Reservations are leased shortly before they start, so a new
-// campaign does not wait for another campaign's whole backlog.
+// The campaigns of an agent share its rate by start-time fair queueing. Each campaign that
+// has sent or waits has a lane. Positions are counted in messages and are comparable across
+// lanes: the waiting frame with the lowest position goes first. Reservations are leased
+// shortly before they start, so a new campaign does not wait for another campaign's whole
+// backlog.
 
 const (
-	// leaseAhead is the maximum time between a lease and the start of its
-	// reservation.
+	// leaseAhead is the maximum time between a lease and the start of its reservation.
 	leaseAhead = 3 * time.Second
-	// runsDry is the remaining leased time below which any frame gets a
-	// reservation: a frame with a lower position would arrive too late.
+	// runsDry is the remaining leased time below which any frame gets a reservation: a
+	// frame with a lower position would arrive too late.
 	runsDry = time.Second
-	// idleFor is the idle time after which all tickets are considered lost,
-	// because sending was paused or their holders failed.
+	// idleFor is the idle time after which all tickets are considered lost, because sending
+	// was paused or their holders failed.
 	idleFor = 5 * time.Second
 	// maxLanes keeps the rate limit's row below 1 KB, which is one write unit.
 	maxLanes = 64
@@ -32,13 +31,13 @@ const (
 	lanesFormat   = 1
 )
 
-// Ticket is the position of a waiting frame in its campaign's lane. A ticket
-// that is unknown to its lane counts as no ticket.
+// Ticket is the position of a waiting frame in its campaign's lane. A ticket that is
+// unknown to its lane counts as no ticket.
 type Ticket struct {
 	Lane     uint32 `json:"lane"`
 	Position int64  `json:"position"`
-	// Served is set once the frame has had a reservation. Its remaining
-	// messages are retries.
+	// Served is set once the frame has had a reservation. Its remaining messages are
+	// retries.
 	Served bool `json:"served,omitempty"`
 }
 
@@ -49,29 +48,24 @@ type Claim struct {
 	Messages int
 }
 
-// Grant is the response to a claim: a reservation, or a ticket and an estimated
-// wait.
+// Grant is the response to a claim: a reservation, or a ticket and an estimated wait.
 type Grant struct {
 	Reservation Reservation
 	Ticket      Ticket
 	Wait        time.Duration // 0 with a reservation
-	// Shrinks reports whether the wait may become much shorter: other campaigns
-	// wait and can be cancelled, or the agent's rate was decreased and
-	// recovers.
+	// Shrinks reports whether the wait may become much shorter: other campaigns wait and
+	// can be cancelled, or the agent's rate was decreased and recovers.
 	Shrinks bool
 }
 
-// Lanes are the campaigns that share a rate limit, packed. The zero Lanes is
-// empty.
+// Lanes are the campaigns that share a rate limit, packed. The zero Lanes is empty.
 type Lanes string
 
-// longestLease is longer than any reservation is leased ahead, also at the
-// slowest rate.
+// longestLease is longer than any reservation is leased ahead, also at the slowest rate.
 const longestLease = 5 * time.Minute
 
-// Claim grants a reservation that starts soon, or a ticket. It also returns the
-// updated rate limit. A claim that already has a ticket does not change the
-// rate limit.
+// Claim grants a reservation that starts soon, or a ticket. It also returns the updated
+// rate limit. A claim that already has a ticket does not change the rate limit.
 func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	p = p.atRate(now, rate)
 	if p.Lanes == "" && p.Next.Sub(now) > longestLease {
@@ -101,12 +95,12 @@ func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	}, p
 }
 
-// freshAhead replaces leaseAhead for a campaign that has used less than its
-// share. Other frames do not lease that far ahead.
+// freshAhead replaces leaseAhead for a campaign that has used less than its share. Other
+// frames do not lease that far ahead.
 func (p RateLimit) freshAhead() time.Duration { return 2*leaseAhead + FrameSize*p.Every }
 
-// lane is the lane of one campaign. Messages before head are served, and
-// messages from head to tail wait.
+// lane is the lane of one campaign. Messages before head are served, and messages from head
+// to tail wait.
 type lane struct {
 	id         uint32
 	head, tail int64
@@ -114,8 +108,7 @@ type lane struct {
 
 func (l lane) waits() bool { return l.tail > l.head }
 
-// lanes is the unpacked form of Lanes. clock is the position of the last served
-// frame.
+// lanes is the unpacked form of Lanes. clock is the position of the last served frame.
 type lanes struct {
 	clock int64
 	all   []lane
@@ -139,8 +132,8 @@ func (l *lanes) lane(id uint32) *lane {
 	return nil
 }
 
-// find returns the claim's position: that of its ticket, or the next one in its
-// campaign's lane.
+// find returns the claim's position: that of its ticket, or the next one in its campaign's
+// lane.
 func (l *lanes) find(c Claim) spot {
 	if own := l.lane(c.Ticket.Lane); own != nil && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
 		return spot{lane: own.id, position: c.Ticket.Position, held: true, served: c.Ticket.Served}
@@ -160,8 +153,8 @@ func (l *lanes) find(c Claim) spot {
 	return spot{lane: id, position: position, fresh: position == l.clock}
 }
 
-// makeRoom reports whether another lane fits beside the shared one. If
-// necessary, it deletes the idle lane with the lowest position.
+// makeRoom reports whether another lane fits beside the shared one. If necessary, it
+// deletes the idle lane with the lowest position.
 func (l *lanes) makeRoom() bool {
 	if len(l.all) < maxLanes {
 		return true
@@ -179,8 +172,8 @@ func (l *lanes) makeRoom() bool {
 	return true
 }
 
-// ahead returns how many messages precede the spot: those with a lower
-// position. Other lanes count in whole frames.
+// ahead returns how many messages precede the spot: those with a lower position. Other
+// lanes count in whole frames.
 func (l *lanes) ahead(s spot) int64 {
 	n := int64(0)
 	for _, other := range l.all {
@@ -215,8 +208,8 @@ func (l *lanes) join(s spot, messages int) {
 	own.tail = s.position + int64(messages)
 }
 
-// enter returns the spot's lane. An idle lane restarts at the spot, but not
-// before its own end.
+// enter returns the spot's lane. An idle lane restarts at the spot, but not before its own
+// end.
 func (l *lanes) enter(s spot) *lane {
 	own := l.lane(s.lane)
 	if own == nil {
@@ -230,8 +223,8 @@ func (l *lanes) enter(s spot) *lane {
 	return own
 }
 
-// serve advances the spot's lane by the served messages. If inOrder is set, it
-// also skips the lane's lower positions: their frames are late or lost.
+// serve advances the spot's lane by the served messages. If inOrder is set, it also skips
+// the lane's lower positions: their frames are late or lost.
 func (l *lanes) serve(s spot, messages int, inOrder bool) {
 	own, n := l.enter(s), int64(messages)
 	waiting := own.waits()
@@ -249,8 +242,8 @@ func (l *lanes) serve(s spot, messages int, inOrder bool) {
 	own.head = min(own.head, own.tail)
 }
 
-// tidy deletes idle lanes that have used no more than their share, and lanes
-// whose frames missed their reservations.
+// tidy deletes idle lanes that have used no more than their share, and lanes whose frames
+// missed their reservations.
 func (l *lanes) tidy(p RateLimit) {
 	missed := int64(5 * FrameSize)
 	if p.Every > 0 {
@@ -273,8 +266,8 @@ func (l *lanes) pack(p RateLimit) Lanes {
 	return Lanes(b)
 }
 
-// unpack decodes packed lanes. Undecodable lanes count as empty, and the
-// waiting frames get new tickets.
+// unpack decodes packed lanes. Undecodable lanes count as empty, and the waiting frames get
+// new tickets.
 func (l Lanes) unpack() lanes {
 	b := []byte(l)
 	if len(b) == 0 || b[0] != lanesFormat {
@@ -295,8 +288,7 @@ func (l Lanes) unpack() lanes {
 	return all
 }
 
-// readLane decodes the first lane. It returns the number of bytes read, 0 on
-// failure.
+// readLane decodes the first lane. It returns the number of bytes read, 0 on failure.
 func readLane(b []byte, clock int64) (lane, int) {
 	if len(b) < 4 {
 		return lane{}, 0
@@ -313,8 +305,7 @@ func readLane(b []byte, clock int64) (lane, int) {
 	return lane{binary.BigEndian.Uint32(b), head, head + int64(length)}, 4 + n + m //nolint:gosec // the row is this service's
 }
 
-// laneOf returns the lane ID of a campaign. Campaigns with equal IDs share a
-// lane.
+// laneOf returns the lane ID of a campaign. Campaigns with equal IDs share a lane.
 func laneOf(id ID) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id.Tenant + "\x00" + id.CampaignID))

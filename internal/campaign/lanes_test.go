@@ -16,8 +16,7 @@ func frameOf(n int) campaign.Claim {
 	return campaign.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
 }
 
-// backlog is a rate limit of 50 per second with 100,000 waiting messages of one
-// campaign.
+// backlog is a rate limit of 50 per second with 100,000 waiting messages of one campaign.
 func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	t.Helper()
 	var rateLimit campaign.RateLimit
@@ -60,8 +59,8 @@ func TestClaim_NewCampaign(t *testing.T) {
 	}
 }
 
-// The former version leased far ahead. The first claim revokes those
-// reservations, and their frames return for tickets.
+// The former version leased far ahead. The first claim revokes those reservations, and
+// their frames return for tickets.
 func TestClaim_FormerLeases(t *testing.T) {
 	t.Parallel()
 	before := campaign.RateLimit{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
@@ -128,8 +127,7 @@ func TestClaim_RetryKeepsPosition(t *testing.T) {
 	}
 }
 
-// A campaign that repeatedly returns with a single frame must not starve
-// others.
+// A campaign that repeatedly returns with a single frame must not starve others.
 func TestClaim_ReturningCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
@@ -152,9 +150,9 @@ func TestClaim_ReturningCampaign(t *testing.T) {
 	}
 }
 
-// For any order of claims, sends, losses and exits: reservations never overlap,
-// no frame waits while there is capacity, a repeated wait causes no write, and
-// the row stays below one write unit.
+// For any order of claims, sends, losses and exits: reservations never overlap, no frame
+// waits while there is capacity, a repeated wait causes no write, and the row stays below
+// one write unit.
 func TestClaim_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

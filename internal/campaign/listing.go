@@ -10,8 +10,7 @@ type Listed struct {
 	Cursor    string // the next page starts after it
 }
 
-// Summary is a campaign's progress, read from the campaign's own rows, without
-// its batches.
+// Summary is a campaign's progress, read from the campaign's own rows, without its batches.
 type Summary struct {
 	Batches     int
 	Completed   int       // completed batches
@@ -20,22 +19,19 @@ type Summary struct {
 	CancelledAt time.Time // zero if not cancelled
 }
 
-// Search is a query for messages of a campaign. Nil and empty fields do not
-// filter.
+// Search is a query for messages of a campaign. Nil and empty fields do not filter.
 type Search struct {
 	Batch  *string // a batch's name or ID; a UID needs one unless AllBatches
 	Status string  // an Outcome, or "pending"
 	Phone  *string // E.164
 	UID    *string
-	// AllBatches searches all batches for a UID. Each page covers some of the
-	// batches.
+	// AllBatches searches all batches for a UID. Each page covers some of the batches.
 	AllBatches bool
 	Cursor     string // Found.Next of the previous page
 	Limit      int    // page size, in messages
 }
 
-// Found is a page of messages. A page can be short or empty without being the
-// last one.
+// Found is a page of messages. A page can be short or empty without being the last one.
 type Found struct {
 	Messages []FoundMessage
 	Next     string // cursor of the next page, "" after the last one

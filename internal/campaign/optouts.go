@@ -2,9 +2,8 @@ package campaign
 
 import "time"
 
-// OptOuts is one shard of the phone numbers that opted out of a tenant's
-// messages. A shard too large for one row is split into parts. Its own row then
-// contains no numbers.
+// OptOuts is one shard of the phone numbers that opted out of a tenant's messages. A shard
+// too large for one row is split into parts. Its own row then contains no numbers.
 type OptOuts struct {
 	Shard   int
 	Version int          // counts changes of the shard and its parts; 0 if the shard does not exist yet
@@ -13,9 +12,9 @@ type OptOuts struct {
 	Parts   []OptOutPart // ordered by From; empty for a shard in one row
 }
 
-// OptOutPart is a part of a shard: the phone numbers from From up to the next
-// part. Its ID changes with its range, so a reader with an outdated list of
-// parts gets "not found", not an incomplete set.
+// OptOutPart is a part of a shard: the phone numbers from From up to the next part. Its ID
+// changes with its range, so a reader with an outdated list of parts gets "not found", not
+// an incomplete set.
 type OptOutPart struct {
 	ID      string
 	From    uint64 // 0 for the first part

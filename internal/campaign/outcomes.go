@@ -2,9 +2,9 @@ package campaign
 
 import "maps"
 
-// rank orders the outcomes. A message changes only to an outcome of a higher
-// rank. Among outcomes of equal rank, the first one stays. A delivery receipt
-// overrides stopped, revoked, expired and failed.
+// rank orders the outcomes. A message changes only to an outcome of a higher rank. Among
+// outcomes of equal rank, the first one stays. A delivery receipt overrides stopped,
+// revoked, expired and failed.
 func (o Outcome) rank() int {
 	switch o {
 	case OutcomeSent:
@@ -19,12 +19,11 @@ func (o Outcome) rank() int {
 	return 0
 }
 
-// Settled reports whether the outcome is final. A sent message can still be
-// delivered or expire.
+// Settled reports whether the outcome is final. A sent message can still be delivered or
+// expire.
 func (o Outcome) Settled() bool { return o.rank() > OutcomeSent.rank() }
 
-// Supersedes reports whether a message changes from old to o. "" means no
-// outcome.
+// Supersedes reports whether a message changes from old to o. "" means no outcome.
 func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
 
 // LedgerSummary is the summary of a batch's ledger.
@@ -42,10 +41,9 @@ type Reason struct {
 	Code    string
 }
 
-// CodeSuperseded is the code of a correction: a negative count for messages
-// that were delivered after another final outcome. Their earlier code is not
-// recorded. The corrections keep the sum of an outcome's reasons equal to its
-// count.
+// CodeSuperseded is the code of a correction: a negative count for messages that were
+// delivered after another final outcome. Their earlier code is not recorded. The
+// corrections keep the sum of an outcome's reasons equal to its count.
 const CodeSuperseded = "superseded"
 
 // Known returns the number of messages with an outcome.
@@ -72,8 +70,8 @@ type Ledger struct {
 	States []byte // the outcomes of all messages, in the store's encoding
 }
 
-// Outcome returns the outcome of the message at index, or "". The message's
-// frame must have been requested.
+// Outcome returns the outcome of the message at index, or "". The message's frame must have
+// been requested.
 func (b Ledger) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
 
 // Effective returns the changes that supersede the current outcome, in order.
@@ -93,8 +91,8 @@ func (b Ledger) Effective(changes []Change) []Change {
 	return news
 }
 
-// HeadAfter returns the summary after news (see Effective) are appended as the
-// given number of log pages.
+// HeadAfter returns the summary after news (see Effective) are appended as the given number
+// of log pages.
 func (b Ledger) HeadAfter(news []Change, pages int) LedgerSummary {
 	head := LedgerSummary{
 		Ordinal:  b.Head.Ordinal + pages,
@@ -137,8 +135,8 @@ func (h *LedgerSummary) move(old Outcome, c Change) {
 // PageSize is the maximum number of changes on a log page.
 const PageSize = 250
 
-// MaxChanges is the maximum number of changes in a batch's log. Each change
-// raises a message to one of four ranks.
+// MaxChanges is the maximum number of changes in a batch's log. Each change raises a
+// message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
 
 // LogPage is one page of a batch's log of changes.

@@ -45,9 +45,8 @@ func TestSupersedes(t *testing.T) {
 	}
 }
 
-// For any repetition and order of changes: each message reaches its highest
-// outcome, First changes apply only to messages without an outcome, and the
-// head counts each message once.
+// For any repetition and order of changes: each message reaches its highest outcome, First
+// changes apply only to messages without an outcome, and the head counts each message once.
 func TestHeadAfter_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ type FailureKind int
 const (
 	// Transient failures can succeed later. The message is sent again.
 	Transient FailureKind = iota
-	// Throttled means that the agent exceeds the provider's rate limit. The
-	// message is sent again, at a lower rate.
+	// Throttled means that the agent exceeds the provider's rate limit. The message is sent
+	// again, at a lower rate.
 	Throttled
 	// Permanent failures are final. The message ends as failed.
 	Permanent
@@ -27,8 +27,8 @@ type Failure struct {
 // Error returns a text with the failure's code.
 func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
 
-// MessageTTL is how long the provider tries to deliver a message, unless its
-// batch ends earlier.
+// MessageTTL is how long the provider tries to deliver a message, unless its batch ends
+// earlier.
 const MessageTTL = 24 * time.Hour
 
 // OutgoingMessage is one message for the provider.
@@ -42,6 +42,6 @@ type OutgoingMessage struct {
 // TooLate reports whether the batch's NotAfter has passed.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
 
-// AnswerGrace is how long the service waits for a delivery status after a
-// message's TTL. After that, the message ends as expired.
+// AnswerGrace is how long the service waits for a delivery status after a message's TTL.
+// After that, the message ends as expired.
 const AnswerGrace = 2 * time.Hour

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// AgentRest is how long a released agent stays reserved for its former tenant:
-// the time in which the provider can deliver messages and repeat their events.
+// AgentRest is how long a released agent stays reserved for its former tenant: the time in
+// which the provider can deliver messages and repeat their events.
 const AgentRest = 30*day + EventsRepeated
 
 // Owner is the tenant that owns an agent.
@@ -27,8 +27,8 @@ type Holder struct {
 // Holders are the tenants of an agent.
 type Holders struct {
 	AgentID string
-	// Owner is nil for an unused agent, and for an agent assigned before
-	// ownership was recorded.
+	// Owner is nil for an unused agent, and for an agent assigned before ownership was
+	// recorded.
 	Owner   *Owner
 	Holders []Holder // including the owner
 }
@@ -41,9 +41,8 @@ func (h Holders) Others(tenant string) []Holder {
 	return slices.DeleteFunc(slices.Clone(h.Holders), func(o Holder) bool { return o.Tenant == tenant })
 }
 
-// Tenants returns the tenants that receive replies without a known message ID:
-// all holders, except those that released a shared agent more than AgentRest
-// ago.
+// Tenants returns the tenants that receive replies without a known message ID: all holders,
+// except those that released a shared agent more than AgentRest ago.
 func (h Holders) Tenants(now time.Time) []string {
 	tenants := []string{}
 	for _, o := range h.Holders {
@@ -63,8 +62,8 @@ type Use struct {
 	ClosedAt time.Time // when the last closed batch was closed, zero if none was
 }
 
-// Refuse returns an InputError if the agent cannot be assigned because of other
-// tenants, else nil. use looks up the batches of a former tenant.
+// Refuse returns an InputError if the agent cannot be assigned because of other tenants,
+// else nil. use looks up the batches of a former tenant.
 func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) (Use, error)) error {
 	present, former := []string{}, []Holder{}
 	for _, o := range others {

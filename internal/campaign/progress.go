@@ -30,8 +30,7 @@ type Tally struct {
 	Cancelled   bool // the campaign was cancelled
 }
 
-// Ended reports whether the campaign is completed. A cancelled campaign never
-// is.
+// Ended reports whether the campaign is completed. A cancelled campaign never is.
 func (t Tally) Ended() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
@@ -51,8 +50,8 @@ func (p Progress) Pending() int { return p.Accepted - p.Head.Known() }
 // Done reports whether every message has a final outcome.
 func (p Progress) Done() bool { return p.Head.Settled() >= p.Accepted }
 
-// Status returns the batch's status. A batch that is cancelled during sending
-// stays sending until each of its messages has an outcome.
+// Status returns the batch's status. A batch that is cancelled during sending stays sending
+// until each of its messages has an outcome.
 func (p Progress) Status() Status {
 	switch {
 	case p.State == BatchCancelled, p.Cancelled() && p.Pending() <= 0:
@@ -65,8 +64,7 @@ func (p Progress) Status() Status {
 	return StatusSending
 }
 
-// Status returns the campaign's status. It is sending while any of its batches
-// is.
+// Status returns the campaign's status. It is sending while any of its batches is.
 func (c Campaign) Status() Status {
 	is := map[Status]bool{}
 	for _, b := range c.Batches {
@@ -97,6 +95,6 @@ func (c Campaign) Find(name string) (Progress, bool) {
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// ParseCampaignID returns a UUID of the form 8-4-4-4-12 in lower case, whatever
-// its version. It returns false for other texts.
+// ParseCampaignID returns a UUID of the form 8-4-4-4-12 in lower case, whatever its
+// version. It returns false for other texts.
 func ParseCampaignID(s string) (string, bool) { return strings.ToLower(s), uuid.MatchString(s) }

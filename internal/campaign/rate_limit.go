@@ -2,8 +2,8 @@ package campaign
 
 import "time"
 
-// Reservation is a task's share of its agent's rate. Messages may be sent from
-// Start on, one every Every. The zero Reservation is not leased.
+// Reservation is a task's share of its agent's rate. Messages may be sent from Start on,
+// one every Every. The zero Reservation is not leased.
 type Reservation struct {
 	Start time.Time     `json:"start"`
 	Every time.Duration `json:"every"`
@@ -14,8 +14,7 @@ type Reservation struct {
 // At returns when the i-th message may be sent, counted from 0.
 func (t Reservation) At(i int) time.Time { return t.Start.Add(time.Duration(i) * t.Every) }
 
-// end returns the end of a reservation of n messages, rounded up to
-// milliseconds.
+// end returns the end of a reservation of n messages, rounded up to milliseconds.
 func (t Reservation) end(n int) time.Time {
 	return t.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
 }
@@ -23,9 +22,8 @@ func (t Reservation) end(n int) time.Time {
 // Revoked reports whether the rate was decreased after the lease.
 func (t Reservation) Revoked(p RateLimit) bool { return t.SlowedAt.Before(p.SlowedAt) }
 
-// RateLimit is an agent's current message rate, shared by all functions. Times
-// are stored in milliseconds, durations in microseconds. The zero RateLimit
-// means no limit.
+// RateLimit is an agent's current message rate, shared by all functions. Times are stored
+// in milliseconds, durations in microseconds. The zero RateLimit means no limit.
 type RateLimit struct {
 	Every    time.Duration // time per message
 	Next     time.Time     // when the next message may be sent
@@ -33,24 +31,22 @@ type RateLimit struct {
 	Lanes    Lanes         // campaigns that share the rate
 }
 
-// Bounds of the rate of an agent that the provider throttles. Above the fastest
-// rate, an agent without a configured rate is unlimited again.
+// Bounds of the rate of an agent that the provider throttles. Above the fastest rate, an
+// agent without a configured rate is unlimited again.
 const (
 	slowest = time.Second
 	fastest = time.Millisecond
 )
 
-// slowOnce is the minimum time between two decreases. Functions need time to
-// read the new rate.
+// slowOnce is the minimum time between two decreases. Functions need time to read the new
+// rate.
 const slowOnce = 3 * time.Second
 
-// Paced reports whether messages of an agent with the configured rate need a
-// reservation.
+// Paced reports whether messages of an agent with the configured rate need a reservation.
 func (p RateLimit) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
 
-// Lease reserves the next n messages of an agent with the configured rate. It
-// also returns the updated rate limit. A rate below the current one decreases
-// it.
+// Lease reserves the next n messages of an agent with the configured rate. It also returns
+// the updated rate limit. A rate below the current one decreases it.
 func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	p = p.atRate(now, rate)
 	reservation := Reservation{Start: now, Every: p.Every, SlowedAt: p.SlowedAt}
@@ -61,8 +57,7 @@ func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	return reservation, p
 }
 
-// Release returns the rest of a reservation of n messages, unless a later one
-// was leased.
+// Release returns the rest of a reservation of n messages, unless a later one was leased.
 func (p RateLimit) Release(now time.Time, t Reservation, n int) RateLimit {
 	if p.Next.After(now) && p.Next.Equal(t.end(n)) {
 		p.Next = now.Truncate(time.Millisecond)
@@ -70,8 +65,7 @@ func (p RateLimit) Release(now time.Time, t Reservation, n int) RateLimit {
 	return p
 }
 
-// atRate returns the rate limit, decreased to the configured rate if that is
-// lower.
+// atRate returns the rate limit, decreased to the configured rate if that is lower.
 func (p RateLimit) atRate(now time.Time, rate int) RateLimit {
 	every := max(p.Every, interval(rate))
 	if p.Every > 0 && every > p.Every {
@@ -81,9 +75,8 @@ func (p RateLimit) atRate(now time.Time, rate int) RateLimit {
 	return p
 }
 
-// Decrease halves the rate after messages sent one every `every` were
-// throttled, at most once per slowOnce. Messages sent faster than the current
-// rate are ignored.
+// Decrease halves the rate after messages sent one every `every` were throttled, at most
+// once per slowOnce. Messages sent faster than the current rate are ignored.
 func (p RateLimit) Decrease(now time.Time, every time.Duration) RateLimit {
 	slower := min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
 	if slower <= p.Every || now.Sub(p.SlowedAt) < slowOnce {
@@ -92,17 +85,15 @@ func (p RateLimit) Decrease(now time.Time, every time.Duration) RateLimit {
 	return p.slowTo(now, slower)
 }
 
-// slowTo revokes all reservations. The next one starts now, not after the
-// revoked backlog.
+// slowTo revokes all reservations. The next one starts now, not after the revoked backlog.
 func (p RateLimit) slowTo(now time.Time, every time.Duration) RateLimit {
 	p.Every, p.Next = every, now.Truncate(time.Millisecond)
 	p.SlowedAt = p.Next
 	return p
 }
 
-// Increase raises the rate by about 3% per frame sent without throttling, up to
-// the configured rate. Without a configured rate, it ends in the zero
-// RateLimit.
+// Increase raises the rate by about 3% per frame sent without throttling, up to the
+// configured rate. Without a configured rate, it ends in the zero RateLimit.
 func (p RateLimit) Increase(frames, rate int) RateLimit {
 	if p.Every == 0 {
 		return p
@@ -117,8 +108,7 @@ func (p RateLimit) Increase(frames, rate int) RateLimit {
 	return p
 }
 
-// interval returns the time between two messages at a rate per second, 0 for no
-// limit.
+// interval returns the time between two messages at a rate per second, 0 for no limit.
 func interval(rate int) time.Duration {
 	if rate <= 0 {
 		return 0
@@ -130,8 +120,8 @@ func interval(rate int) time.Duration {
 // Channel is a tenant's current agent and whether it may send.
 type Channel struct {
 	Agent Agent
-	// Pause is the switch that stops sending: "all", "tenant", "agent", or
-	// "no_agent" without an agent. It is "" when sending is allowed.
+	// Pause is the switch that stops sending: "all", "tenant", "agent", or "no_agent"
+	// without an agent. It is "" when sending is allowed.
 	Pause     string
 	RateLimit RateLimit
 }

@@ -69,10 +69,9 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// For any order of leases, decreases and increases: a reservation starts after
-// the previous one ends, unless that is revoked; no reservation from before a
-// decrease is valid, and none after it has to wait; messages never exceed the
-// agent's rate.
+// For any order of leases, decreases and increases: a reservation starts after the previous
+// one ends, unless that is revoked; no reservation from before a decrease is valid, and
+// none after it has to wait; messages never exceed the agent's rate.
 func TestLease_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

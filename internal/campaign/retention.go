@@ -4,22 +4,21 @@ import "time"
 
 const day = 24 * time.Hour
 
-// Retention periods. The README lists them, the lifecycle rules in
-// template.yaml apply them to S3 objects, and rows expire by their TTL
-// attribute. A test compares the three.
+// Retention periods. The README lists them, the lifecycle rules in template.yaml apply them
+// to S3 objects, and rows expire by their TTL attribute. A test compares the three.
 const (
-	// Retention is how long a batch is kept after its acceptance, with its
-	// payload, outcomes and pending webhooks. A batch can be scheduled a year
-	// ahead, and paused, throttled or dead-lettered messages have three more
-	// months. A campaign is kept as long as its last batch: a number must not
-	// get a second message while the campaign can be extended.
+	// Retention is how long a batch is kept after its acceptance, with its payload,
+	// outcomes and pending webhooks. A batch can be scheduled a year ahead, and paused,
+	// throttled or dead-lettered messages have three more months. A campaign is kept as
+	// long as its last batch: a number must not get a second message while the campaign can
+	// be extended.
 	Retention = 460 * day
 	// ErrorFileLife applies to files of rejected numbers.
 	ErrorFileLife = 30 * day
 	// EventLife applies to provider events and their pending webhooks.
 	EventLife = 30 * day
-	// AnswerLife is how long the 202 of an idempotency key is repeated.
-	// AnswerFileLife applies to responses too long for the row.
+	// AnswerLife is how long the 202 of an idempotency key is repeated. AnswerFileLife
+	// applies to responses too long for the row.
 	AnswerLife     = day
 	AnswerFileLife = 2 * day
 	// UploadLife applies to files uploaded in the dashboard.
@@ -30,11 +29,10 @@ const (
 	PostsLife = 8 * day
 	// AuditLife applies to audit log entries.
 	AuditLife = 400 * day
-	// FormLife applies to the tokens of submitted forms. It is longer than any
-	// session.
+	// FormLife applies to the tokens of submitted forms. It is longer than any session.
 	FormLife = 2 * day
-	// SessionEndLife applies to the revocation of a user's sessions. It is
-	// longer than a session can last.
+	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a
+	// session can last.
 	SessionEndLife = day
 	// RefreshLife is the validity of a refresh token.
 	RefreshLife = 30 * day
@@ -42,8 +40,7 @@ const (
 	LastUseLife = 400 * day
 	// EventsRepeated is longer than the provider repeats an event.
 	EventsRepeated = 8 * day
-	// RateLife applies to call counters. It is longer than any of their
-	// windows.
+	// RateLife applies to call counters. It is longer than any of their windows.
 	RateLife = 10 * time.Minute
 )
 

@@ -2,15 +2,13 @@ package campaign
 
 import "time"
 
-// IssuedCredential is a new credential with its secret. The secret is shown
-// only once.
+// IssuedCredential is a new credential with its secret. The secret is shown only once.
 type IssuedCredential struct {
 	Credential
 	Secret string
 }
 
-// RotatedSecret is the new secret of a credential or an endpoint. It is shown
-// only once.
+// RotatedSecret is the new secret of a credential or an endpoint. It is shown only once.
 type RotatedSecret struct {
 	ID            string
 	Secret        string

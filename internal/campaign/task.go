@@ -19,26 +19,24 @@ func Bodies[T any](tasks []T) ([][]byte, error) {
 	return bodies, nil
 }
 
-// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and
-// reconcile send it. It can arrive more than once.
+// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and reconcile send it.
+// It can arrive more than once.
 type ReleaseTask struct {
 	BatchRef
 }
 
-// SendTask asks to send one frame of a batch. It can arrive more than once:
-// messages with a recorded outcome are skipped.
+// SendTask asks to send one frame of a batch. It can arrive more than once: messages with a
+// recorded outcome are skipped.
 type SendTask struct {
 	BatchRef
 	Frame int `json:"frame"`
-	// Only lists the indexes within the frame that are left to send; empty
-	// means all.
+	// Only lists the indexes within the frame that are left to send; empty means all.
 	Only []int `json:"only,omitempty"`
 	// Attempt counts the sends after throttled or transient failures, from 0.
 	Attempt int `json:"attempt,omitempty"`
 	// Reservation is the share of the agent's rate leased for the task.
 	Reservation Reservation `json:"turn,omitzero"`
-	// Ticket is the position of a frame that waits for a reservation, or had
-	// one.
+	// Ticket is the position of a frame that waits for a reservation, or had one.
 	Ticket Ticket `json:"ticket,omitzero"`
 }
 
@@ -62,13 +60,13 @@ type Change struct {
 	Outcome Outcome
 	Code    string // why it failed or expired, stable
 	At      time.Time
-	// First changes apply only to messages without an outcome. Senders set it
-	// because they do not read the current outcome.
+	// First changes apply only to messages without an outcome. Senders set it because they
+	// do not read the current outcome.
 	First bool
 }
 
-// EventTask is a provider event on the events queue. It contains no phone
-// number and no text; those are stored in a blob. It can arrive more than once.
+// EventTask is a provider event on the events queue. It contains no phone number and no
+// text; those are stored in a blob. It can arrive more than once.
 type EventTask struct {
 	Kind      EventKind `json:"kind"`
 	EventID   string    `json:"eventId"`
@@ -76,8 +74,7 @@ type EventTask struct {
 	MessageID string    `json:"messageId,omitempty"` // if the provider sent one
 	At        time.Time `json:"at"`
 	Blob      string    `json:"blob,omitempty"` // key of the event's content
-	// Receives is the number of times the task was received, including this
-	// one.
+	// Receives is the number of times the task was received, including this one.
 	Receives int `json:"-"`
 }
 
@@ -98,26 +95,23 @@ const (
 	EventOptIn        EventKind = "opt_in"        // SUBSCRIBE
 )
 
-// NotifyTask asks to post webhooks to an endpoint. It refers to log entries, to
-// a delivery of the Webhooks table or, in the former layout, to a log page. A
-// task without any of these asks to check the endpoint's circuit. It can arrive
-// more than once.
+// NotifyTask asks to post webhooks to an endpoint. It refers to log entries, to a delivery
+// of the Webhooks table or, in the former layout, to a log page. A task without any of
+// these asks to check the endpoint's circuit. It can arrive more than once.
 type NotifyTask struct {
 	BatchKey string `json:"batchKey,omitempty"` // BatchKey.String(); empty for a delivery without a batch
 	Ordinal  int    `json:"ordinal,omitempty"`
 	Kind     Kind   `json:"kind,omitempty"` // of a delivery without a batch
 	Blob     string `json:"blob,omitempty"` // key of the WebhookEvent of a delivery without a batch
-	// DeliveryID identifies a delivery of the Webhooks table. The fields above
-	// are empty then.
-	DeliveryID string `json:"noticeId,omitempty"`
-	// Entries are log entries that were not posted yet, in base64; see
-	// ledger.PackFresh. They have no delivery row. The fields above are empty
+	// DeliveryID identifies a delivery of the Webhooks table. The fields above are empty
 	// then.
+	DeliveryID string `json:"noticeId,omitempty"`
+	// Entries are log entries that were not posted yet, in base64; see ledger.PackFresh.
+	// They have no delivery row. The fields above are empty then.
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`
 	EndpointID string `json:"endpointId"`
-	// Receives is the number of times the task was received, including this
-	// one.
+	// Receives is the number of times the task was received, including this one.
 	Receives int `json:"-"`
 }
 
@@ -129,16 +123,14 @@ func (t NotifyTask) OfCircuit() bool {
 	return t.BatchKey == "" && t.Blob == "" && t.DeliveryID == "" && t.Entries == ""
 }
 
-// NotifyMessage is a message of the notify queue. Also lists tasks for other
-// endpoints of the tenant about the same batches, so that the recipients are
-// read once.
+// NotifyMessage is a message of the notify queue. Also lists tasks for other endpoints of
+// the tenant about the same batches, so that the recipients are read once.
 type NotifyMessage struct {
 	NotifyTask
 	Also []NotifyTask `json:"also,omitempty"`
 }
 
-// Tasks returns all tasks of the message, each with the receive count of the
-// message.
+// Tasks returns all tasks of the message, each with the receive count of the message.
 func (m NotifyMessage) Tasks() []NotifyTask {
 	tasks := append([]NotifyTask{m.NotifyTask}, m.Also...)
 	for i := range tasks {
@@ -147,9 +139,9 @@ func (m NotifyMessage) Tasks() []NotifyTask {
 	return tasks
 }
 
-// RevokeTask asks to revoke the undelivered messages of one frame at the
-// provider. A task without a BatchID asks to cancel all batches of the
-// campaign. It can arrive more than once.
+// RevokeTask asks to revoke the undelivered messages of one frame at the provider. A task
+// without a BatchID asks to cancel all batches of the campaign. It can arrive more than
+// once.
 type RevokeTask struct {
 	BatchRef
 	Frame int `json:"frame"`

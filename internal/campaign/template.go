@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Template is an immutable version of a tenant's message template. It has
-// either a plain Text or a Card. Both can contain {{variable}}.
+// Template is an immutable version of a tenant's message template. It has either a plain
+// Text or a Card. Both can contain {{variable}}.
 type Template struct {
 	ID      string // a UUID in lower case
 	Tenant  string
@@ -29,8 +29,7 @@ type Card struct {
 	Suggestions []string `json:"suggestions,omitempty"` // texts of suggested replies
 }
 
-// Variables returns the names of the template's variables, in order of first
-// appearance.
+// Variables returns the names of the template's variables, in order of first appearance.
 func (t Template) Variables() []string {
 	var names []string
 	for _, text := range t.texts() {
@@ -43,8 +42,8 @@ func (t Template) Variables() []string {
 	return names
 }
 
-// Render returns the template with its variables replaced by values, in the
-// order of Variables. A {{variable}} within a value is not replaced.
+// Render returns the template with its variables replaced by values, in the order of
+// Variables. A {{variable}} within a value is not replaced.
 func (t Template) Render(values []string) Template {
 	names := t.Variables()
 	return t.mapTexts(func(text string) string {
@@ -59,10 +58,9 @@ func (t Template) Render(values []string) Template {
 	})
 }
 
-// Parts yields the literal parts of a text and its variable names, {{ name }},
-// in order. The second value reports whether the part is a variable. Names
-// consist of letters, digits, "_", "." and "-". Braces around other text are
-// literal.
+// Parts yields the literal parts of a text and its variable names, {{ name }}, in order.
+// The second value reports whether the part is a variable. Names consist of letters,
+// digits, "_", "." and "-". Braces around other text are literal.
 func Parts(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for {
@@ -78,8 +76,8 @@ func Parts(text string) iter.Seq2[string, bool] {
 	}
 }
 
-// nextVariable returns the position and the name of the text's first variable.
-// Without a variable, both positions are the length of the text.
+// nextVariable returns the position and the name of the text's first variable. Without a
+// variable, both positions are the length of the text.
 func nextVariable(text string) (start, end int, name string) {
 	for from := 0; ; from = start + 1 {
 		open := strings.Index(text[from:], "{{")
@@ -121,8 +119,8 @@ func (t Template) mapTexts(f func(string) string) Template {
 	return t
 }
 
-// Message is one accepted message. Values are in the order of the variables of
-// its batch's template version.
+// Message is one accepted message. Values are in the order of the variables of its batch's
+// template version.
 type Message struct {
 	Phone  string // E.164, with the leading +
 	UID    string

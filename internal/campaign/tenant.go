@@ -12,8 +12,7 @@ type Tenant struct {
 // Agent is a sender registered with the RCS provider.
 type Agent struct {
 	ID string
-	// KeyParameter is the SSM parameter with the service account's key
-	// document.
+	// KeyParameter is the SSM parameter with the service account's key document.
 	KeyParameter string
 	// WebhookToken is the client token that signs the provider's webhooks.
 	WebhookToken string
@@ -21,19 +20,18 @@ type Agent struct {
 	Rate int
 }
 
-// Credential is an OAuth client of a tenant. Only the SHA-256 hashes of its
-// secrets are stored.
+// Credential is an OAuth client of a tenant. Only the SHA-256 hashes of its secrets are
+// stored.
 type Credential struct {
 	ClientID   string // starts with rcs_
 	Tenant     string
 	Name       string
 	SecretHash []byte
-	// PreviousSecretHash is also accepted until PreviousUntil, during a
-	// rotation.
+	// PreviousSecretHash is also accepted until PreviousUntil, during a rotation.
 	PreviousSecretHash []byte
 	PreviousUntil      time.Time
-	// RefreshGeneration counts the rotations without overlap. A refresh token
-	// is valid only in the generation in which its family was issued.
+	// RefreshGeneration counts the rotations without overlap. A refresh token is valid only
+	// in the generation in which its family was issued.
 	RefreshGeneration int
 	Scope             string // space-separated, "campaigns:dispatch"
 	CreatedAt         time.Time
@@ -54,8 +52,8 @@ type Endpoint struct {
 	// PreviousSecret also signs until PreviousUntil, during a rotation.
 	PreviousSecret string
 	PreviousUntil  time.Time
-	// OffReason is why the endpoint was disabled: "gone", "failing" or
-	// "operator". It is "" while enabled.
+	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is ""
+	// while enabled.
 	OffReason string
 	OffAt     time.Time
 }

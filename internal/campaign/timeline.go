@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Timeline counts a batch's outcomes over time. Its slots grow with the
-// distance from the start, because most outcomes arrive early.
+// Timeline counts a batch's outcomes over time. Its slots grow with the distance from the
+// start, because most outcomes arrive early.
 type Timeline struct {
 	Start time.Time // of the first slot, in whole minutes; zero if there is none
 	Slots []Slot    // slots with changes, in order
@@ -16,13 +16,13 @@ type Timeline struct {
 // Slot is a time span of a timeline.
 type Slot struct {
 	Number int // from 0
-	// Net is the change of each outcome's count in the slot. The sum over all
-	// slots is the current count.
+	// Net is the change of each outcome's count in the slot. The sum over all slots is the
+	// current count.
 	Net map[Outcome]int
 }
 
-// slotWidths are the slot widths by the age of the timeline. The slot after the
-// last one is unbounded.
+// slotWidths are the slot widths by the age of the timeline. The slot after the last one is
+// unbounded.
 var slotWidths = []struct{ until, width time.Duration }{
 	{5 * time.Minute, time.Minute},
 	{30 * time.Minute, 5 * time.Minute},
@@ -45,8 +45,7 @@ func slotNumber(age time.Duration) int {
 	return number
 }
 
-// End returns the end of a slot. The unbounded last slot counts as wide as the
-// one before.
+// End returns the end of a slot. The unbounded last slot counts as wide as the one before.
 func (t Timeline) End(number int) time.Time {
 	from, width := time.Duration(0), time.Duration(0)
 	for _, w := range slotWidths {

@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The sums of an outcome's reasons and of its changes over all slots equal its
-// count, for any order of changes.
+// The sums of an outcome's reasons and of its changes over all slots equal its count, for
+// any order of changes.
 func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
 	t.Parallel()
 	outcomes := []campaign.Outcome{

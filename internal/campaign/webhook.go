@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Kind returns the webhook event type of the outcome. Stopped and revoked
-// messages are reported as failed; the code gives the reason.
+// Kind returns the webhook event type of the outcome. Stopped and revoked messages are
+// reported as failed; the code gives the reason.
 func (o Outcome) Kind() Kind {
 	switch o {
 	case OutcomeSent:
@@ -26,8 +26,8 @@ func (o Outcome) Kind() Kind {
 // Off reports whether the endpoint is disabled. Nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Wants reports whether the endpoint receives webhooks of the kind. Campaign
-// completion is sent only to endpoints that list it.
+// Wants reports whether the endpoint receives webhooks of the kind. Campaign completion is
+// sent only to endpoints that list it.
 func (e Endpoint) Wants(kind Kind) bool {
 	if e.Off() {
 		return false
@@ -35,9 +35,9 @@ func (e Endpoint) Wants(kind Kind) bool {
 	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted
 }
 
-// WebhookEvent is a webhook without a log page: a reply, an opt-out, or the end
-// of a campaign. It is stored as JSON under the delivery's blob key. Fields
-// that the provider did not send are empty.
+// WebhookEvent is a webhook without a log page: a reply, an opt-out, or the end of a
+// campaign. It is stored as JSON under the delivery's blob key. Fields that the provider
+// did not send are empty.
 type WebhookEvent struct {
 	Kind       Kind      `json:"kind"`
 	EventID    string    `json:"eventId"` // unique and stable across repeats

@@ -1,14 +1,14 @@
 package ledger
 
-// An arithmetic coder for bits, with 32-bit bounds. The cost of a bit depends
-// on how often it was seen before in its context.
+// An arithmetic coder for bits, with 32-bit bounds. The cost of a bit depends on how often
+// it was seen before in its context.
 
-// odds counts the zeros and ones of one context. The encoder and the decoder
-// count alike, so the counts are not stored.
+// odds counts the zeros and ones of one context. The encoder and the decoder count alike,
+// so the counts are not stored.
 type odds [2]uint32
 
-// share returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16
-// for fewer than 2^15 bits.
+// share returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer
+// than 2^15 bits.
 func (o *odds) share() uint32 { return (2*o[1] + 1) << 16 / (2*(o[0]+o[1]) + 2) }
 
 // bounds is the remaining range of the code, both ends included.
@@ -48,8 +48,8 @@ func (e *encoder) put(bit byte, o *odds) {
 	}
 }
 
-// end returns the code. One byte above the lower bound's leading byte is
-// enough, because the decoder reads zeros after the end.
+// end returns the code. One byte above the lower bound's leading byte is enough, because
+// the decoder reads zeros after the end.
 func (e *encoder) end() []byte {
 	if e.low == 0 {
 		return e.out

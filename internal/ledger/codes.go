@@ -7,8 +7,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codes maps stored numbers to codes. Append new codes; never remove one. Codes
-// not listed here are stored as text.
+// codes maps stored numbers to codes. Append new codes; never remove one. Codes not listed
+// here are stored as text.
 var codes = []string{
 	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
 	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",

@@ -8,8 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Entry is one entry of a batch's log. Sequences start at 1 and have no gaps.
-// The sequence identifies the entry in the tail and in LOG rows.
+// Entry is one entry of a batch's log. Sequences start at 1 and have no gaps. The sequence
+// identifies the entry in the tail and in LOG rows.
 type Entry struct {
 	Sequence int
 	campaign.Change
@@ -21,9 +21,8 @@ type Fresh struct {
 	Entries []Entry
 }
 
-// UnfedError reports batches whose entries could not become tasks because their
-// stored data is damaged. Do not retry. The entries of all other batches were
-// queued.
+// UnfedError reports batches whose entries could not become tasks because their stored data
+// is damaged. Do not retry. The entries of all other batches were queued.
 type UnfedError struct{ Keys []campaign.BatchKey }
 
 func (e *UnfedError) Error() string {
@@ -42,9 +41,9 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 	return entries
 }
 
-// Pack encodes consecutive changes: message and outcome as one number, the time
-// since the previous change in milliseconds, and the code of undelivered
-// messages. A change takes about 5 bytes.
+// Pack encodes consecutive changes: message and outcome as one number, the time since the
+// previous change in milliseconds, and the code of undelivered messages. A change takes
+// about 5 bytes.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64
@@ -92,8 +91,8 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	return c, at
 }
 
-// PackFresh encodes entries of several batches: for each batch its key, the
-// number of entries, and the entries in ascending order of sequence.
+// PackFresh encodes entries of several batches: for each batch its key, the number of
+// entries, and the entries in ascending order of sequence.
 func PackFresh(fresh []Fresh) []byte {
 	var b []byte
 	for _, f := range fresh {

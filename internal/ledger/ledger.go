@@ -1,8 +1,8 @@
-// Package ledger encodes the outcomes of a batch. A HEAD row, below 1 KB for
-// 2,000 messages, contains the states of all messages, the reasons, the
-// timeline and the newest log entries (the tail). LOG rows contain older
-// entries. Entries move from the tail to LOG rows, so they are identified by
-// their sequence alone. The package does not access a database.
+// Package ledger encodes the outcomes of a batch. A HEAD row, below 1 KB for 2,000
+// messages, contains the states of all messages, the reasons, the timeline and the newest
+// log entries (the tail). LOG rows contain older entries. Entries move from the tail to LOG
+// rows, so they are identified by their sequence alone. The package does not access a
+// database.
 package ledger
 
 import (
@@ -14,16 +14,14 @@ import (
 const (
 	// unit is the row size that costs one write unit.
 	unit = 1024
-	// overhead is the size of a HEAD row without its three packed values, see
-	// Head.Size.
+	// overhead is the size of a HEAD row without its three packed values, see Head.Size.
 	overhead = 84
-	// minTail is the minimum room for the tail in bytes, about 5 entries. A
-	// head that leaves less room takes another unit.
+	// minTail is the minimum room for the tail in bytes, about 5 entries. A head that
+	// leaves less room takes another unit.
 	minTail = 32
 	// MaxPage is the maximum number of entries in a tail or a LOG row.
 	MaxPage = campaign.PageSize
-	// maxRow is the maximum size of a LOG row's entries, so that the row costs
-	// one unit.
+	// maxRow is the maximum size of a LOG row's entries, so that the row costs one unit.
 	maxRow = unit - overhead
 )
 
@@ -33,8 +31,7 @@ type Head struct {
 	States   []byte // by message, see outcomes
 	Reasons  map[campaign.Reason]int
 	Timeline campaign.Timeline
-	// Tail contains the newest changes, in order. The last one has the sequence
-	// Sequence.
+	// Tail contains the newest changes, in order. The last one has the sequence Sequence.
 	Tail []campaign.Change
 }
 
@@ -104,9 +101,8 @@ func (h Head) News(changes []campaign.Change) []campaign.Change {
 	return h.batchLedger(changes).Effective(changes)
 }
 
-// After returns the head after news (see News) are appended, for a batch of the
-// given number of messages. The tail contains all of them, even if it becomes
-// too large.
+// After returns the head after news (see News) are appended, for a batch of the given
+// number of messages. The tail contains all of them, even if it becomes too large.
 func (h Head) After(messages int, news []campaign.Change) Head {
 	sum := h.batchLedger(news).HeadAfter(news, 0)
 	next := Head{
@@ -148,8 +144,8 @@ func (p Packed) Head(sequence int) (h Head, err error) {
 	return h, err
 }
 
-// limit is the row size above which the tail is moved to a LOG row: whole units
-// with room for minTail.
+// limit is the row size above which the tail is moved to a LOG row: whole units with room
+// for minTail.
 func (p Packed) limit() int {
 	fixed := p.Size() - len(p.Tail)
 	return (fixed + minTail + unit - 1) / unit * unit
@@ -160,16 +156,16 @@ type Write struct {
 	Was    int  // previous sequence
 	Head   Head // new head
 	Packed Packed
-	// Move reports that nothing can be written yet. Move the tail to a LOG row
-	// first, then plan again.
+	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then
+	// plan again.
 	Move bool
-	// Pages contains the news, split into LOG rows, if they exceed the tail.
-	// Write them in the same transaction as the head.
+	// Pages contains the news, split into LOG rows, if they exceed the tail. Write them in
+	// the same transaction as the head.
 	Pages [][]campaign.Change
 }
 
-// Plan returns the write that appends news (see News), for a batch of the given
-// number of messages.
+// Plan returns the write that appends news (see News), for a batch of the given number of
+// messages.
 func (h Head) Plan(messages int, news []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, news)}
 	w.Packed = w.Head.Pack()

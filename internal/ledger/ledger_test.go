@@ -38,8 +38,7 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 	})
 }
 
-// ledger is a reference implementation with campaign's types, one map entry per
-// change.
+// ledger is a reference implementation with campaign's types, one map entry per change.
 type batchLedger struct {
 	campaign.Ledger
 
@@ -98,8 +97,8 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 	s.largest = max(s.largest, s.head.Size())
 }
 
-// TestHead_MatchesCampaignLedger compares packed rows with campaign.Ledger for
-// random changes: states, counts, reasons, timeline, and a log without gaps.
+// TestHead_MatchesCampaignLedger compares packed rows with campaign.Ledger for random
+// changes: states, counts, reasons, timeline, and a log without gaps.
 func TestHead_MatchesCampaignLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -199,8 +198,8 @@ type mix struct {
 	most                                    int // size of the largest full row
 }
 
-// TestHead_Size fills batches of 2,000 messages event by event. The largest
-// HEAD row with its tail must not exceed 1 KB, or the listed size.
+// TestHead_Size fills batches of 2,000 messages event by event. The largest HEAD row with
+// its tail must not exceed 1 KB, or the listed size.
 func TestHead_Size(t *testing.T) {
 	t.Parallel()
 	few := []string{"unreachable"}
@@ -237,8 +236,8 @@ func TestHead_Size(t *testing.T) {
 	}
 }
 
-// twoBits is the size of the states with two bits per message, and exceptions
-// as differences or as another bit per message, whichever is smaller.
+// twoBits is the size of the states with two bits per message, and exceptions as
+// differences or as another bit per message, whichever is smaller.
 func twoBits(s *store) int {
 	h, _ := s.head.Head(s.sequence)
 	sparse, last := 0, 0
@@ -256,8 +255,8 @@ func twoBits(s *store) int {
 	return campaign.MaxMessages/4 + min(sparse, campaign.MaxMessages/8)
 }
 
-// changes returns a batch's changes ordered by time: sent within 10 minutes,
-// delivered within half an hour, read over the given time.
+// changes returns a batch's changes ordered by time: sent within 10 minutes, delivered
+// within half an hour, read over the given time.
 func (m mix) changes() []campaign.Change {
 	random := rand.New(rand.NewPCG(1, 2))
 	byTime := map[int][]campaign.Change{}
@@ -298,8 +297,7 @@ func (m mix) changes() []campaign.Change {
 	return changes
 }
 
-// BenchmarkEvent measures one isolated event: a full row is decoded, updated
-// and encoded.
+// BenchmarkEvent measures one isolated event: a full row is decoded, updated and encoded.
 func BenchmarkEvent(b *testing.B) {
 	m := mix{fails: 5, reads: 60, codes: []string{"unreachable"}, over: 24 * time.Hour}
 	s, changes := &store{}, m.changes()

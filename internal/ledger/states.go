@@ -20,10 +20,9 @@ func stateOf(outcome campaign.Outcome) byte {
 	return byte(max(0, slices.Index(outcomes[:], outcome))) //nolint:gosec // there are eight
 }
 
-// packStates encodes a batch's states: their number, then the bits of each
-// state, in the context of its preceding bits. 2,000 states take about 300
-// bytes if nearly all are delivered or read, 500 for four equally frequent
-// outcomes, and 750 for eight.
+// packStates encodes a batch's states: their number, then the bits of each state, in the
+// context of its preceding bits. 2,000 states take about 300 bytes if nearly all are
+// delivered or read, 500 for four equally frequent outcomes, and 750 for eight.
 func packStates(states []byte) []byte {
 	if len(states) == 0 {
 		return nil
@@ -41,8 +40,8 @@ func packStates(states []byte) []byte {
 	return e.end()
 }
 
-// unpackStates decodes the result of packStates. The code has no redundancy, so
-// corruption can yield wrong states.
+// unpackStates decodes the result of packStates. The code has no redundancy, so corruption
+// can yield wrong states.
 func unpackStates(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil

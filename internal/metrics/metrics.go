@@ -1,6 +1,6 @@
-// Package metrics counts events per function call. It writes the counts of a
-// call as one log line in CloudWatch Embedded Metric Format, without calling
-// AWS. A call without counts writes nothing.
+// Package metrics counts events per function call. It writes the counts of a call as one
+// log line in CloudWatch Embedded Metric Format, without calling AWS. A call without counts
+// writes nothing.
 package metrics
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Namespace is the CloudWatch namespace. The only dimension is FunctionName, as
-// in AWS/Lambda, without tenants or phone numbers.
+// Namespace is the CloudWatch namespace. The only dimension is FunctionName, as in
+// AWS/Lambda, without tenants or phone numbers.
 const Namespace = "CampaignDispatch"
 
 // Handler is a Lambda handler.
@@ -51,8 +51,8 @@ func Add(ctx context.Context, m Metric, n int) {
 	}
 }
 
-// Kind adds n to a kind, a code of this service. Kinds are written to the log
-// line, not as metrics.
+// Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as
+// metrics.
 func Kind(ctx context.Context, kind string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
 		t.add(t.kinds, kind, n)
@@ -76,8 +76,8 @@ func (t *tally) add(to map[string]int, name string, n int) {
 }
 
 // write writes the line with a single Write, because other lines can be written
-// concurrently. Lambda drops lines without a valid level and an RFC 3339
-// timestamp if the function's log level is above INFO, so the line has both
+// concurrently. Lambda drops lines without a valid level and an RFC 3339 timestamp if the
+// function's log level is above INFO, so the line has both
 // (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
 func (t *tally) write(out io.Writer, at time.Time) error {
 	t.mu.Lock()

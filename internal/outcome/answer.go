@@ -18,9 +18,9 @@ type optChange struct {
 	campaign.OptChange
 }
 
-// applyAnswer applies a reply, an opt-out or an opt-in. It returns the opt-out
-// changes to record, also with an error. Deliveries are written before the
-// opt-out, so a crash repeats webhooks but loses none.
+// applyAnswer applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
+// record, also with an error. Deliveries are written before the opt-out, so a crash repeats
+// webhooks but loses none.
 func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
 	content, err := a.content(ctx, t)
 	if err != nil {
@@ -50,9 +50,8 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (change
 	return changes, nil
 }
 
-// recordOptOuts records the changes made by each event and adds errors to errs
-// by event. The changes of a tenant are recorded together, because each write
-// replaces a whole shard.
+// recordOptOuts records the changes made by each event and adds errors to errs by event.
+// The changes of a tenant are recorded together, because each write replaces a whole shard.
 func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs []error) {
 	changes, events := map[string][]campaign.OptChange{}, map[string][]int{}
 	for i, made := range byEvent {
@@ -81,9 +80,9 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 	return content, nil
 }
 
-// concerned returns the tenants that receive an answer: the sender of the
-// answered message, if the provider sent its ID, or else all tenants of the
-// agent. It returns none if another agent sent the message.
+// concerned returns the tenants that receive an answer: the sender of the answered message,
+// if the provider sent its ID, or else all tenants of the agent. It returns none if another
+// agent sent the message.
 func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
@@ -102,8 +101,8 @@ func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants 
 	return tenants, "", err
 }
 
-// applyFor writes the deliveries for the tenant's endpoints. It returns the
-// tenant's opt-out change; changes reports whether there is one.
+// applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
+// opt-out change; changes reports whether there is one.
 func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, postback string) (c campaign.OptChange, changes bool, err error) {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
@@ -125,9 +124,9 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 	return c, err == nil, err
 }
 
-// optChangeOf reports whether an answer changes the opt-out (changes), and to
-// which value (out). An answer is an opt-out or opt-in event, or a reply with
-// the keyword PARAR or COMEÇAR as its text or postback data.
+// optChangeOf reports whether an answer changes the opt-out (changes), and to which value
+// (out). An answer is an opt-out or opt-in event, or a reply with the keyword PARAR or
+// COMEÇAR as its text or postback data.
 func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes bool) {
 	reply := kind == campaign.EventReply
 	text, postback = plain(text), plain(postback)
@@ -140,15 +139,15 @@ func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes b
 	return false, false
 }
 
-// plain returns the text in lower case, with c for ç, and without leading and
-// trailing characters that are not letters.
+// plain returns the text in lower case, with c for ç, and without leading and trailing
+// characters that are not letters.
 func plain(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// tell writes deliveries of the webhook event for the tenant's endpoints. Its
-// blob key and event ID do not change when the event is repeated.
+// tell writes deliveries of the webhook event for the tenant's endpoints. Its blob key and
+// event ID do not change when the event is repeated.
 func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
 	deliveries, err := a.Recorder.owed(ctx, tenant, h.Kind)
 	if err != nil || len(deliveries) == 0 {

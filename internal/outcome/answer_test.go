@@ -14,8 +14,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// people stores the data of answers: one tenant, its opt-outs and its pending
-// deliveries.
+// people stores the data of answers: one tenant, its opt-outs and its pending deliveries.
 type people struct {
 	*batchLedger
 	content    campaign.EventContent
@@ -123,8 +122,8 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 	}
 }
 
-// A repeated reply causes one delivery, with an ID or without one, depending on
-// the layout of its batch. Its task is queued after the delivery is written.
+// A repeated reply causes one delivery, with an ID or without one, depending on the layout
+// of its batch. Its task is queued after the delivery is written.
 func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
@@ -175,8 +174,8 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 	}
 }
 
-// Each write of opt-outs replaces a whole shard, and after a campaign many
-// people opt out within seconds.
+// Each write of opt-outs replaces a whole shard, and after a campaign many people opt out
+// within seconds.
 func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
@@ -198,8 +197,7 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	}
 }
 
-// While the batch of an answer cannot be read, the answer goes to no other
-// tenant.
+// While the batch of an answer cannot be read, the answer goes to no other tenant.
 func TestHandle_TenantsOfAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -254,8 +252,7 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// An event queued before phone numbers were checked on arrival must not block
-// the queue.
+// An event queued before phone numbers were checked on arrival must not block the queue.
 func TestHandle_InvalidPhone(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {

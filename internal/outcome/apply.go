@@ -49,13 +49,12 @@ type Applier struct {
 }
 
 const (
-	// patience is the maximum number of receives of an event for an unknown
-	// message. An event can arrive before its message is recorded.
+	// patience is the maximum number of receives of an event for an unknown message. An
+	// event can arrive before its message is recorded.
 	patience = 5
 	// atOnce is the number of batches or answers processed concurrently.
 	atOnce = 32
-	// maxBatches is the size of the batch cache. An entry takes about 300
-	// bytes.
+	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
 	maxBatches = 10_000
 )
 
@@ -66,8 +65,8 @@ const (
 	codeNoAnswer  = "no_answer"
 )
 
-// Handle applies events. They can arrive in any order and more than once. It
-// returns an error by position for each event to retry.
+// Handle applies events. They can arrive in any order and more than once. It returns an
+// error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
 	errs := make([]error, len(tasks))
 	messages, answers := map[campaign.BatchKey][]int{}, []int{}
@@ -104,8 +103,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	return errs
 }
 
-// applyToBatch applies the events of one batch, given by position, and sets
-// their errors.
+// applyToBatch applies the events of one batch, given by position, and sets their errors.
 func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -143,8 +141,8 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	a.refuseUnknown(ctx, tasks, unknown, errs)
 }
 
-// withCancellation returns the batch with its current cancellation state, if
-// any event depends on it.
+// withCancellation returns the batch with its current cancellation state, if any event
+// depends on it.
 func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) (campaign.Batch, error) {
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
 		return b, nil
@@ -166,17 +164,17 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 	return b, err
 }
 
-// lasting returns the immutable fields of a batch with an agent. They are
-// cached for the life of the process, so that an event costs only the read of
-// the ledger head. Other fields are read when needed.
+// lasting returns the immutable fields of a batch with an agent. They are cached for the
+// life of the process, so that an event costs only the read of the ledger head. Other
+// fields are read when needed.
 func lasting(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
 	}
 }
 
-// loadBatch returns the batch with its agent. The error wraps
-// campaign.ErrNotFound if the batch or its agent is unknown.
+// loadBatch returns the batch with its agent. The error wraps campaign.ErrNotFound if the
+// batch or its agent is unknown.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Batches.FindBatch(ctx, key)
 	if err != nil {
@@ -188,9 +186,9 @@ func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaig
 	return b, err
 }
 
-// dropForeign drops events that are signed for another agent than the batch's.
-// It returns the positions of the other events. An agent's token must not
-// authenticate events of another agent's messages.
+// dropForeign drops events that are signed for another agent than the batch's. It returns
+// the positions of the other events. An agent's token must not authenticate events of
+// another agent's messages.
 func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) []int {
 	own := make([]int, 0, len(at))
 	for _, i := range at {
@@ -216,8 +214,7 @@ func drop(ctx context.Context, reason string, events int) {
 	slog.WarnContext(ctx, "events dropped", "reason", reason, "events", events)
 }
 
-// changeOf returns the change that an event causes for the message at index,
-// false if none.
+// changeOf returns the change that an event causes for the message at index, false if none.
 func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Change, bool) {
 	c := campaign.Change{Index: index, At: t.At}
 	switch t.Kind {
@@ -251,8 +248,8 @@ func earlier(a, b campaign.Change) int {
 
 var errUnknown = errors.New("unknown message")
 
-// refuseUnknown sets errUnknown for events of unknown messages, so that they
-// are retried. After patience receives, it drops them.
+// refuseUnknown sets errUnknown for events of unknown messages, so that they are retried.
+// After patience receives, it drops them.
 func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
@@ -267,9 +264,8 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 	}
 }
 
-// CloseUnanswered ends a batch's sent messages without a delivery status as
-// expired and completes the batch. Call it after their TTL and AnswerGrace have
-// passed.
+// CloseUnanswered ends a batch's sent messages without a delivery status as expired and
+// completes the batch. Call it after their TTL and AnswerGrace have passed.
 func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error {
 	frames := make([]int, b.Frames())
 	for f := range frames {

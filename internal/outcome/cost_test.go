@@ -21,8 +21,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// units counts DynamoDB write units: one per started KB, two in a transaction,
-// and one per write of the sparse index.
+// units counts DynamoDB write units: one per started KB, two in a transaction, and one per
+// write of the sparse index.
 type units struct {
 	mu    sync.Mutex
 	total int
@@ -89,9 +89,9 @@ func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (discard) Put(context.Context, string, []byte, string) error { return nil }
 func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 
-// TestRecord_WriteUnits measures the write units of recording sent, delivered
-// and read, with deliveries for two endpoints. Events arrive in groups of 500
-// in random order, for one batch or four concurrent ones.
+// TestRecord_WriteUnits measures the write units of recording sent, delivered and read,
+// with deliveries for two endpoints. Events arrive in groups of 500 in random order, for
+// one batch or four concurrent ones.
 func TestRecord_WriteUnits(t *testing.T) {
 	t.Parallel()
 	for name, batches := range map[string]int{"one batch": 1, "four batches at once": 4} {

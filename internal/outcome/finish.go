@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// finish updates the batch's state if the entry completed it. It also checks
-// repeated changes, because the caller that completed the batch may have
-// crashed. Errors are only logged: reconcile repeats the update.
+// finish updates the batch's state if the entry completed it. It also checks repeated
+// changes, because the caller that completed the batch may have crashed. Errors are only
+// logged: reconcile repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
 	again := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
@@ -30,9 +30,8 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 	}
 }
 
-// moveOn updates the batch's state with move. For repeated changes it reads the
-// state first: they are frequent, and a failed conditional update costs more
-// than a read.
+// moveOn updates the batch's state with move. For repeated changes it reads the state
+// first: they are frequent, and a failed conditional update costs more than a read.
 func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
 	if again {
 		now, err := r.Store.Batch(ctx, b.BatchRef)
@@ -56,8 +55,8 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	return r.announce(ctx, b)
 }
 
-// Complete completes a batch whose messages all have final outcomes. It can be
-// repeated. If the campaign is completed too, webhooks are queued.
+// Complete completes a batch whose messages all have final outcomes. It can be repeated. If
+// the campaign is completed too, webhooks are queued.
 func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
 		return err
@@ -65,9 +64,8 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	return r.announce(ctx, b)
 }
 
-// announce queues the webhook of the campaign's completion if the batch was its
-// last one. Then reconcile stops checking the batch. A cancelled campaign
-// causes no webhook.
+// announce queues the webhook of the campaign's completion if the batch was its last one.
+// Then reconcile stops checking the batch. A cancelled campaign causes no webhook.
 func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
@@ -81,8 +79,8 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	return r.Store.Forget(ctx, b.BatchRef)
 }
 
-// tellCompleted writes the deliveries of the campaign's completion. A repeated
-// call creates the same event. A campaign that was extended gets a new event.
+// tellCompleted writes the deliveries of the campaign's completion. A repeated call creates
+// the same event. A campaign that was extended gets a new event.
 func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	deliveries, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {
@@ -129,8 +127,7 @@ func (r *Recorder) owe(ctx context.Context, deliveries []campaign.Delivery, blob
 	return nil
 }
 
-// post queues tasks for the written deliveries. On failure, reconcile queues
-// them.
+// post queues tasks for the written deliveries. On failure, reconcile queues them.
 func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 	if len(deliveries) == 0 {
 		return

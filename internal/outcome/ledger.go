@@ -23,9 +23,9 @@ type Appended struct {
 	Tries         int
 }
 
-// AppendLedger appends the effective changes, in order, and ignores the others.
-// Repeated calls are harmless, also after an error. After a concurrent update,
-// it reads the ledger and tries again.
+// AppendLedger appends the effective changes, in order, and ignores the others. Repeated
+// calls are harmless, also after an error. After a concurrent update, it reads the ledger
+// and tries again.
 func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
 	for ; e.Tries < tries; e.Tries++ {
 		if err := retry.Wait(ctx, e.Tries); err != nil {

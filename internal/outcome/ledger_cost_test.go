@@ -23,9 +23,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// metered is a batch with a ledger and a number of endpoints. One warm process
-// records and feeds its outcomes. DynamoDB reports the consumed capacity of
-// each call.
+// metered is a batch with a ledger and a number of endpoints. One warm process records and
+// feeds its outcomes. DynamoDB reports the consumed capacity of each call.
 type metered struct {
 	used    *metering.Consumed
 	store   *dynamo.Store // not measured
@@ -104,8 +103,8 @@ func (m *metered) apply(t *testing.T, changes []campaign.Change) {
 	}
 }
 
-// groups records one kind of change of the messages in random order, in groups
-// of a size, over a time.
+// groups records one kind of change of the messages in random order, in groups of a size,
+// over a time.
 func (m *metered) groups(t *testing.T, size int, messages []int, kind campaign.Outcome, from, over time.Duration) {
 	t.Helper()
 	for first := 0; first < len(messages); first += size {
@@ -122,10 +121,9 @@ func (m *metered) groups(t *testing.T, size int, messages []int, kind campaign.O
 	}
 }
 
-// TestLedgerUnits_IsolatedEvents measures 200 read events of a batch of 2,000,
-// each in its own call, spread over a day, after 10% have failed, the others
-// are delivered, and half of those are read. The two hundreds are logged
-// separately.
+// TestLedgerUnits_IsolatedEvents measures 200 read events of a batch of 2,000, each in its
+// own call, spread over a day, after 10% have failed, the others are delivered, and half of
+// those are read. The two hundreds are logged separately.
 func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
@@ -155,9 +153,8 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 	}
 }
 
-// TestLedgerUnits_Groups measures the same as TestRecord_WriteUnits in the new
-// layout: a batch of 2,000 is sent, delivered and read in groups of 500 in
-// random order.
+// TestLedgerUnits_Groups measures the same as TestRecord_WriteUnits in the new layout: a
+// batch of 2,000 is sent, delivered and read in groups of 500 in random order.
 func TestLedgerUnits_Groups(t *testing.T) {
 	t.Parallel()
 	m := newMetered(t, 2)

@@ -1,6 +1,6 @@
-// Package outcome records message outcomes. One write changes a batch's states,
-// counts and log together with the pending deliveries, so the ledger is
-// consistent and no webhook is lost.
+// Package outcome records message outcomes. One write changes a batch's states, counts and
+// log together with the pending deliveries, so the ledger is consistent and no webhook is
+// lost.
 package outcome
 
 import (
@@ -50,13 +50,12 @@ type Recorder struct {
 	Webhooks Webhooks
 	Blobs    Blobs
 	Notify   Queue
-	// MaxAppend returns the maximum number of changes per Store.Append, by the
-	// number of endpoints.
+	// MaxAppend returns the maximum number of changes per Store.Append, by the number of
+	// endpoints.
 	MaxAppend func(endpoints int) int
 	// Split stores deliveries of webhook events in the Webhooks table.
 	Split bool
-	// SweepAfter is the time until reconcile checks a new delivery or a
-	// completed batch.
+	// SweepAfter is the time until reconcile checks a new delivery or a completed batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 
@@ -64,19 +63,18 @@ type Recorder struct {
 }
 
 const (
-	// tries is the maximum number of attempts after concurrent updates. Each
-	// conflict has a winner, and at most 20 frames of a batch are recorded at
-	// once.
+	// tries is the maximum number of attempts after concurrent updates. Each conflict has a
+	// winner, and at most 20 frames of a batch are recorded at once.
 	tries = 40
-	// endpointsFor is the cache TTL of a tenant's endpoints. A new endpoint
-	// receives webhooks after at most this time.
+	// endpointsFor is the cache TTL of a tenant's endpoints. A new endpoint receives
+	// webhooks after at most this time.
 	endpointsFor = 10 * time.Second
 	// maxKnown is the size of the endpoint cache, in tenants.
 	maxKnown = 1000
 )
 
-// Record appends the effective changes, in order, and ignores the others.
-// Repeated calls are harmless, also after an error.
+// Record appends the effective changes, in order, and ignores the others. Repeated calls
+// are harmless, also after an error.
 func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	if b.Ledger {
 		return r.recordInLedger(ctx, b, changes)
@@ -108,8 +106,8 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 	return fmt.Errorf("record outcomes of batch %s, try %d: %w", b.BatchID, tries, campaign.ErrLostRace)
 }
 
-// recordInLedger is Record for a batch with a ledger. It queues nothing: the
-// table's stream does.
+// recordInLedger is Record for a batch with a ledger. It queues nothing: the table's stream
+// does.
 func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	e, err := AppendLedger(ctx, r.Store, b, changes)
 	if err != nil {

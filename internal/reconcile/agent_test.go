@@ -87,8 +87,8 @@ func TestPause_FormerAgent(t *testing.T) {
 	w.checkSent(b)
 }
 
-// The former version released batches without an agent. The first function that
-// processes such a batch records the tenant's current agent.
+// The former version released batches without an agent. The first function that processes
+// such a batch records the tenant's current agent.
 func TestAdoptAgent_OldBatch(t *testing.T) {
 	t.Parallel()
 	for name, touch := range map[string]func(w *world, b campaign.Batch){

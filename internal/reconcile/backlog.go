@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// backlog is the queue length above which an unsent frame is probably still
-	// queued, not lost. The consumers need at most a few minutes for such a
-	// queue. Requeueing the frame would only lengthen the queue.
+	// backlog is the queue length above which an unsent frame is probably still queued, not
+	// lost. The consumers need at most a few minutes for such a queue. Requeueing the frame
+	// would only lengthen the queue.
 	backlog = 1000
-	// share is the part of a backlog that one sweep sees at least. It reads
-	// only batches that are due, and they become due one after the other.
+	// share is the part of a backlog that one sweep sees at least. It reads only batches
+	// that are due, and they become due one after the other.
 	share = backlog / 20
 	// heldMargin is the time reserved for held batches at the end of a call.
 	heldMargin = 15 * time.Second
@@ -29,10 +29,9 @@ type heldBatch struct {
 
 // waitingTenants returns the tenants whose held frames may still be queued.
 //
-// The queue serves tenants in turn, so the tasks ahead of a tenant's last task
-// are at most as many per tenant as its own. The tasks of a small tenant wait
-// only briefly, whatever the backlogs of others. If they are unsent when the
-// batch is due, they are lost.
+// The queue serves tenants in turn, so the tasks ahead of a tenant's last task are at most
+// as many per tenant as its own. The tasks of a small tenant wait only briefly, whatever
+// the backlogs of others. If they are unsent when the batch is due, they are lost.
 func waitingTenants(held []heldBatch) map[string]bool {
 	unsent := map[string]int{}
 	for _, b := range held {
@@ -49,8 +48,8 @@ func waitingTenants(held []heldBatch) map[string]bool {
 	return waits
 }
 
-// settleHeld requeues the frames of the held batches, except those of waiting
-// tenants. Batches not reached before the end of ctx stay due.
+// settleHeld requeues the frames of the held batches, except those of waiting tenants.
+// Batches not reached before the end of ctx stay due.
 func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()

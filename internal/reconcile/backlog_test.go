@@ -9,8 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// crowd queues batches of a tenant for sending, as release does. No function
-// receives them.
+// crowd queues batches of a tenant for sending, as release does. No function receives them.
 func (w *world) crowd(tenant string, batches, frames int) []campaign.Batch {
 	w.t.Helper()
 	var all []campaign.Batch
@@ -47,8 +46,8 @@ func (w *world) sweepEach(every time.Duration, times int) {
 	}
 }
 
-// With a long queue, frames wait longer than the reconcile interval. They are
-// requeued only if they cannot be in the queue.
+// With a long queue, frames wait longer than the reconcile interval. They are requeued only
+// if they cannot be in the queue.
 func TestSweep_Backlog(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(w *world) campaign.Batch{
@@ -90,8 +89,8 @@ func TestSweep_Backlog(t *testing.T) {
 	}
 }
 
-// The queue is fair: behind one tenant's backlog, tasks of others are received
-// at once, so their unsent frames are lost.
+// The queue is fair: behind one tenant's backlog, tasks of others are received at once, so
+// their unsent frames are lost.
 func TestSweep_LostFramesBehindAnotherTenantsBacklog(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]struct{ batches, frames int }{

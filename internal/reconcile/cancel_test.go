@@ -46,8 +46,8 @@ func (w *world) cancel(b campaign.Batch, query string) {
 	w.t.Error("the campaign could not be cancelled")
 }
 
-// sentAndWaiting is a campaign with one batch at the provider, which does not
-// deliver it, and one batch before its due time.
+// sentAndWaiting is a campaign with one batch at the provider, which does not deliver it,
+// and one batch before its due time.
 func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
 	w.t.Helper()
 	withEndpoints(w).provider.answers = false
@@ -62,8 +62,8 @@ func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
 	return sent, waiting
 }
 
-// checkCancelled checks that each message of both batches has the expected
-// outcome and that nothing is left to do.
+// checkCancelled checks that each message of both batches has the expected outcome and that
+// nothing is left to do.
 func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 	w.t.Helper()
 	if diff := cmp.Diff(map[string]int{end: 103}, w.outcomes(sent)); diff != "" {
@@ -114,8 +114,8 @@ func cancelCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	}
 }
 
-// The task of a successful call is lost. The messages that were never released
-// end nevertheless.
+// The task of a successful call is lost. The messages that were never released end
+// nevertheless.
 func TestSweep_LostCancelTask(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, sweepLostCancelTask)
@@ -133,8 +133,8 @@ func sweepLostCancelTask(t *testing.T, newWorld func(*testing.T) *world) {
 	w.checkCancelled(sent, waiting, "expired no_answer")
 }
 
-// An expired message of a cancelled campaign counts as revoked only if
-// revocation was requested, with the cancellation or later.
+// An expired message of a cancelled campaign counts as revoked only if revocation was
+// requested, with the cancellation or later.
 func TestCancel_LaterExpiry(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, cancelLaterExpiry)
@@ -173,9 +173,8 @@ func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
 	}
 }
 
-// The response to a message's first attempt is lost, and its campaign is
-// cancelled before the second: it ends as stopped, although the provider has
-// it.
+// The response to a message's first attempt is lost, and its campaign is cancelled before
+// the second: it ends as stopped, although the provider has it.
 func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// sweepDeliveries starts to queue the due deliveries of the Webhooks table, all
-// shards of the part in parallel. The returned function waits for the result.
-// The work stops shortly before the end of ctx.
+// sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
+// the part in parallel. The returned function waits for the result. The work stops shortly
+// before the end of ctx.
 func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*round) {
 	var rounds []*round
 	var shards sync.WaitGroup
@@ -47,8 +47,7 @@ func (r *round) lookAtDeliveries(ctx context.Context) error {
 	return nil
 }
 
-// deliveries collects due deliveries of a shard by tenant, to queue them in
-// batches.
+// deliveries collects due deliveries of a shard by tenant, to queue them in batches.
 type deliveries struct {
 	sweeper *Sweeper
 	actions map[action]int
@@ -75,8 +74,8 @@ func (n *deliveries) flush(ctx context.Context) {
 	}
 }
 
-// queue queues the tenant's deliveries, then postpones their next check. A
-// crash in between requeues them (at least once).
+// queue queues the tenant's deliveries, then postpones their next check. A crash in between
+// requeues them (at least once).
 func (n *deliveries) queue(ctx context.Context, tenant string) {
 	held := n.held[tenant]
 	delete(n.held, tenant)

@@ -16,8 +16,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// deliveryStore has three due deliveries in each shard of the Webhooks table
-// and nothing else.
+// deliveryStore has three due deliveries in each shard of the Webhooks table and nothing
+// else.
 type deliveryStore struct {
 	reconcile.Store
 	reconcile.Moves
@@ -90,8 +90,7 @@ func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {
 	}
 }
 
-// An unreadable shard of the Webhooks table is an error and does not block
-// other shards.
+// An unreadable shard of the Webhooks table is an error and does not block other shards.
 func TestSweep_UnreadableDeliveries(t *testing.T) {
 	t.Parallel()
 	s := &deliveryStore{indexes: errUnavailable}

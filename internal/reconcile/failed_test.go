@@ -16,8 +16,8 @@ import (
 
 var errUnavailable = errors.New("unavailable")
 
-// brokenStore has a due batch and a due campaign and fails to read them, or
-// fails to read the index.
+// brokenStore has a due batch and a due campaign and fails to read them, or fails to read
+// the index.
 type brokenStore struct {
 	reconcile.Store
 

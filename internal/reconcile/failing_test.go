@@ -91,9 +91,8 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 	w.checkSent(b)
 }
 
-// All frames of a batch are sent concurrently, each by its own function, and
-// the provider accepts one message. The failures of the others are counted
-// once, or reset.
+// All frames of a batch are sent concurrently, each by its own function, and the provider
+// accepts one message. The failures of the others are counted once, or reset.
 func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

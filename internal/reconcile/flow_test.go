@@ -13,9 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// worthDying returns the calls at which a process crashes, counted from 1: all
-// of them, except that of the provider calls only the first, a middle one and
-// the last.
+// worthDying returns the calls at which a process crashes, counted from 1: all of them,
+// except that of the provider calls only the first, a middle one and the last.
 func worthDying(calls []string) []int {
 	var steps []int
 	seen := 0
@@ -62,8 +61,7 @@ func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 
 func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	// The batch is never handed off, and later the tasks of its frames are
-	// lost.
+	// The batch is never handed off, and later the tasks of its frames are lost.
 	live := func(t *testing.T, at int, after bool) (*world, campaign.Batch) {
 		t.Helper()
 		w := newWorld(t)
@@ -254,8 +252,8 @@ func TestSend_PoisonTask(t *testing.T) {
 	}
 }
 
-// TestSend_ConcurrentDuplicates delivers every task of a full batch three
-// times, to eight concurrent functions, while sweeps run.
+// TestSend_ConcurrentDuplicates delivers every task of a full batch three times, to eight
+// concurrent functions, while sweeps run.
 func TestSend_ConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -39,8 +39,8 @@ func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *
 	}
 }
 
-// feed passes new ledger entries to the feeder, like the table's stream, and
-// reports whether there were any. Entries are repeated after a crash.
+// feed passes new ledger entries to the feeder, like the table's stream, and reports
+// whether there were any. Entries are repeated after a crash.
 func (w *world) feed() bool {
 	w.t.Helper()
 	var fresh []ledger.Fresh

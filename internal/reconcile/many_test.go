@@ -20,9 +20,8 @@ const (
 	manyMessages = 50 // of a batch
 )
 
-// Events of many batches arrive in random order, three times, over two hours.
-// Each process crashes: the first before its first call, the next after it, and
-// so on.
+// Events of many batches arrive in random order, three times, over two hours. Each process
+// crashes: the first before its first call, the next after it, and so on.
 func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	t.Parallel()
 	n, err := strconv.Atoi(os.Getenv(manyVariable))
@@ -66,8 +65,7 @@ func (w *world) goOn(d time.Duration) {
 	}
 }
 
-// tellOf makes the provider send delivered and read events for each message,
-// three times.
+// tellOf makes the provider send delivered and read events for each message, three times.
 func (w *world) tellOf(batches []campaign.Batch) {
 	w.t.Helper()
 	var bodies [][]byte
@@ -86,8 +84,8 @@ func (w *world) tellOf(batches []campaign.Batch) {
 	}
 }
 
-// checkRead checks that each message of the batch is read and that each log
-// entry was posted.
+// checkRead checks that each message of the batch is read and that each log entry was
+// posted.
 func (w *world) checkRead(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {

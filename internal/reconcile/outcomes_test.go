@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// withEndpoints adds an endpoint for all message events, and one for read
-// events and the campaign's completion.
+// withEndpoints adds an endpoint for all message events, and one for read events and the
+// campaign's completion.
 func withEndpoints(w *world) *world {
 	w.provider.answers = true
 	for id, kinds := range map[string][]string{"all": nil, "some": {string(campaign.KindRead), string(campaign.KindCompleted)}} {
@@ -23,8 +23,8 @@ func withEndpoints(w *world) *world {
 	return w
 }
 
-// checkAnswered checks that each message of the batch is read, that nothing is
-// left to do, and that the endpoints received all pending webhooks.
+// checkAnswered checks that each message of the batch is read, that nothing is left to do,
+// and that the endpoints received all pending webhooks.
 func (w *world) checkAnswered(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {
@@ -116,9 +116,9 @@ func outcomesCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	}
 }
 
-// worthTrying returns the calls at which a process crashes: the first two and
-// the last two of each name, without sweeps that find nothing. The other calls
-// only concern other messages.
+// worthTrying returns the calls at which a process crashes: the first two and the last two
+// of each name, without sweeps that find nothing. The other calls only concern other
+// messages.
 func worthTrying(calls []string) []int {
 	byName := map[string][]int{}
 	for i, name := range calls {

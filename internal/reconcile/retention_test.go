@@ -19,8 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// keptFor lists the kinds of rows without a TTL, by the component that deletes
-// them.
+// keptFor lists the kinds of rows without a TTL, by the component that deletes them.
 var keptFor = map[string]string{
 	"C META": "sweep", "C SET#": "sweep", "C PROGRESS": "sweep", "N NAME": "sweep",
 
@@ -123,8 +122,8 @@ func (w *world) acceptKeyed(b campaign.Batch) {
 	}, rand.Text()))
 }
 
-// Every row of a campaign has a TTL or a component that deletes it. After all
-// of them expired, no row is left.
+// Every row of a campaign has a TTL or a component that deletes it. After all of them
+// expired, no row is left.
 func TestRetention_EveryRowExpires(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newWorld(t))
@@ -169,8 +168,8 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 	}
 }
 
-// checkSeen checks that all kinds of rows occurred: those that are kept and
-// those with a TTL.
+// checkSeen checks that all kinds of rows occurred: those that are kept and those with a
+// TTL.
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))

@@ -1,6 +1,5 @@
-// Package reconcile repeats lost work: batches that were not released in time,
-// frames that were not sent, messages without a delivery status, and webhooks
-// that were not posted.
+// Package reconcile repeats lost work: batches that were not released in time, frames that
+// were not sent, messages without a delivery status, and webhooks that were not posted.
 package reconcile
 
 import (
@@ -21,8 +20,7 @@ import (
 // Store reads unfinished batches and their progress.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
-	// DueDeliveries yields due deliveries of the Webhooks table, which has its
-	// own shards.
+	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
@@ -31,8 +29,7 @@ type Store interface {
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Moves updates batches and deliveries if they are unchanged since they were
-// read.
+// Moves updates batches and deliveries if they are unchanged since they were read.
 type Moves interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
@@ -40,15 +37,14 @@ type Moves interface {
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Recorder ends batches: CloseUnanswered those with messages without a delivery
-// status, Complete those whose messages all have final outcomes.
+// Recorder ends batches: CloseUnanswered those with messages without a delivery status,
+// Complete those whose messages all have final outcomes.
 type Recorder interface {
 	CloseUnanswered(ctx context.Context, b campaign.Batch) error
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
-// Purger deletes expired campaigns. It reports whether the campaign was
-// deleted.
+// Purger deletes expired campaigns. It reports whether the campaign was deleted.
 type Purger interface {
 	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
 }
@@ -64,8 +60,8 @@ type Line interface {
 	Waiting(ctx context.Context) (int, error)
 }
 
-// Sweeper checks all batches and deliveries that are due. Concurrent sweeps are
-// safe: consumers ignore duplicate tasks.
+// Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
+// consumers ignore duplicate tasks.
 type Sweeper struct {
 	Store    Store
 	Moves    Moves
@@ -78,8 +74,7 @@ type Sweeper struct {
 	Shards   int // of the index of due items
 	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
-	// After is the time until the next check of a batch whose tasks were
-	// requeued.
+	// After is the time until the next check of a batch whose tasks were requeued.
 	After time.Duration
 	Now   func() time.Time
 }
@@ -89,13 +84,12 @@ const (
 	pauseCheck = time.Minute
 	// dueGrace is the permitted delay of a batch's schedule.
 	dueGrace = 2 * time.Minute
-	// shutdownMargin is the time reserved for started work at the end of a
-	// call.
+	// shutdownMargin is the time reserved for started work at the end of a call.
 	shutdownMargin = 5 * time.Second
 	// maxEnded is the maximum number of campaigns per shard in one sweep.
 	maxEnded = 500
-	// atOnce is the number of shards processed concurrently. They mostly wait
-	// for the database.
+	// atOnce is the number of shards processed concurrently. They mostly wait for the
+	// database.
 	atOnce = 32
 )
 
@@ -121,12 +115,11 @@ const (
 	failed    action = "failed"
 )
 
-// lost lists the actions that repeat lost work. The other actions are regular
-// work of the sweep.
+// lost lists the actions that repeat lost work. The other actions are regular work of the
+// sweep.
 var lost = [...]action{released, resent, finished, completed, stopping}
 
-// Part selects the shards whose number modulo Of is Part. The zero Part selects
-// all shards.
+// Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
 type Part struct {
 	Part int `json:"part"`
 	Of   int `json:"of"`
@@ -137,9 +130,9 @@ func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 // Sweep sweeps all shards, see SweepPart.
 func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Part{}) }
 
-// SweepPart checks all due items of its shards, until shortly before the end of
-// ctx. Items that it does not reach or that fail stay due. Failed items are
-// counted; only an unreadable index is an error.
+// SweepPart checks all due items of its shards, until shortly before the end of ctx. Items
+// that it does not reach or that fail stay due. Failed items are counted; only an
+// unreadable index is an error.
 func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 	deliveries := s.sweepDeliveries(ctx, part)
 	var rounds []*round
@@ -188,8 +181,8 @@ func each(rounds []*round, do func(r *round)) {
 	shards.Wait()
 }
 
-// turns limits the number of concurrent rounds. Waiting rounds continue in FIFO
-// order, so a shard with many items does not block the others.
+// turns limits the number of concurrent rounds. Waiting rounds continue in FIFO order, so a
+// shard with many items does not block the others.
 type turns chan struct{}
 
 func (t turns) begin() { t <- struct{}{} }
@@ -284,8 +277,8 @@ func (r *round) endCampaigns(ctx context.Context) {
 	}
 }
 
-// sweepBatch processes the batch according to its current state, because the
-// index may be outdated.
+// sweepBatch processes the batch according to its current state, because the index may be
+// outdated.
 func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
@@ -318,8 +311,8 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, 
 	return forgotten, s.Moves.Forget(ctx, ref)
 }
 
-// stop queues the cancellation of the campaign again, until all messages of the
-// cancelled batch have ended.
+// stop queues the cancellation of the campaign again, until all messages of the cancelled
+// batch have ended.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	batchLedger, err := s.Store.Ledger(ctx, b, nil)
 	if err != nil {
@@ -335,8 +328,8 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
 }
 
-// resend requeues the incomplete frames. Sending skips messages with an
-// outcome. During a backlog, the batch is held instead.
+// resend requeues the incomplete frames. Sending skips messages with an outcome. During a
+// backlog, the batch is held instead.
 func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
 	frames := make([]int, b.Frames())
@@ -392,8 +385,8 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger camp
 // channelKey identifies a channel. A batch keeps the agent of its release.
 type channelKey struct{ tenant, agentID string }
 
-// stopped reports whether sending of the batch is paused. Expired and cancelled
-// batches are queued nevertheless, so that their messages end.
+// stopped reports whether sending of the batch is paused. Expired and cancelled batches are
+// queued nevertheless, so that their messages end.
 func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
 	if err != nil {
@@ -410,8 +403,8 @@ func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
-// queue queues the tasks, then postpones the batch's next check. A crash in
-// between requeues them (at least once).
+// queue queues the tasks, then postpones the batch's next check. A crash in between
+// requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {

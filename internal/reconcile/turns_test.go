@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// busyStore has an endless number of batches in the first half of the shards,
-// and one in each of the others. Each read takes time.
+// busyStore has an endless number of batches in the first half of the shards, and one in
+// each of the others. Each read takes time.
 type busyStore struct {
 	reconcile.Store
 
@@ -48,8 +48,8 @@ func (s *busyStore) count(id string, n int) {
 	s.looked[id] = true
 }
 
-// Shards with more items than a call can process do not block other shards, and
-// at most atOnce shards are processed concurrently.
+// Shards with more items than a call can process do not block other shards, and at most
+// atOnce shards are processed concurrently.
 func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

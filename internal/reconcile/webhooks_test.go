@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// sink counts posts by endpoint, and by message and outcome, or by kind for
-// webhooks without a message.
+// sink counts posts by endpoint, and by message and outcome, or by kind for webhooks
+// without a message.
 type sink struct {
 	mu       sync.Mutex
 	posts    map[string]map[string]int

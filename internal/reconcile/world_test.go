@@ -37,13 +37,12 @@ const sweepAfter = 10 * time.Minute
 // maxReceives is the number of receives before a task becomes a dead letter.
 const maxReceives = 5
 
-// beginning is far from now, so that the stack's own sweep finds no batch of a
-// test.
+// beginning is far from now, so that the stack's own sweep finds no batch of a test.
 var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world runs a batch from its acceptance to the provider: the real use cases
-// and the real table, with queues, payloads, provider and clock in memory. It
-// runs one process at a time, which can crash at any call.
+// world runs a batch from its acceptance to the provider: the real use cases and the real
+// table, with queues, payloads, provider and clock in memory. It runs one process at a
+// time, which can crash at any call.
 type world struct {
 	t          *testing.T
 	store      *dynamo.Store
@@ -197,8 +196,8 @@ func (w *world) sweeper() *reconcile.Sweeper {
 	}
 }
 
-// run advances the world until the batch waits for delivery events, nothing is
-// due any more, or the time is over.
+// run advances the world until the batch waits for delivery events, nothing is due any
+// more, or the time is over.
 func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	w.t.Helper()
 	for end := w.clock().Add(until); w.clock().Before(end); {
@@ -219,8 +218,8 @@ func (w *world) step() bool {
 		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.deliveries, w.notifier(), 1)
 }
 
-// deliver passes up to n tasks to a function. Tasks that failed, or whose
-// process crashed, are received again.
+// deliver passes up to n tasks to a function. Tasks that failed, or whose process crashed,
+// are received again.
 func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
 	event := q.receive(n)
 	if len(event.Records) == 0 {
@@ -259,8 +258,8 @@ func (w *world) batch(b campaign.Batch) campaign.Batch {
 	return now
 }
 
-// outcomes checks that the batch's log, states and counts are consistent, and
-// returns the number of messages by outcome and code.
+// outcomes checks that the batch's log, states and counts are consistent, and returns the
+// number of messages by outcome and code.
 func (w *world) outcomes(b campaign.Batch) map[string]int {
 	w.t.Helper()
 	var frames []int
@@ -300,8 +299,8 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	return codes
 }
 
-// pages returns the number of log pages of a batch without a ledger and checks
-// that none is missing.
+// pages returns the number of log pages of a batch without a ledger and checks that none is
+// missing.
 func (w *world) pages(b campaign.Batch) int {
 	w.t.Helper()
 	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
@@ -316,8 +315,7 @@ func (w *world) pages(b campaign.Batch) int {
 	return len(pages)
 }
 
-// checkReasons checks that the reasons and the timeline of a head add up to its
-// counts.
+// checkReasons checks that the reasons and the timeline of a head add up to its counts.
 func (w *world) checkReasons(head campaign.LedgerSummary) {
 	w.t.Helper()
 	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
@@ -363,8 +361,7 @@ func uuid() string {
 	return k.MessageID(0)
 }
 
-// provider accepts each message ID once, like the real one, and can be
-// configured to fail.
+// provider accepts each message ID once, like the real one, and can be configured to fail.
 type provider struct {
 	world   *world
 	answers bool // it sends delivered and read events for each message, three times, in a bad order
@@ -502,8 +499,8 @@ func (q *tasks) settle(id string, again bool) {
 	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
 }
 
-// death crashes a process at one of its external calls: before the call, or
-// after it, before its response. Every later call of the process fails.
+// death crashes a process at one of its external calls: before the call, or after it,
+// before its response. Every later call of the process fails.
 type death struct {
 	mu     sync.Mutex
 	at     int // 0 for never
@@ -649,8 +646,8 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 	}
 }
 
-// shardsOf returns the shards of a table's index that have rows. Querying every
-// shard is slow, because the emulator scans the whole table each time.
+// shardsOf returns the shards of a table's index that have rows. Querying every shard is
+// slow, because the emulator scans the whole table each time.
 func (w *world) shardsOf(table string) []int {
 	w.t.Helper()
 	found := map[int]bool{}

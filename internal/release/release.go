@@ -1,5 +1,5 @@
-// Package release schedules the release of accepted batches and queues the
-// frames of due batches.
+// Package release schedules the release of accepted batches and queues the frames of due
+// batches.
 package release
 
 import (
@@ -31,8 +31,8 @@ type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Releaser releases batches. Tasks can be repeated. After a crash, the task's
-// next receive resumes; frames queued twice are sent once.
+// Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
+// resumes; frames queued twice are sent once.
 type Releaser struct {
 	Store    Store
 	Frames   FrameQueue
@@ -42,12 +42,12 @@ type Releaser struct {
 	Now        func() time.Time
 }
 
-// soon is the maximum delay of SQS. A task that is early by at most this time
-// is requeued. Other early batches are released by reconcile.
+// soon is the maximum delay of SQS. A task that is early by at most this time is requeued.
+// Other early batches are released by reconcile.
 const soon = 15 * time.Minute
 
-// Handle releases the batches of the tasks. It returns an error by position for
-// each task to retry.
+// Handle releases the batches of the tasks. It returns an error by position for each task
+// to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
 	errs := make([]error, len(tasks))
 	for i, task := range tasks {
@@ -88,13 +88,12 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 	if err != nil {
 		return fmt.Errorf("encode release task: %w", err)
 	}
-	// Delays are in whole seconds. Add one, so that the task is not early
-	// again.
+	// Delays are in whole seconds. Add one, so that the task is not early again.
 	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, soon))
 }
 
-// start moves the batch to releasing, with the tenant's current agent. It
-// returns the updated batch, which another call may have released or cancelled.
+// start moves the batch to releasing, with the tenant's current agent. It returns the
+// updated batch, which another call may have released or cancelled.
 func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	tenant, err := r.Store.Tenant(ctx, b.Tenant)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {

@@ -34,8 +34,8 @@ func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	return r.Queue.Send(ctx, b.Tenant, body, 0)
 }
 
-// scheduleName returns a schedule name that depends only on the batch and its
-// due time. It has 43 characters; the maximum is 64.
+// scheduleName returns a schedule name that depends only on the batch and its due time. It
+// has 43 characters; the maximum is 64.
 func scheduleName(b campaign.Batch) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", b.Tenant, b.CampaignID, b.BatchID, b.Due.UnixMilli()))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

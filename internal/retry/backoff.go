@@ -1,5 +1,5 @@
-// Package retry provides backoff between attempts, and deadlines with a margin
-// for shutdown.
+// Package retry provides backoff between attempts, and deadlines with a margin for
+// shutdown.
 package retry
 
 import (
@@ -13,9 +13,9 @@ const (
 	longest = time.Second
 )
 
-// Wait waits before an attempt, counted from 0, with full jitter and a limit
-// that doubles from 20 ms to 1 s. The first attempt does not wait. It returns
-// the error of ctx if ctx ends first.
+// Wait waits before an attempt, counted from 0, with full jitter and a limit that doubles
+// from 20 ms to 1 s. The first attempt does not wait. It returns the error of ctx if ctx
+// ends first.
 func Wait(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil

@@ -24,23 +24,22 @@ const (
 )
 
 const (
-	// attemptFor is the timeout of one message. shutdownMargin is the time
-	// reserved for running sends and for recording.
+	// attemptFor is the timeout of one message. shutdownMargin is the time reserved for
+	// running sends and for recording.
 	attemptFor     = 8 * time.Second
 	shutdownMargin = attemptFor + 4*time.Second
 	// cancelCheck is the interval of cancellation checks within a run.
 	cancelCheck = 2 * time.Second
 	// enough is the number of throttled messages from which a run can stop.
 	enough = 10
-	// tolerated is the permitted ratio of throttled responses: 1 in 20.
-	// Providers throttle a few messages at any rate, because of internal
-	// limits. Sending those again costs less than halving the rate. A rate that
-	// is too high throttles more.
+	// tolerated is the permitted ratio of throttled responses: 1 in 20. Providers throttle
+	// a few messages at any rate, because of internal limits. Sending those again costs
+	// less than halving the rate. A rate that is too high throttles more.
 	tolerated = 20
 )
 
-// deliver sends the run's messages in the order of their send times, until too
-// many are throttled or ctx nearly ends.
+// deliver sends the run's messages in the order of their send times, until too many are
+// throttled or ctx nearly ends.
 func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -72,8 +71,8 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	}
 }
 
-// cancelled reports whether the run's batch was cancelled since the start. A
-// failed read counts as not cancelled.
+// cancelled reports whether the run's batch was cancelled since the start. A failed read
+// counts as not cancelled.
 func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	now := s.Now()
 	if now.Sub(r.checked) < cancelCheck {

@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// replacing is a rig whose payload is replaced between the reads of the batch
-// and of the payload.
+// replacing is a rig whose payload is replaced between the reads of the batch and of the
+// payload.
 type replacing struct{ *rig }
 
 func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {

@@ -9,21 +9,19 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codeNotSentInTime is the code of messages that were not sent within
-// campaign.MaxFailing.
+// codeNotSentInTime is the code of messages that were not sent within campaign.MaxFailing.
 const codeNotSentInTime = "not_sent_in_time"
 
-// attemptGap is the maximum time between two attempts of an active batch: the
-// longest retry delay, plus the time until reconcile requeues lost frames.
-// Longer gaps are pauses, rate limiting or queue backlogs.
+// attemptGap is the maximum time between two attempts of an active batch: the longest retry
+// delay, plus the time until reconcile requeues lost frames. Longer gaps are pauses, rate
+// limiting or queue backlogs.
 func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 
-// countFailures updates how long the batch has been failing, and ends the run's
-// messages after campaign.MaxFailing. A sent or permanently refused message
-// resets the count.
+// countFailures updates how long the batch has been failing, and ends the run's messages
+// after campaign.MaxFailing. A sent or permanently refused message resets the count.
 //
-// Call it before recording outcomes: after a crash in between, the run is
-// repeated and its success is counted.
+// Call it before recording outcomes: after a crash in between, the run is repeated and its
+// success is counted.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	failed, failing := r.untaken(), r.batch.Failing
 	answered := int(r.answered.Load())
@@ -49,9 +47,8 @@ func (r *run) untaken() (n int) {
 	return n
 }
 
-// clearFailing resets the batch's failing time on the run's first success. It
-// does not wait for the end of the run, because a concurrent run could end the
-// batch.
+// clearFailing resets the batch's failing time on the run's first success. It does not wait
+// for the end of the run, because a concurrent run could end the batch.
 func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 	r.clearing.Do(func() {
 		if r.batch.Failing != (campaign.Failing{}) {
@@ -61,8 +58,8 @@ func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 	return r.clearErr
 }
 
-// addFailure updates the failing time at most once per SweepAfter/2. A lost
-// update only delays the count, so errors are logged.
+// addFailure updates the failing time at most once per SweepAfter/2. A lost update only
+// delays the count, so errors are logged.
 func (s *Sender) addFailure(ctx context.Context, r *run) {
 	now, failing := s.Now(), r.batch.Failing
 	if now.Sub(failing.At) < s.SweepAfter/2 {
@@ -73,8 +70,7 @@ func (s *Sender) addFailure(ctx context.Context, r *run) {
 	}
 }
 
-// giveUp ends all messages of the run as failed, unless a concurrent run had a
-// success.
+// giveUp ends all messages of the run as failed, unless a concurrent run had a success.
 func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
 	if err != nil {

@@ -25,8 +25,8 @@ func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, i
 	}
 }
 
-// sweepFor requeues the frames like reconcile, until nothing is left to send or
-// the time is over.
+// sweepFor requeues the frames like reconcile, until nothing is left to send or the time is
+// over.
 func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end) && len(g.outcomes) < g.batch.Accepted; {
@@ -125,8 +125,8 @@ func TestSender_FailingWithNotAfter(t *testing.T) {
 	})
 }
 
-// A pause does not end a batch: after it, the provider is tried once more, even
-// if the 72 hours were over when it started.
+// A pause does not end a batch: after it, the provider is tried once more, even if the 72
+// hours were over when it started.
 func TestSender_PausedWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
@@ -149,8 +149,8 @@ func TestSender_PausedWhileFailing(t *testing.T) {
 	}
 }
 
-// A batch among the last of 20 million messages at 50 per second waits 4.6 days
-// for its reservations, retries included.
+// A batch among the last of 20 million messages at 50 per second waits 4.6 days for its
+// reservations, retries included.
 func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +207,8 @@ func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	})
 }
 
-// If a run crashes between the provider's response and its record, the repeated
-// run counts the success.
+// If a run crashes between the provider's response and its record, the repeated run counts
+// the success.
 func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 	perCall   = 5
 )
 
-// office simulates one agent's sending: campaigns of batches, their ledger, the
-// agent's rate limit, an SQS-like queue, and functions that receive from it.
+// office simulates one agent's sending: campaigns of batches, their ledger, the agent's
+// rate limit, an SQS-like queue, and functions that receive from it.
 type office struct {
 	mu        sync.Mutex
 	random    *rand.Rand
@@ -138,8 +138,7 @@ func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch
 	return b, nil
 }
 
-// run passes the tasks to functions until every message that is not lost is
-// sent.
+// run passes the tasks to functions until every message that is not lost is sent.
 func (o *office) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
@@ -375,8 +374,8 @@ func (o *office) figures(t *testing.T, began time.Time) figures {
 	return f
 }
 
-// keeps fails the test if the rate was exceeded, less than 95% of it was used,
-// or a frame cost more than one write for a ticket and one for its reservation.
+// keeps fails the test if the rate was exceeded, less than 95% of it was used, or a frame
+// cost more than one write for a ticket and one for its reservation.
 func (f figures) keeps(t *testing.T, rate int) {
 	t.Helper()
 	f.keepsRate(t, rate)
@@ -408,8 +407,8 @@ func (o *office) busiestSecond() int {
 	return most
 }
 
-// worstMinute returns the lowest share of the rate used in a minute, from the
-// first second to the last message.
+// worstMinute returns the lowest share of the rate used in a minute, from the first second
+// to the last message.
 func (o *office) worstMinute(began time.Time) float64 {
 	worst, i := 1.0, 0
 	end := o.sends[len(o.sends)-1].at

@@ -50,8 +50,8 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// takeOpen assigns to each part its requested messages that have no outcome and
-// belong to no earlier part.
+// takeOpen assigns to each part its requested messages that have no outcome and belong to
+// no earlier part.
 func (r *run) takeOpen(batchLedger campaign.Ledger) {
 	taken := map[int]bool{}
 	for _, p := range r.parts {
@@ -79,8 +79,8 @@ func wanted(t campaign.SendTask, b campaign.Batch) []int {
 	return all
 }
 
-// load reads the messages to send now. An unreadable frame fails only its own
-// task. The messages of a deleted payload end as failed.
+// load reads the messages to send now. An unreadable frame fails only its own task. The
+// messages of a deleted payload end as failed.
 func (s *Sender) load(ctx context.Context, r *run) {
 	var frames sync.WaitGroup
 	for _, p := range r.parts {

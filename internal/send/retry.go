@@ -12,18 +12,16 @@ import (
 )
 
 const (
-	// maxAttempts is the number of attempts before the task is left to
-	// reconcile, which retries without limit.
+	// maxAttempts is the number of attempts before the task is left to reconcile, which
+	// retries without limit.
 	maxAttempts = 8
-	// firstDelay doubles with each attempt, up to maxDelay, the maximum delay
-	// of SQS.
+	// firstDelay doubles with each attempt, up to maxDelay, the maximum delay of SQS.
 	firstDelay = 2 * time.Second
 	maxDelay   = 15 * time.Minute
-	// maxShrinkingDelay replaces maxDelay for a wait that may become much
-	// shorter.
+	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
-	// early is how long before its reservation a task is received. SQS delays
-	// are in whole seconds; the run waits for the rest.
+	// early is how long before its reservation a task is received. SQS delays are in whole
+	// seconds; the run waits for the rest.
 	early = 2 * time.Second
 )
 
@@ -41,8 +39,8 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 	s.expect(ctx, r.batch, last)
 }
 
-// putBack requeues the unchanged tasks of a run without reservations, with a
-// delay of seconds. A failed task would be invisible for minutes.
+// putBack requeues the unchanged tasks of a run without reservations, with a delay of
+// seconds. A failed task would be invisible for minutes.
 func (s *Sender) putBack(ctx context.Context, r *run) {
 	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.channel.Agent.ID,
 		"batch_id", r.batch.BatchID, "frames", len(r.parts))
@@ -63,9 +61,9 @@ func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time
 	}
 }
 
-// rest returns a task for the part's unsent messages and its delay. random is
-// in [0, 1). The result is false if no message is left, or after maxAttempts. A
-// failed send counts as an attempt; the end of ctx does not.
+// rest returns a task for the part's unsent messages and its delay. random is in [0, 1).
+// The result is false if no message is left, or after maxAttempts. A failed send counts as
+// an attempt; the end of ctx does not.
 func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
@@ -85,8 +83,8 @@ func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Durat
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// turned returns a task for the messages whose reservation is too late for this
-// run, and its delay.
+// turned returns a task for the messages whose reservation is too late for this run, and
+// its delay.
 func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
 	t := p.taskOf(p.later)
 	t.Reservation = p.task.Reservation
@@ -102,17 +100,16 @@ func (p *part) taskOf(jobs []*job) campaign.SendTask {
 	return t
 }
 
-// retryDelay returns the delay before an attempt, counted from 1. It doubles,
-// has up to 50% jitter, and is at least the provider's Retry-After.
+// retryDelay returns the delay before an attempt, counted from 1. It doubles, has up to 50%
+// jitter, and is at least the provider's Retry-After.
 func retryDelay(attempt int, asked time.Duration, random float64) time.Duration {
 	limit := min(firstDelay<<min(attempt-1, 10), maxDelay)
 	delay := limit/2 + time.Duration(random*float64(limit/2))
 	return min(max(delay, asked), maxDelay)
 }
 
-// expect postpones the reconcile check of a batch that waits for its agent's
-// rate. It writes rarely, because it postpones the check by more than
-// necessary.
+// expect postpones the reconcile check of a batch that waits for its agent's rate. It
+// writes rarely, because it postpones the check by more than necessary.
 func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) {
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
@@ -122,8 +119,8 @@ func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) 
 	}
 }
 
-// adapt decreases the agent's rate after too many throttled messages, and
-// increases it after frames without any. Its own errors are only logged.
+// adapt decreases the agent's rate after too many throttled messages, and increases it
+// after frames without any. Its own errors are only logged.
 func (s *Sender) adapt(ctx context.Context, r *run) {
 	change := s.adaptation(r)
 	if change(r.rateLimit) == r.rateLimit {
@@ -144,10 +141,9 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 	}
 }
 
-// adaptation returns the change of the rate limit that follows from the run's
-// responses. For an unlimited agent, it estimates the rate from the run, with
-// at least Concurrency messages: the duration of a few messages says little
-// about the rate.
+// adaptation returns the change of the rate limit that follows from the run's responses.
+// For an unlimited agent, it estimates the rate from the run, with at least Concurrency
+// messages: the duration of a few messages says little about the rate.
 func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit {
 	now, answers := s.Now(), int(r.answered.Load())
 	if r.tooFast() {
@@ -164,8 +160,8 @@ func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit 
 	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
 }
 
-// release returns the unused reservations of a stopped run. Otherwise, nothing
-// would be sent until they end.
+// release returns the unused reservations of a stopped run. Otherwise, nothing would be
+// sent until they end.
 func (r *run) release(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
 	if !r.stopped {
 		return rateLimit

@@ -46,8 +46,8 @@ func TestRetryDelay_Bounds(t *testing.T) {
 	})
 }
 
-// All attempts of a task are over before reconcile checks its batch, so that it
-// does not requeue tasks in progress.
+// All attempts of a task are over before reconcile checks its batch, so that it does not
+// requeue tasks in progress.
 func TestRetryDelay_EndsBeforeSweep(t *testing.T) {
 	t.Parallel()
 	total := time.Duration(0)

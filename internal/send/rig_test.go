@@ -21,8 +21,8 @@ const (
 
 var errBroken = errors.New("broken")
 
-// rig contains a sender's dependencies in memory, for one batch. In a synctest
-// bubble, its clock runs as fast as possible.
+// rig contains a sender's dependencies in memory, for one batch. In a synctest bubble, its
+// clock runs as fast as possible.
 type rig struct {
 	mu        sync.Mutex
 	batch     campaign.Batch
@@ -223,8 +223,8 @@ func (g *rig) Send(ctx context.Context, _ string, body []byte, delay time.Durati
 	return nil
 }
 
-// deliver passes a task to a new function when it is visible, and again a
-// little later, and then the tasks queued by it.
+// deliver passes a task to a new function when it is visible, and again a little later, and
+// then the tasks queued by it.
 func (g *rig) deliver(ctx context.Context, q queued) {
 	g.running.Go(func() {
 		time.Sleep(time.Until(q.from) + queueLatency)

@@ -35,16 +35,16 @@ type run struct {
 // part is a task with the state of its messages.
 type part struct {
 	task campaign.SendTask
-	// now are the messages to send in this run. later are messages whose
-	// reservation is too late for it; they are requeued.
+	// now are the messages to send in this run. later are messages whose reservation is too
+	// late for it; they are requeued.
 	now, later []*job
 	grant      campaign.Grant // the reservation or ticket, if requested
 	until      time.Time      // estimated send time of the last of later
 	err        error          // why the task must be retried
 }
 
-// failure returns why the task must be retried after its run failed with err. A
-// part that waits for a reservation does not depend on the run.
+// failure returns why the task must be retried after its run failed with err. A part that
+// waits for a reservation does not depend on the run.
 func (p *part) failure(err error) error {
 	if p.grant.Wait > 0 {
 		return p.err
@@ -75,8 +75,8 @@ func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
 	}
 }
 
-// stop ends the unsent messages of a cancelled batch, later ones included.
-// Messages that the provider may have accepted are not stopped.
+// stop ends the unsent messages of a cancelled batch, later ones included. Messages that
+// the provider may have accepted are not stopped.
 func (r *run) stop() {
 	if r.cancelledAt.IsZero() {
 		return
@@ -120,10 +120,9 @@ func (r *run) changes() []campaign.Change {
 	return changes
 }
 
-// tooFast reports whether too many of the run's messages were throttled. A
-// single throttled message counts only if there were no other responses.
-// Otherwise, runs with few messages would slow down an agent with 1%
-// throttling.
+// tooFast reports whether too many of the run's messages were throttled. A single throttled
+// message counts only if there were no other responses. Otherwise, runs with few messages
+// would slow down an agent with 1% throttling.
 func (r *run) tooFast() bool {
 	throttled, answered := r.throttled.Load(), r.answered.Load()
 	return throttled > 0 && (throttled == answered || throttled > 1+answered/tolerated)

@@ -1,6 +1,6 @@
-// Package send sends the messages of frames to the RCS provider, at the rate of
-// their agent, and records the outcomes. Message IDs are deterministic, so the
-// provider ignores repeated sends.
+// Package send sends the messages of frames to the RCS provider, at the rate of their
+// agent, and records the outcomes. Message IDs are deterministic, so the provider ignores
+// repeated sends.
 package send
 
 import (
@@ -42,9 +42,8 @@ type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Provider sends messages and ignores repeated IDs. An error that is not a
-// campaign.Failure counts as transient. Errors contain no phone number and no
-// text.
+// Provider sends messages and ignores repeated IDs. An error that is not a campaign.Failure
+// counts as transient. Errors contain no phone number and no text.
 type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error
 }
@@ -54,8 +53,8 @@ type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
-// OptOuts returns a function that reports whether an E.164 number opted out of
-// the tenant's messages.
+// OptOuts returns a function that reports whether an E.164 number opted out of the tenant's
+// messages.
 type OptOuts interface {
 	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
 }
@@ -65,8 +64,8 @@ type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Sender sends frames. Tasks can be repeated. After a crash, the task's next
-// receive or reconcile resumes.
+// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
+// reconcile resumes.
 type Sender struct {
 	Batches    Batches
 	Directory  Directory
@@ -86,8 +85,8 @@ type Sender struct {
 	templates cache.Cache[templateKey, campaign.Template]
 }
 
-// channelKey identifies a channel. A batch keeps the agent of its release, so a
-// tenant can have several channels.
+// channelKey identifies a channel. A batch keeps the agent of its release, so a tenant can
+// have several channels.
 type channelKey struct{ tenant, agentID string }
 
 type templateKey struct {
@@ -96,8 +95,7 @@ type templateKey struct {
 }
 
 const (
-	// channelFor is the cache TTL of channels: a pause takes effect within this
-	// time.
+	// channelFor is the cache TTL of channels: a pause takes effect within this time.
 	channelFor = 3 * time.Second
 	// maxWarm is the size of the channel and template caches.
 	maxWarm = 500
@@ -108,9 +106,9 @@ const (
 // errBadTask reports a task that this service cannot have queued.
 var errBadTask = errors.New("task does not match its batch")
 
-// Handle sends the messages of the tasks. It returns an error by position for
-// each task to retry. Messages that the provider did not accept, or that were
-// not sent before the end of ctx, are requeued as new tasks without an error.
+// Handle sends the messages of the tasks. It returns an error by position for each task to
+// retry. Messages that the provider did not accept, or that were not sent before the end of
+// ctx, are requeued as new tasks without an error.
 func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error {
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, s.Concurrency)
@@ -169,8 +167,8 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// open loads the data needed to send the batch. It returns nil if nothing can
-// be sent now. Reconcile requeues paused batches.
+// open loads the data needed to send the batch. It returns nil if nothing can be sent now.
+// Reconcile requeues paused batches.
 func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -213,8 +211,7 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// leavePaused sets the reconcile check of a paused batch to pauseCheck from
-// now.
+// leavePaused sets the reconcile check of a paused batch to pauseCheck from now.
 func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
 	next := s.Now().Add(pauseCheck)

@@ -86,8 +86,8 @@ func TestHandle_Rate(t *testing.T) {
 	}
 }
 
-// A hundred functions that reserve concurrently all succeed within seconds. No
-// task fails, because a failed task would be invisible for minutes.
+// A hundred functions that reserve concurrently all succeed within seconds. No task fails,
+// because a failed task would be invisible for minutes.
 func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestHandle_RequeueFails(t *testing.T) {
 	})
 }
 
-// Frames behind the agent's backlog get tickets and are requeued with them.
-// Reconcile does not check their batch until then.
+// Frames behind the agent's backlog get tickets and are requeued with them. Reconcile does
+// not check their batch until then.
 func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	})
 }
 
-// Messages whose reservation is too late for a run are requeued before the
-// other messages are sent, because that can take as long.
+// Messages whose reservation is too late for a run are requeued before the other messages
+// are sent, because that can take as long.
 func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,8 +209,7 @@ func TestHandle_LateReservation(t *testing.T) {
 	})
 }
 
-// If a part of a frame cannot be requeued, nothing of it is sent, and the task
-// is retried.
+// If a part of a frame cannot be requeued, nothing of it is sent, and the task is retried.
 func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -241,8 +240,8 @@ func TestHandle_ExpiredReservation(t *testing.T) {
 	})
 }
 
-// A provider limit of 40 messages per second is learned for an agent without a
-// configured rate, although 20 functions start at full speed.
+// A provider limit of 40 messages per second is learned for an agent without a configured
+// rate, although 20 functions start at full speed.
 func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,8 +311,8 @@ func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	})
 }
 
-// A single throttled message of an agent with little traffic must not slow down
-// its next campaign.
+// A single throttled message of an agent with little traffic must not slow down its next
+// campaign.
 func TestHandle_SingleThrottledMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -49,8 +49,8 @@ func TestSharing_SmallCampaign(t *testing.T) {
 	}
 }
 
-// A message does not wait for a backlog at a low rate either: only for the
-// current frame and for leased reservations.
+// A message does not wait for a backlog at a low rate either: only for the current frame
+// and for leased reservations.
 func TestSharing_LowRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int{1, 5, 20} {
@@ -77,8 +77,7 @@ func TestSharing_LowRate(t *testing.T) {
 	}
 }
 
-// Two large campaigns share the rate about equally, from the second one's first
-// minute on.
+// Two large campaigns share the rate about equally, from the second one's first minute on.
 func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +100,7 @@ func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	})
 }
 
-// Many concurrent campaigns share the rate about equally, also those beyond
-// maxLanes.
+// Many concurrent campaigns share the rate about equally, also those beyond maxLanes.
 func TestSharing_ManyCampaigns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -153,8 +151,7 @@ func TestSharing_LostFrames(t *testing.T) {
 	})
 }
 
-// A campaign that ends early, as after a cancellation, leaves its share to the
-// others.
+// A campaign that ends early, as after a cancellation, leaves its share to the others.
 func TestSharing_CancelledCampaign(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]float64{5: 0.75, 50: 0.95} {
@@ -180,8 +177,7 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 	}
 }
 
-// After a pause in which all tasks were dropped, reconcile requeues the
-// batches.
+// After a pause in which all tasks were dropped, reconcile requeues the batches.
 func TestSharing_AfterPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,8 +203,7 @@ func TestSharing_AfterPause(t *testing.T) {
 	})
 }
 
-// During a deployment, the former version leases far ahead and drops the lanes
-// each time.
+// During a deployment, the former version leases far ahead and drops the lanes each time.
 func TestSharing_FormerVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,8 +220,8 @@ func TestSharing_FormerVersion(t *testing.T) {
 	})
 }
 
-// dispatchByOldVersion leases a reservation per frame at an interval, however
-// far ahead, like the former version.
+// dispatchByOldVersion leases a reservation per frame at an interval, however far ahead,
+// like the former version.
 func (o *office) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
 	for ; messages > 0; messages -= perBatch {
 		b := o.accept(campaignID, min(messages, perBatch))

@@ -38,8 +38,8 @@ func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error
 	}
 }
 
-// A few throttled messages decrease an agent's rate a little for a while. They
-// cause no gap: no message waits for revoked reservations.
+// A few throttled messages decrease an agent's rate a little for a while. They cause no
+// gap: no message waits for revoked reservations.
 func TestThrottle_NoGap(t *testing.T) {
 	t.Parallel()
 	hundredth := func(n int) bool { return n%100 == 99 }
@@ -165,8 +165,8 @@ func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	})
 }
 
-// The rate is halved at most once in three seconds. A run that is stopped
-// earlier releases its reservations.
+// The rate is halved at most once in three seconds. A run that is stopped earlier releases
+// its reservations.
 func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

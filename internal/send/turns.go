@@ -15,21 +15,19 @@ import (
 const (
 	// window is the maximum time that a run waits for a message's send time.
 	window = 8 * time.Second
-	// returnEarly is how long before its estimated reservation a waiting frame
-	// is received, at least. SQS delays are in whole seconds and can be a
-	// second late.
+	// returnEarly is how long before its estimated reservation a waiting frame is received,
+	// at least. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
-	// lateness is the maximum delay of a task that can still use its
-	// reservation. Within it, the reservations of other tasks can overlap.
+	// lateness is the maximum delay of a task that can still use its reservation. Within
+	// it, the reservations of other tasks can overlap.
 	lateness = 10 * time.Second
-	// rateLimitTries is the maximum number of attempts to update a rate limit,
-	// about two seconds in total.
+	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
+	// seconds in total.
 	rateLimitTries = 10
 )
 
-// takeReservations leases the parts' share of their agent's rate. Parts without
-// a reservation are requeued at once. Messages with a late reservation are
-// requeued too.
+// takeReservations leases the parts' share of their agent's rate. Parts without a
+// reservation are requeued at once. Messages with a late reservation are requeued too.
 func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	if !r.channel.RateLimit.Paced(r.channel.Agent.Rate) {
 		return nil
@@ -60,8 +58,8 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	return nil
 }
 
-// begin assigns send times to the messages of a part. Late messages are
-// requeued now, not after the others are sent.
+// begin assigns send times to the messages of a part. Late messages are requeued now, not
+// after the others are sent.
 func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 	if p.task.Reservation.Start.Before(now) {
 		p.task.Reservation.Start = now
@@ -80,8 +78,8 @@ func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 	}
 }
 
-// stale reports whether a reservation is unusable: it is long over, or revoked
-// by a rate decrease.
+// stale reports whether a reservation is unusable: it is long over, or revoked by a rate
+// decrease.
 func stale(t campaign.Reservation, now time.Time, rateLimit campaign.RateLimit) bool {
 	return t.Start.Before(now.Add(-lateness)) || t.Revoked(rateLimit)
 }
@@ -139,9 +137,9 @@ func byTicket(a, b *part) int {
 	return cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 }
 
-// returnAfter returns the delay of a frame without a reservation. It is shorter
-// than the wait, all the more if the wait can shrink: a late frame leaves a
-// gap, an early one costs only a few reads.
+// returnAfter returns the delay of a frame without a reservation. It is shorter than the
+// wait, all the more if the wait can shrink: a late frame leaves a gap, an early one costs
+// only a few reads.
 func returnAfter(g campaign.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
@@ -150,9 +148,9 @@ func returnAfter(g campaign.Grant) time.Duration {
 	return min(max(g.Wait-max(margin, returnEarly), time.Second), longest)
 }
 
-// changeRateLimit applies change to the agent's rate limit and returns the
-// result. Conflicts with other functions are retried with backoff. After
-// rateLimitTries it returns errContended.
+// changeRateLimit applies change to the agent's rate limit and returns the result.
+// Conflicts with other functions are retried with backoff. After rateLimitTries it returns
+// errContended.
 func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(campaign.RateLimit) campaign.RateLimit) (campaign.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {

@@ -49,13 +49,11 @@ func (r *attempt) over() bool {
 	return r.fails || r.gone
 }
 
-// countsTowardCircuit reports whether the delivery's failures can open the
-// circuit. Not if some of its messages were delivered: the others may be
-// invalid for a healthy endpoint.
+// countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
+// some of its messages were delivered: the others may be invalid for a healthy endpoint.
 func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
 
-// postAll posts the messages until the endpoint fails too often or ctx nearly
-// ends.
+// postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
 	g := n.limiters.of(endpointKey{e.Tenant, e.ID})
@@ -105,8 +103,8 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	}
 }
 
-// shuffled returns the messages of a repeated attempt in random order, so that
-// a few messages that always fail do not block the others.
+// shuffled returns the messages of a repeated attempt in random order, so that a few
+// messages that always fail do not block the others.
 func (n *Notifier) shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
 	if delivery.Attempt == 0 {
 		return messages

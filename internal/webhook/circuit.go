@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// closingFor is how long a closing circuit is kept, to find deliveries that
-	// were parked just before it closed.
+	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
+	// just before it closed.
 	closingFor = time.Minute
 	// perDrain is the number of parked deliveries per read.
 	perDrain = 100
-	// idleProbes is the number of probes without a pending message after which
-	// the circuit closes.
+	// idleProbes is the number of probes without a pending message after which the circuit
+	// closes.
 	idleProbes = 3
 	// circuitRaces is the number of attempts to update a circuit.
 	circuitRaces = 5
 )
 
-// openCircuit stops posts to an endpoint, except probes. The first probe is not
-// earlier than the hold requested by the endpoint.
+// openCircuit stops posts to an endpoint, except probes. The first probe is not earlier
+// than the hold requested by the endpoint.
 func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold time.Duration) error {
 	key := endpointKey{e.Tenant, e.ID}
 	for range circuitRaces {
@@ -66,8 +66,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 	return fmt.Errorf("open circuit: %w", campaign.ErrLostRace)
 }
 
-// probeLater queues the next check of the circuit if it is due before the next
-// sweep.
+// probeLater queues the next check of the circuit if it is due before the next sweep.
 func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 	delay := c.Next.Sub(n.Now())
 	if delay >= soonest {
@@ -77,8 +76,7 @@ func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 	return n.queue(ctx, campaign.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
-// lookAfter processes an endpoint's circuit: it sends a probe or closes the
-// circuit.
+// lookAfter processes an endpoint's circuit: it sends a probe or closes the circuit.
 func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
@@ -174,8 +172,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 	return n.probeLater(ctx, c)
 }
 
-// offReason returns why an endpoint is disabled after a failed probe, "" if it
-// is not.
+// offReason returns why an endpoint is disabled after a failed probe, "" if it is not.
 func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	switch {
 	case v.Gone():
@@ -186,8 +183,8 @@ func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	return ""
 }
 
-// sample returns a parked delivery and its messages, or no messages if none is
-// parked. It deletes deliveries without pending messages.
+// sample returns a parked delivery and its messages, or no messages if none is parked. It
+// deletes deliveries without pending messages.
 func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Delivery, []pendingMessage, error) {
 	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
 	if err != nil {
@@ -215,8 +212,7 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 	return campaign.Delivery{}, nil, nil
 }
 
-// recovered records that a message of the delivery was posted and closes the
-// circuit.
+// recovered records that a message of the delivery was posted and closes the circuit.
 func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Delivery, rest []pendingMessage) error {
 	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
 	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
@@ -237,8 +233,8 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 	return n.closeCircuit(ctx, c)
 }
 
-// closeCircuit starts to unpark the endpoint's deliveries. Another check
-// follows after closingFor.
+// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after
+// closingFor.
 func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
@@ -250,8 +246,8 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	return n.drain(ctx, c)
 }
 
-// drain unparks the deliveries of a closing circuit and queues their tasks. It
-// deletes the circuit when a later check finds no parked delivery.
+// drain unparks the deliveries of a closing circuit and queues their tasks. It deletes the
+// circuit when a later check finds no parked delivery.
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -289,8 +285,8 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	return err
 }
 
-// queueOnce queues the task of a damaged delivery once. The task ends in the
-// dead-letter queue.
+// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter
+// queue.
 func (n *Notifier) queueOnce(ctx context.Context, t campaign.NotifyTask, queued map[campaign.NotifyTask]bool) error {
 	if queued[t] {
 		return nil

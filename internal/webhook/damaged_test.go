@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// A damaged parked delivery does not block the ones behind it. Its task is
-// queued and ends in the dead-letter queue.
+// A damaged parked delivery does not block the ones behind it. Its task is queued and ends
+// in the dead-letter queue.
 func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
@@ -55,8 +55,8 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	})
 }
 
-// parkDamaged writes a parked delivery with a damaged row, before all others,
-// and returns its task.
+// parkDamaged writes a parked delivery with a damaged row, before all others, and returns
+// its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
 	n := campaign.Delivery{
@@ -81,8 +81,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 	return n.Task()
 }
 
-// Entries of another tenant's batch are never posted. The tenant's own entries
-// are.
+// Entries of another tenant's batch are never posted. The tenant's own entries are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t, 2, true), newWorld(t, 1, true)

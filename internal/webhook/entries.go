@@ -43,8 +43,8 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// pick returns the delivery's entries at the positions, which ascend. It
-// returns nil for a delivery without entries.
+// pick returns the delivery's entries at the positions, which ascend. It returns nil for a
+// delivery without entries.
 func pick(delivery campaign.Delivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {
@@ -80,8 +80,8 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 	return delivery.Identified(), nil
 }
 
-// save replaces the delivery by next and reports whether it was unchanged since
-// it was read. The row of a new delivery contains only the pending entries.
+// save replaces the delivery by next and reports whether it was unchanged since it was
+// read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
 	if read.New && len(next.Left) > 0 {
 		next.Entries, next.Left = pick(next, next.Left), upTo(len(next.Left))

@@ -58,8 +58,8 @@ func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	return tasks
 }
 
-// Webhooks delivered at the first attempt write only the post counts: 200
-// isolated events over a day cost less than 0.25 units each.
+// Webhooks delivered at the first attempt write only the post counts: 200 isolated events
+// over a day cost less than 0.25 units each.
 func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
@@ -93,8 +93,8 @@ func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	}
 }
 
-// A call that posts 500 webhooks to a healthy endpoint writes nothing after the
-// first post of the hour, and leaves no due row.
+// A call that posts 500 webhooks to a healthy endpoint writes nothing after the first post
+// of the hour, and leaves no due row.
 func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
@@ -180,8 +180,8 @@ func TestHandle_RepeatedTask(t *testing.T) {
 	}
 }
 
-// A delivery is not stranded if the circuit closes, or the endpoint is enabled,
-// just before it is parked.
+// A delivery is not stranded if the circuit closes, or the endpoint is enabled, just before
+// it is parked.
 func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ stop, start func(w *world) }{
@@ -276,8 +276,8 @@ func TestCircuit_DeletedEndpoint(t *testing.T) {
 	}
 }
 
-// Entries whose recipients are unreadable until the queue would drop their task
-// are posted once they are readable.
+// Entries whose recipients are unreadable until the queue would drop their task are posted
+// once they are readable.
 func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
@@ -352,8 +352,8 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 	return b.Blobs.GetRange(ctx, key, from, to)
 }
 
-// The payload of a batch is read once for all endpoints, frames, tasks and
-// calls within 15 minutes.
+// The payload of a batch is read once for all endpoints, frames, tasks and calls within 15
+// minutes.
 func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
@@ -393,8 +393,8 @@ func TestRecipients_Cached(t *testing.T) {
 	}
 }
 
-// A number erased after its entry was queued is never posted, neither at once
-// nor after failures.
+// A number erased after its entry was queued is never posted, neither at once nor after
+// failures.
 func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {

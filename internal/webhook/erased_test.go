@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// A process with cached recipients posts an erased message without its
-// recipient, and the others unchanged.
+// A process with cached recipients posts an erased message without its recipient, and the
+// others unchanged.
 func TestHandle_ErasedRecipient(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testErasedRecipient)

@@ -9,23 +9,21 @@ import (
 const (
 	// maxConcurrency is the maximum number of concurrent posts to an endpoint.
 	maxConcurrency = 32
-	// failuresToOpen is the number of consecutive failures that opens the
-	// circuit.
+	// failuresToOpen is the number of consecutive failures that opens the circuit.
 	failuresToOpen = 3
-	// failuresToOpenHealthy replaces failuresToOpen for an endpoint that
-	// recently accepted a message, or other messages of the same delivery:
-	// probably only these messages are invalid.
+	// failuresToOpenHealthy replaces failuresToOpen for an endpoint that recently accepted
+	// a message, or other messages of the same delivery: probably only these messages are
+	// invalid.
 	failuresToOpenHealthy = 10
 	// failuresCountFor is how long a failure counts.
 	failuresCountFor = time.Minute
-	// healthyFor is how long an endpoint counts as healthy after a successful
-	// post.
+	// healthyFor is how long an endpoint counts as healthy after a successful post.
 	healthyFor = 5 * time.Minute
 )
 
-// limiter limits the concurrent posts to an endpoint. It starts with one, adds
-// one with each success and removes one with each failure, so that a failing
-// endpoint gets few requests.
+// limiter limits the concurrent posts to an endpoint. It starts with one, adds one with
+// each success and removes one with each failure, so that a failing endpoint gets few
+// requests.
 type limiter struct {
 	mu                  sync.Mutex
 	places              chan struct{} // a token for each permitted post
@@ -33,9 +31,8 @@ type limiter struct {
 	consecutiveFailures int // since the last success
 	failed              time.Time
 	lastDelivered       time.Time // last success
-	// shut reports that the circuit must open and posting must stop. written
-	// reports that the open circuit was saved, so that a circuit read as closed
-	// is up to date.
+	// shut reports that the circuit must open and posting must stop. written reports that
+	// the open circuit was saved, so that a circuit read as closed is up to date.
 	shut, written bool
 }
 
@@ -58,8 +55,8 @@ func (g *limiter) enter(ctx context.Context) bool {
 	}
 }
 
-// judge counts a result and reports whether posting must stop for now. It shuts
-// the limiter if countsTowardCircuit.
+// judge counts a result and reports whether posting must stop for now. It shuts the limiter
+// if countsTowardCircuit.
 func (g *limiter) judge(v Result, now time.Time, countsTowardCircuit bool) (fails bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,8 +74,8 @@ func (g *limiter) judge(v Result, now time.Time, countsTowardCircuit bool) (fail
 	return fails
 }
 
-// leave returns a message's slot. Call it after the result is noted, so that
-// the next message sees it.
+// leave returns a message's slot. Call it after the result is noted, so that the next
+// message sees it.
 func (g *limiter) leave(taken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,8 +117,8 @@ func (g *limiter) isShut() bool {
 	return g.shut
 }
 
-// shutIfUnhealthy shuts the limiter of an unhealthy endpoint and reports
-// whether the limiter is shut.
+// shutIfUnhealthy shuts the limiter of an unhealthy endpoint and reports whether the
+// limiter is shut.
 func (g *limiter) shutIfUnhealthy(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,8 +133,8 @@ func (g *limiter) opened() {
 	g.shut, g.written = true, true
 }
 
-// closed records that the circuit was read as closed. It has no effect until
-// the open circuit is saved.
+// closed records that the circuit was read as closed. It has no effect until the open
+// circuit is saved.
 func (g *limiter) closed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

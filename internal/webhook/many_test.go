@@ -69,8 +69,8 @@ func (oneDown) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
 }
 
-// Three consecutive failures within a minute open an endpoint's circuit,
-// however many other endpoints the process posts to: 300 tenants have 600.
+// Three consecutive failures within a minute open an endpoint's circuit, however many other
+// endpoints the process posts to: 300 tenants have 600.
 func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 	t.Parallel()
 	const endpoints, failures = 600, 3

@@ -23,8 +23,7 @@ type document struct {
 	Data      any           `json:"data"`      // Data, or erased
 }
 
-// Data is the data of a webhook. Fields that do not apply to its kind are
-// empty.
+// Data is the data of a webhook. Fields that do not apply to its kind are empty.
 type Data struct {
 	OccurredAt string `json:"occurredAt"`
 	CampaignID string `json:"campaignId,omitempty"`
@@ -39,8 +38,7 @@ type Data struct {
 	Erased     bool   `json:"erased,omitempty"`   // the phone number, UID and text were erased
 }
 
-// erased is Data after erasure. It contains the required fields of its kind,
-// empty.
+// erased is Data after erasure. It contains the required fields of its kind, empty.
 type erased struct {
 	Data
 	UID   *string `json:"uid,omitempty"`
@@ -56,8 +54,7 @@ func erase(kind campaign.Kind, d Data) erased {
 
 const instant = "2006-01-02T15:04:05.000Z"
 
-// NewMessage builds a webhook message about the subject. It sets OccurredAt to
-// at.
+// NewMessage builds a webhook message about the subject. It sets OccurredAt to at.
 func NewMessage(subject string, kind campaign.Kind, at time.Time, d Data) (Message, error) {
 	l := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)

@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/webhook"
 )
 
-// The webhook of an erased recipient contains the required fields of its kind,
-// empty, and no others.
+// The webhook of an erased recipient contains the required fields of its kind, empty, and
+// no others.
 func TestNewMessage_Erased(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[campaign.Kind]map[string]any{

@@ -1,9 +1,9 @@
-// Package webhook posts message outcomes to the tenants' endpoints: signed, at
-// least once, and retried while an endpoint is down.
+// Package webhook posts message outcomes to the tenants' endpoints: signed, at least once,
+// and retried while an endpoint is down.
 //
-// A task contains the entries to post first. Undelivered ones are written as a
-// delivery before the task ends. A delivery is deleted after all of it is
-// posted. After a crash, the task's next receive or reconcile resumes.
+// A task contains the entries to post first. Undelivered ones are written as a delivery
+// before the task ends. A delivery is deleted after all of it is posted. After a crash, the
+// task's next receive or reconcile resumes.
 package webhook
 
 import (
@@ -82,21 +82,21 @@ type Notifier struct {
 type endpointKey struct{ tenant, id string }
 
 const (
-	// shutdownMargin is the time reserved for running posts and for recording
-	// their results.
+	// shutdownMargin is the time reserved for running posts and for recording their
+	// results.
 	shutdownMargin = Timeout + 5*time.Second
 	// keptFor is the cache TTL of endpoints and circuits.
 	keptFor = 3 * time.Second
-	// maxWarm is the size of the endpoint caches: about 1,000 tenants, in 10
-	// MB. A full cache is cleared, with the failure counts. maxBatches is the
-	// size of the batch cache, without recipients.
+	// maxWarm is the size of the endpoint caches: about 1,000 tenants, in 10 MB. A full
+	// cache is cleared, with the failure counts. maxBatches is the size of the batch cache,
+	// without recipients.
 	maxWarm, maxBatches = 5_000, 10_000
 )
 
 func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
 
-// HandleMessages processes the tasks of the messages. It returns an error by
-// position for each message to retry with all its tasks.
+// HandleMessages processes the tasks of the messages. It returns an error by position for
+// each message to retry with all its tasks.
 func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
 	var tasks []campaign.NotifyTask
 	for _, m := range messages {
@@ -112,9 +112,8 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 	return errs
 }
 
-// separate returns the error of a message whose tasks all failed. If only some
-// failed, it queues these again as single tasks, so that completed tasks are
-// not repeated.
+// separate returns the error of a message whose tasks all failed. If only some failed, it
+// queues these again as single tasks, so that completed tasks are not repeated.
 func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {
@@ -135,9 +134,8 @@ func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, er
 // aloneAfter is the delay of a task that is requeued alone.
 const aloneAfter = time.Minute
 
-// Handle processes the tasks concurrently. It returns an error by position for
-// each task to retry. A failing endpoint is not an error: its deliveries are
-// kept.
+// Handle processes the tasks concurrently. It returns an error by position for each task to
+// retry. A failing endpoint is not an error: its deliveries are kept.
 func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []error {
 	errs := make([]error, len(tasks))
 	var all sync.WaitGroup
@@ -152,13 +150,13 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	return errs
 }
 
-// receivesBeforeDelivery is the number of receives of a task with entries
-// before they are written as a delivery.
+// receivesBeforeDelivery is the number of receives of a task with entries before they are
+// written as a delivery.
 const receivesBeforeDelivery = 3
 
-// handleOrKeep processes a task. Entries that repeatedly cannot be posted
-// because of internal errors are written as a delivery: the queue drops a
-// message after some receives, reconcile retries without limit.
+// handleOrKeep processes a task. Entries that repeatedly cannot be posted because of
+// internal errors are written as a delivery: the queue drops a message after some receives,
+// reconcile retries without limit.
 func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
@@ -206,9 +204,9 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	return n.settle(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
 }
 
-// delivery reads the task's delivery, or creates it from the task's entries. An
-// expired delivery is deleted, because DynamoDB deletes it days later and
-// reconcile would find it until then.
+// delivery reads the task's delivery, or creates it from the task's entries. An expired
+// delivery is deleted, because DynamoDB deletes it days later and reconcile would find it
+// until then.
 func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	if t.Entries != "" {
 		return n.newDelivery(t)
@@ -242,8 +240,8 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error
 			return err
 		}
 	}
-	// The circuit may have closed, or the endpoint been enabled, before the
-	// delivery was saved.
+	// The circuit may have closed, or the endpoint been enabled, before the delivery was
+	// saved.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.Store.DeleteDelivery(ctx, read.Task())
@@ -265,8 +263,8 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error
 	return err
 }
 
-// unpark makes a delivery due again: after its retry delay, or at once. It
-// reports whether the delivery was parked or has expired.
+// unpark makes a delivery due again: after its retry delay, or at once. It reports whether
+// the delivery was parked or has expired.
 func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
 	read, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrEnded) {
@@ -290,8 +288,8 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce boo
 // repair is the time until reconcile checks a delivery whose task was queued.
 const repair = 2 * time.Minute
 
-// schedule saves next with its next attempt after delay. It reports whether the
-// delivery was unchanged since it was read.
+// schedule saves next with its next attempt after delay. It reports whether the delivery
+// was unchanged since it was read.
 func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
 	soon := delay < soonest
 	next.Next = n.Now().Add(delay)
@@ -312,8 +310,8 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
 
-// settle saves the pending part of a delivery after an attempt. An attempt with
-// failed posts counts as failed.
+// settle saves the pending part of a delivery after an attempt. An attempt with failed
+// posts counts as failed.
 func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
 	if len(r.left) == 0 {
 		return n.remove(ctx, read)
@@ -343,9 +341,9 @@ func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaig
 	return n.retry(ctx, read, next, r)
 }
 
-// attemptsToOpen is the number of failed attempts after which a delivery
-// without any success opens the circuit. It covers endpoints with too little
-// traffic for consecutive failures.
+// attemptsToOpen is the number of failed attempts after which a delivery without any
+// success opens the circuit. It covers endpoints with too little traffic for consecutive
+// failures.
 const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
@@ -353,8 +351,8 @@ func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnhealthy(n.Now())
 }
 
-// retry schedules the next attempt of the pending messages, or abandons them
-// after the last one.
+// retry schedules the next attempt of the pending messages, or abandons them after the last
+// one.
 func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
@@ -381,9 +379,9 @@ func lost(err error) bool {
 	return errors.Is(err, campaign.ErrNotFound) || errors.Is(err, campaign.ErrDamaged)
 }
 
-// readable returns the messages of a delivery. If none can ever be read, it
-// marks the delivery dead and returns ok = false. If only some can be read, it
-// moves the others to a dead delivery.
+// readable returns the messages of a delivery. If none can ever be read, it marks the
+// delivery dead and returns ok = false. If only some can be read, it moves the others to a
+// dead delivery.
 func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {

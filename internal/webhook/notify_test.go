@@ -360,8 +360,7 @@ func testRetryAfter(t *testing.T, l layout) {
 	}
 }
 
-// dying makes processes crash at a step, three times. It returns the number of
-// crashes.
+// dying makes processes crash at a step, three times. It returns the number of crashes.
 func (w *world) dying(step string) func() int {
 	deaths := 0
 	w.broken = func(at string) error {

@@ -26,9 +26,8 @@ func newMessage(position int, subject string, kind campaign.Kind, at time.Time, 
 	return pendingMessage{l, position}, nil
 }
 
-// messages builds the pending messages of the delivery, for the kinds that the
-// endpoint wants. It also returns the positions of unreadable entries, if
-// others are readable.
+// messages builds the pending messages of the delivery, for the kinds that the endpoint
+// wants. It also returns the positions of unreadable entries, if others are readable.
 func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
 	if delivery.Blob != "" {
 		messages, err = n.webhookEvent(ctx, delivery)
@@ -119,8 +118,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery)
 	return []pendingMessage{l}, nil
 }
 
-// trace adds the campaign, batch and UID of the message that a webhook event
-// refers to.
+// trace adds the campaign, batch and UID of the message that a webhook event refers to.
 func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {

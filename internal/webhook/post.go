@@ -38,8 +38,8 @@ type Result struct {
 // Gone reports whether the endpoint asked for no further webhooks (410).
 func (v Result) Gone() bool { return v.Status == http.StatusGone }
 
-// Fatal reports whether other messages would fail too: there is no response, or
-// the endpoint asks for a pause.
+// Fatal reports whether other messages would fail too: there is no response, or the
+// endpoint asks for a pause.
 func (v Result) Fatal() bool { return !v.Delivered && (v.Status == 0 || v.RetryAfter > 0) }
 
 // drained is the number of response bytes read to keep the connection reusable.

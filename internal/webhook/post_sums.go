@@ -12,16 +12,15 @@ import (
 // PerWrite is the number of posts of a tenant per write of their counts.
 const PerWrite = 100
 
-// PostStore adds posts to the hourly counts of a tenant's endpoints, by
-// endpoint ID.
+// PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
 type PostStore interface {
 	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error
 }
 
-// PostSums aggregates post counts in memory to save writes. It writes the first
-// post of a tenant in an hour at once, then every PerWrite posts, and the rest
-// with the first post of a later hour. Unwritten counts are lost when the
-// process ends (up to 99 posts per tenant), so the counts are approximate.
+// PostSums aggregates post counts in memory to save writes. It writes the first post of a
+// tenant in an hour at once, then every PerWrite posts, and the rest with the first post of
+// a later hour. Unwritten counts are lost when the process ends (up to 99 posts per
+// tenant), so the counts are approximate.
 type PostSums struct {
 	Store PostStore
 
@@ -46,8 +45,8 @@ func (s *postSum) add(endpointID string, p campaign.Posts) {
 	s.count += p.Taken + p.Failed
 }
 
-// CountPosts adds posts to the endpoint's counts in the hour of at. Counts that
-// cannot be written are kept for the next write.
+// CountPosts adds posts to the endpoint's counts in the hour of at. Counts that cannot be
+// written are kept for the next write.
 func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	var errs []error
 	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, campaign.Posts{Taken: taken, Failed: failed}) {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// recipientsFor is the cache TTL of recipients. Webhooks can contain erased
-	// personal data for this time.
+	// recipientsFor is the cache TTL of recipients. Webhooks can contain erased personal
+	// data for this time.
 	recipientsFor = 15 * time.Minute
-	// maxRecipients is the size of the recipient cache in bytes: about 800
-	// batches of 2,000 messages.
+	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000
+	// messages.
 	maxRecipients = 64 << 20
 	// maxReads is the number of batches that a task reads concurrently.
 	maxReads = 8
@@ -34,8 +34,8 @@ type recipient struct{ uid, phone string }
 // recipients are the recipients of a batch, by frame.
 type recipients []frame
 
-// frame contains the concatenated UIDs and phone numbers of a frame and the end
-// of each. The frame of a damaged payload is the zero frame.
+// frame contains the concatenated UIDs and phone numbers of a frame and the end of each.
+// The frame of a damaged payload is the zero frame.
 type frame struct {
 	texts string
 	ends  []uint32
@@ -75,8 +75,7 @@ func (r recipients) size() int {
 	return size
 }
 
-// directory is an LRU-like cache of recipients. The zero directory is ready to
-// use.
+// directory is an LRU-like cache of recipients. The zero directory is ready to use.
 type directory struct {
 	reads singleflight.Group
 
@@ -126,8 +125,8 @@ func (d *directory) put(key campaign.BatchKey, k known) {
 	d.keep(key, k)
 }
 
-// keep adds recipients to young. When young takes half of the memory, it
-// becomes old, and the former old entries are dropped.
+// keep adds recipients to young. When young takes half of the memory, it becomes old, and
+// the former old entries are dropped.
 func (d *directory) keep(key campaign.BatchKey, k known) {
 	if d.young == nil || d.size >= maxRecipients/2 {
 		d.young, d.old, d.size = map[campaign.BatchKey]known{}, d.young, 0
@@ -139,16 +138,15 @@ func (d *directory) keep(key campaign.BatchKey, k known) {
 	d.size += k.recipients.size()
 }
 
-// addressed is a batch with its recipients, or the error if they are damaged or
-// deleted.
+// addressed is a batch with its recipients, or the error if they are damaged or deleted.
 type addressed struct {
 	batch      campaign.Batch
 	recipients recipients
 	err        error
 }
 
-// address reads the batches of the items at the positions, each once. Batches
-// of other tenants count as damaged.
+// address reads the batches of the items at the positions, each once. Batches of other
+// tenants count as damaged.
 func (n *Notifier) address(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*addressed, error) {
 	batches := map[campaign.BatchKey]*addressed{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -183,8 +181,8 @@ func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.Ba
 	return b, r, err
 }
 
-// recipients returns the recipients of a batch. Uncached ones are read with a
-// single request.
+// recipients returns the recipients of a batch. Uncached ones are read with a single
+// request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
 	return n.directory.get(b.Key, n.Now(), func() (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {

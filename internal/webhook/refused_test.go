@@ -71,8 +71,8 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 	return dead
 }
 
-// A healthy endpoint that refuses a few messages gets the others at once, and
-// the refused ones by the schedule until they are dead.
+// A healthy endpoint that refuses a few messages gets the others at once, and the refused
+// ones by the schedule until they are dead.
 func TestRefused_FewMessages(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testFewMessages)
@@ -102,8 +102,8 @@ func testFewMessages(t *testing.T, l layout) {
 	}
 }
 
-// If the first messages ever fail, the circuit opens. The first probe with
-// another message closes it.
+// If the first messages ever fail, the circuit opens. The first probe with another message
+// closes it.
 func TestRefused_FirstMessages(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testFirstMessages)
@@ -131,8 +131,7 @@ func testFirstMessages(t *testing.T, l layout) {
 	}
 }
 
-// A message that always gets a Retry-After does not park the others for long,
-// and dies.
+// A message that always gets a Retry-After does not park the others for long, and dies.
 func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testRetryAfterOfOneMessage)
@@ -272,8 +271,7 @@ func TestHandle_Unreadable(t *testing.T) {
 	}
 }
 
-// Expired deliveries that DynamoDB has not deleted yet are deleted when they
-// are read.
+// Expired deliveries that DynamoDB has not deleted yet are deleted when they are read.
 func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
 	const ended = 2 * 100 // twice a page
@@ -339,8 +337,7 @@ func (brokenBlobs) Get(context.Context, string) ([]byte, error) { return nil, er
 
 func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) { return nil, errDied }
 
-// Posts to a hanging endpoint take about as long as one post, for any number of
-// deliveries.
+// Posts to a hanging endpoint take about as long as one post, for any number of deliveries.
 func TestHandle_HangingEndpoint(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testHangingEndpoint)

@@ -8,12 +8,12 @@ var retries = []time.Duration{
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// soonest is the shortest delay handled by reconcile alone, which runs once a
-// minute. For shorter delays, the task is queued too.
+// soonest is the shortest delay handled by reconcile alone, which runs once a minute. For
+// shorter delays, the task is queued too.
 const soonest = time.Minute
 
-// retryDelay returns the delay after a failed attempt, counted from 0. jitter,
-// in [0, 1), adds up to 20%. ok is false after the last attempt.
+// retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),
+// adds up to 20%. ok is false after the last attempt.
 func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
 	if attempt >= len(retries) {
 		return 0, false
@@ -29,8 +29,8 @@ const (
 	patience = 5 * 24 * time.Hour
 )
 
-// probeGap returns the delay after the given number of failed probes. It
-// doubles up to longestProbe.
+// probeGap returns the delay after the given number of failed probes. It doubles up to
+// longestProbe.
 func probeGap(probes int, jitter float64) time.Duration {
 	gap := min(firstProbe<<min(probes, 10), longestProbe)
 	return gap + time.Duration(float64(gap)/5*jitter)

@@ -32,8 +32,7 @@ import (
 // start is far from now, so that the stack's own sweep finds nothing of a test.
 var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// world is a tenant in the stack's table, a test clock, an in-memory queue, and
-// a receiver.
+// world is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
 type world struct {
 	t        *testing.T
 	store    *dynamo.Store
@@ -196,8 +195,8 @@ func (w *world) notifier() *webhook.Notifier {
 	}
 }
 
-// run advances the time and processes the tasks and due rows, until nothing is
-// left to do or the time is over.
+// run advances the time and processes the tasks and due rows, until nothing is left to do
+// or the time is over.
 func (w *world) run(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
@@ -239,8 +238,7 @@ func (w *world) arrived() []campaign.NotifyTask {
 	return tasks
 }
 
-// delivery reads the delivery of a task, or the one created by a task with
-// entries.
+// delivery reads the delivery of a task, or the one created by a task with entries.
 func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 	w.t.Helper()
 	if t.Entries != "" {
@@ -295,9 +293,8 @@ func (w *world) due(until time.Time) []campaign.Due {
 	return found
 }
 
-// dueCircuits returns the due circuits of the tenant's endpoints. Querying all
-// shards of the index is slow, because the emulator scans the whole table each
-// time.
+// dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
+// the index is slow, because the emulator scans the whole table each time.
 func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
 	w.must(err)
@@ -311,8 +308,7 @@ func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 	return found
 }
 
-// advance moves the clock to the next task or row and reports whether there is
-// one.
+// advance moves the clock to the next task or row and reports whether there is one.
 func (w *world) advance(end time.Time) bool {
 	next := end
 	for _, d := range w.due(end) {
@@ -474,8 +470,7 @@ func (r *receiver) set(answer func(w http.ResponseWriter, body string) int) {
 	r.answer = answer
 }
 
-// taken returns the number of deliveries by webhook ID, and the number of
-// posts.
+// taken returns the number of deliveries by webhook ID, and the number of posts.
 func (r *receiver) taken() (ids map[string]int, posts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package cognito manages dashboard users, with their tenant and role, in an
-// Amazon Cognito user pool.
+// Package cognito manages dashboard users, with their tenant and role, in an Amazon Cognito
+// user pool.
 package cognito
 
 import (
@@ -33,9 +33,8 @@ var roles = []string{"admin", "viewer"}
 // ErrOtherTenant reports that the user belongs to another tenant. Do not retry.
 var ErrOtherTenant = errors.New("this address belongs to a user of another tenant")
 
-// Invite creates a user with a role, or updates the role of an existing user
-// (known). A new user gets the temporary password, or one by email if it is
-// empty.
+// Invite creates a user with a role, or updates the role of an existing user (known). A new
+// user gets the temporary password, or one by email if it is empty.
 func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error) {
 	in := &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &p.ID, Username: &who.Email, DesiredDeliveryMediums: []types.DeliveryMediumType{types.DeliveryMediumTypeEmail},
@@ -58,8 +57,8 @@ func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string)
 	return known, p.setRole(ctx, who)
 }
 
-// Remove deletes a user: sign-in and session renewal fail from now on. The
-// error wraps campaign.ErrNotFound if the user does not exist.
+// Remove deletes a user: sign-in and session renewal fail from now on. The error wraps
+// campaign.ErrNotFound if the user does not exist.
 func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
 	err := p.sameTenant(ctx, who)
 	if err == nil {

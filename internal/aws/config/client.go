@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// HTTPClientFor returns an HTTP client for the SDK. longest is the timeout for
-// the start of a response.
+// HTTPClientFor returns an HTTP client for the SDK. longest is the timeout for the start of
+// a response.
 //
-// It works around lost responses: the SDK closes the request body when the
-// response starts, while net/http may still check the body for its end. Read
-// then returns io.EOF, which is harmless, but WriteTo returns io.EOF as a
-// failure: net/http aborts the connection, and the SDK repeats a completed
-// call.
+// It works around lost responses: the SDK closes the request body when the response starts,
+// while net/http may still check the body for its end. Read then returns io.EOF, which is
+// harmless, but WriteTo returns io.EOF as a failure: net/http aborts the connection, and
+// the SDK repeats a completed call.
 func HTTPClientFor(longest time.Duration) *http.Client {
 	return &http.Client{Transport: readBodies{transport(longest)}}
 }

@@ -67,8 +67,8 @@ func get(t *testing.T, client aws.HTTPClient) {
 	_ = response.Body.Close()
 }
 
-// hangsOnce returns a configuration with a server that never responds on the
-// first connection. It counts connections.
+// hangsOnce returns a configuration with a server that never responds on the first
+// connection. It counts connections.
 func hangsOnce(t *testing.T) (aws.Config, *atomic.Int32) {
 	t.Helper()
 	var dials atomic.Int32

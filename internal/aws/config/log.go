@@ -7,10 +7,9 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Logger returns a logger in Lambda's JSON log format, from which CloudWatch
-// reads the time and the level of a line. level is a value of
-// AWS_LAMBDA_LOG_LEVEL: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Other values
-// mean INFO.
+// Logger returns a logger in Lambda's JSON log format, from which CloudWatch reads the time
+// and the level of a line. level is a value of AWS_LAMBDA_LOG_LEVEL: TRACE, DEBUG, INFO,
+// WARN, ERROR or FATAL. Other values mean INFO.
 func Logger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level: levelOf(level), ReplaceAttr: lambdacontext.ReplaceAttr,

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// WebClient returns an HTTP client for AWS endpoints without an SDK, such as a
-// user pool's OpenID endpoints. AWS_ENDPOINT_URL redirects requests to AWS.
+// WebClient returns an HTTP client for AWS endpoints without an SDK, such as a user pool's
+// OpenID endpoints. AWS_ENDPOINT_URL redirects requests to AWS.
 func WebClient() *http.Client {
 	const patience = 5 * time.Second
 	client := &http.Client{Transport: transport(patience), Timeout: patience}

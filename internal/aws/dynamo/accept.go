@@ -17,10 +17,10 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Snapshot reads the rows needed to accept a dispatch call, in one round of
-// concurrent calls. All reads are consistent except those of the packed sets.
-// Packed sets are immutable, so the caller detects missing ones by their
-// ordinals and repeats the query with Consistent.
+// Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
+// calls. All reads are consistent except those of the packed sets. Packed sets are
+// immutable, so the caller detects missing ones by their ordinals and repeats the query
+// with Consistent.
 func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.questionKeys(q)
 	var rows map[string]Item
@@ -120,9 +120,9 @@ func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, row
 	return snapshot, nil
 }
 
-// batchGet reads rows of any table consistently. It returns the existing rows
-// by rowKey.id. Unprocessed keys are requested again. If attributes are given,
-// it reads only these and the key.
+// batchGet reads rows of any table consistently. It returns the existing rows by rowKey.id.
+// Unprocessed keys are requested again. If attributes are given, it reads only these and
+// the key.
 func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
 	if len(attributes) > 0 {
@@ -156,8 +156,8 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	return rows, nil
 }
 
-// projection returns a projection expression of the attributes, nil for none:
-// nil reads all.
+// projection returns a projection expression of the attributes, nil for none: nil reads
+// all.
 func projection(attributes []string) (*string, map[string]string) {
 	if len(attributes) == 0 {
 		return nil, nil
@@ -198,8 +198,8 @@ func (s *Store) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campa
 }
 
 // Accept writes an accepted dispatch call in one transaction. The error wraps
-// campaign.ErrLostRace if a row changed since it was read. After any other
-// error, the transaction may have been committed.
+// campaign.ErrLostRace if a row changed since it was read. After any other error, the
+// transaction may have been committed.
 func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
@@ -227,8 +227,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token stri
 	return nil
 }
 
-// metaWrite creates the campaign, or increments its batch count if it is
-// unchanged.
+// metaWrite creates the campaign, or increments its batch count if it is unchanged.
 func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)

@@ -18,8 +18,8 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// directory is the partition key of the rows that list tenants, agents and
-// pauses. Without it, listing would need a table scan.
+// directory is the partition key of the rows that list tenants, agents and pauses. Without
+// it, listing would need a table scan.
 const directory = "DIRECTORY"
 
 // maxEdits is the maximum number of attempts after concurrent edits.
@@ -29,8 +29,8 @@ func directoryKey(kind, id string) Item {
 	return Item{"pk": text(directory), "sk": text(kind + "#" + id)}
 }
 
-// templateEntryKey and credentialEntryKey are the rows that list a tenant's
-// templates and credentials.
+// templateEntryKey and credentialEntryKey are the rows that list a tenant's templates and
+// credentials.
 func templateEntryKey(tenant, id string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATE#" + id)}
 }
@@ -39,8 +39,7 @@ func credentialEntryKey(tenant, clientID string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CREDENTIAL#" + clientID)}
 }
 
-// Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not
-// exist.
+// Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
 	row, err := s.get(ctx, tenantKey(id))
 	if err != nil {
@@ -65,8 +64,7 @@ func (s *Store) agentItems(a campaign.Agent) []types.TransactWriteItem {
 	return []types.TransactWriteItem{s.put(agentRow(a)), s.put(entry)}
 }
 
-// Agent returns an agent. The error wraps campaign.ErrNotFound if it does not
-// exist.
+// Agent returns an agent. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Agent(ctx context.Context, id string) (campaign.Agent, error) {
 	row, err := s.get(ctx, agentKey(id))
 	if err != nil {
@@ -80,10 +78,9 @@ func (s *Store) Agents(ctx context.Context) ([]campaign.Agent, error) {
 	return list(ctx, s, directory, "AGENT#", readAgent)
 }
 
-// PutTemplate writes the template as its next version, from 1, and returns it
-// with that version. Versions are immutable. Concurrent calls get different
-// versions. The error wraps campaign.ErrNotFound if the template belongs to
-// another tenant.
+// PutTemplate writes the template as its next version, from 1, and returns it with that
+// version. Versions are immutable. Concurrent calls get different versions. The error wraps
+// campaign.ErrNotFound if the template belongs to another tenant.
 func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -104,8 +101,8 @@ func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.
 	return t, fmt.Errorf("put template %s: %w", t.ID, campaign.ErrLostRace)
 }
 
-// putVersion writes the version after the current one. The error wraps
-// campaign.ErrLostRace if a concurrent call wrote it.
+// putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
+// if a concurrent call wrote it.
 func (s *Store) putVersion(ctx context.Context, t campaign.Template) error {
 	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
 	if err != nil {
@@ -135,8 +132,8 @@ func (s *Store) putAfter(row Item, t campaign.Template) types.TransactWriteItem 
 	}}
 }
 
-// Template returns the current version of a template of any tenant. The error
-// wraps campaign.ErrNotFound if it does not exist.
+// Template returns the current version of a template of any tenant. The error wraps
+// campaign.ErrNotFound if it does not exist.
 func (s *Store) Template(ctx context.Context, id string) (campaign.Template, error) {
 	row, err := s.get(ctx, templateKey(id))
 	if err != nil {
@@ -145,8 +142,8 @@ func (s *Store) Template(ctx context.Context, id string) (campaign.Template, err
 	return readTemplate(id, row)
 }
 
-// Templates returns the IDs, names and current versions of a tenant's
-// templates, ordered by ID. Their contents are omitted; Card is empty.
+// Templates returns the IDs, names and current versions of a tenant's templates, ordered by
+// ID. Their contents are omitted; Card is empty.
 func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, s, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
 		t := campaign.Template{
@@ -159,8 +156,7 @@ func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Templa
 	})
 }
 
-// TemplateVersions returns all versions of a template of any tenant, newest
-// first.
+// TemplateVersions returns all versions of a template of any tenant, newest first.
 func (s *Store) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
 	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text("V#")})
 	if err != nil {
@@ -187,10 +183,10 @@ func (s *Store) CreateCredential(ctx context.Context, c campaign.Credential) err
 	return s.writeAll(ctx, "create credential "+c.ClientID, row, entry)
 }
 
-// RotateCredential replaces the secret of a valid credential. The previous
-// secret stays valid until previousUntil. If that is zero, the previous secret
-// and all refresh tokens become invalid at once. The error wraps
-// campaign.ErrNotFound if there is no valid credential.
+// RotateCredential replaces the secret of a valid credential. The previous secret stays
+// valid until previousUntil. If that is zero, the previous secret and all refresh tokens
+// become invalid at once. The error wraps campaign.ErrNotFound if there is no valid
+// credential.
 func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error {
 	update := "SET previousSecretHash = secretHash, previousUntil = :until, secretHash = :new"
 	values := Item{":new": bytesOf(secretHash), ":until": millis(previousUntil)}
@@ -217,8 +213,7 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 	return nil
 }
 
-// Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can
-// be repeated.
+// Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can be repeated.
 func (s *Store) Pause(ctx context.Context, subject string) error {
 	since := millis(s.Now())
 	return s.writeAll(ctx, "pause "+subject,
@@ -241,8 +236,8 @@ func (s *Store) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	return pauses, err
 }
 
-// list reads the rows of a partition whose sort keys have the prefix. It passes
-// each row and the rest of its sort key to read.
+// list reads the rows of a partition whose sort keys have the prefix. It passes each row
+// and the rest of its sort key to read.
 func list[T any](ctx context.Context, s *Store, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
 	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
 	if err != nil {
@@ -255,8 +250,8 @@ func list[T any](ctx context.Context, s *Store, pk, prefix string, read func(id 
 	return found, nil
 }
 
-// writeAll commits the items in one transaction. The error wraps
-// campaign.ErrLostRace if a condition failed.
+// writeAll commits the items in one transaction. The error wraps campaign.ErrLostRace if a
+// condition failed.
 func (s *Store) writeAll(ctx context.Context, doing string, items ...types.TransactWriteItem) error {
 	reasons, err := s.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {

@@ -67,8 +67,8 @@ func TestAdoptAgent(t *testing.T) {
 	}
 }
 
-// The tenant changes its agent while several functions adopt the batch's agent:
-// all of them get the same agent.
+// The tenant changes its agent while several functions adopt the batch's agent: all of them
+// get the same agent.
 func TestAdoptAgent_Race(t *testing.T) {
 	t.Parallel()
 	store, tenant := newStore(t), "tenant-"+rand.Text()
@@ -101,8 +101,7 @@ func TestAdoptAgent_Race(t *testing.T) {
 	}
 }
 
-// The former version writes and reads neither the agent nor the closing time of
-// a batch.
+// The former version writes and reads neither the agent nor the closing time of a batch.
 func TestBatchRow_FormerVersion(t *testing.T) {
 	t.Parallel()
 	store, b := newStore(t), newBatch("tenant-"+rand.Text(), campaign.BatchSent, later, later)

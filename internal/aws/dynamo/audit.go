@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// auditKey is the key of an audit log entry. place is the time in nanoseconds
-// since 1970; until the year 2286, all have 19 digits.
+// auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
+// until the year 2286, all have 19 digits.
 func auditKey(tenant, place string) Item {
 	return Item{"pk": text("AUDIT#" + tenant), "sk": text(place)}
 }
@@ -49,9 +49,8 @@ func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos 
 	return err
 }
 
-// AuditLog returns up to limit entries of a tenant's audit log, newest first.
-// older is the next of the previous page, "" for the first page. next is ""
-// after the last page.
+// AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
+// next of the previous page, "" for the first page. next is "" after the last page.
 func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, KeyConditionExpression: aws.String("pk = :log"), ScanIndexForward: aws.Bool(false),

@@ -31,8 +31,8 @@ func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error
 	return nil
 }
 
-// Credential returns a credential. The error wraps campaign.ErrNotFound if it
-// does not exist.
+// Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
+// exist.
 func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
@@ -46,8 +46,8 @@ func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Crede
 	return readCredential(clientID, out.Item), nil
 }
 
-// RevokeCredential revokes a credential. It can be repeated and keeps the first
-// time. The error wraps campaign.ErrNotFound if the credential does not exist.
+// RevokeCredential revokes a credential. It can be repeated and keeps the first time. The
+// error wraps campaign.ErrNotFound if the credential does not exist.
 func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.Auth,
@@ -65,8 +65,8 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 	return nil
 }
 
-// AuthRows reads the rows needed for a token request, consistently and in one
-// call. The result can contain expired rows.
+// AuthRows reads the rows needed for a token request, consistently and in one call. The
+// result can contain expired rows.
 func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
 	keys := s.authKeys(q)
 	var found map[string]Item
@@ -114,9 +114,9 @@ func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
 	return keys
 }
 
-// SwapWindow replaces the window of a rate limit if it is unchanged since it
-// was read. Otherwise swapped is false and current is the stored window.
-// current equals next if a repeated write had succeeded before.
+// SwapWindow replaces the window of a rate limit if it is unchanged since it was read.
+// Otherwise swapped is false and current is the stored window. current equals next if a
+// repeated write had succeeded before.
 func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
 	put := &dynamodb.PutItemInput{
 		TableName:                           &s.Auth,
@@ -141,9 +141,9 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 	return next, true, nil
 }
 
-// TakePlace takes a slot of a rate limit if it is unused since the instant.
-// Otherwise taken is false and current contains all slots. The slot contains p
-// if a repeated write had succeeded before.
+// TakePlace takes a slot of a rate limit if it is unused since the instant. Otherwise taken
+// is false and current contains all slots. The slot contains p if a repeated write had
+// succeeded before.
 func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: rateKey(key),
@@ -183,10 +183,10 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 	})
 }
 
-// RotateRefreshToken marks the token as used and writes the next one, in one
-// transaction. The error wraps campaign.ErrLostRace if the token is used, its
-// family is revoked, or its credential was revoked or rotated without overlap.
-// After any other error, the transaction may have been committed.
+// RotateRefreshToken marks the token as used and writes the next one, in one transaction.
+// The error wraps campaign.ErrLostRace if the token is used, its family is revoked, or its
+// credential was revoked or rotated without overlap. After any other error, the transaction
+// may have been committed.
 func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -223,8 +223,8 @@ func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem 
 	return types.TransactWriteItem{ConditionCheck: check}
 }
 
-// lostTo returns campaign.ErrLostRace for a failed condition, and another error
-// for repeated transaction conflicts, which can be retried.
+// lostTo returns campaign.ErrLostRace for a failed condition, and another error for
+// repeated transaction conflicts, which can be retried.
 func lostTo(reasons []types.CancellationReason) error {
 	for _, r := range reasons {
 		if aws.ToString(r.Code) == reasonCondition {
@@ -237,8 +237,7 @@ func lostTo(reasons []types.CancellationReason) error {
 	return nil
 }
 
-// RevokeFamily revokes a family of refresh tokens. until is when the last of
-// them expires.
+// RevokeFamily revokes a family of refresh tokens. until is when the last of them expires.
 func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time) error {
 	row := familyKey(family)
 	row["revokedAt"] = millis(s.Now())
@@ -277,8 +276,8 @@ func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 	}
 }
 
-// windowRow is the row of a rate limit. A client's own window is kept longer,
-// because it also records the last use of the credential.
+// windowRow is the row of a rate limit. A client's own window is kept longer, because it
+// also records the last use of the credential.
 func windowRow(key string, w campaign.Window) Item {
 	row := rateKey(key)
 	row["passes"] = packWindow(w)
@@ -313,8 +312,8 @@ const placePrefix = "p"
 
 func placeName(i int) string { return placePrefix + strconv.Itoa(i) }
 
-// packPlace encodes a pass as one number: milliseconds since 1970, and the ID
-// in the last six digits. 60 of them fit in one write unit.
+// packPlace encodes a pass as one number: milliseconds since 1970, and the ID in the last
+// six digits. 60 of them fit in one write unit.
 func packPlace(p campaign.Pass) attribute {
 	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs))
 }

@@ -12,8 +12,7 @@ import (
 // perBatchGet is the maximum number of rows of a BatchGetItem call.
 const perBatchGet = 100
 
-// Credentials returns a tenant's credentials, revoked ones included, ordered by
-// client ID.
+// Credentials returns a tenant's credentials, revoked ones included, ordered by client ID.
 func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error) {
 	ids, err := list(ctx, s, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
 	if err != nil {
@@ -29,8 +28,8 @@ func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Cred
 	return credentials, nil
 }
 
-// LastUsed returns when each client last requested a token, from its rate limit
-// window. Clients without a request are omitted.
+// LastUsed returns when each client last requested a token, from its rate limit window.
+// Clients without a request are omitted.
 func (s *Store) LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error) {
 	used := map[string]time.Time{}
 	key := func(id string) Item { return rateKey(campaign.ClientWindow(id)) }
@@ -45,8 +44,8 @@ func (s *Store) LastUsed(ctx context.Context, clientIDs []string) (map[string]ti
 	return used, nil
 }
 
-// authRowsOf reads a row of the Auth table for each ID and passes existing ones
-// to read, in order.
+// authRowsOf reads a row of the Auth table for each ID and passes existing ones to read, in
+// order.
 func (s *Store) authRowsOf(ctx context.Context, ids []string, key func(id string) Item, read func(id string, row Item)) error {
 	for part := range slices.Chunk(ids, perBatchGet) {
 		keys := make(map[string]rowKey, len(part))

@@ -16,10 +16,10 @@ import (
 
 var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
 
-// deliveryPrefix starts the sort key of a delivery. The key contains all fields
-// of a NotifyTask, so that tasks can be created from the index:
-// NOTICE#ordinal#tenant#endpoint under a batch, NOTICE#kind#blob#endpoint under
-// a tenant. Kinds, blob keys and endpoint IDs contain no #.
+// deliveryPrefix starts the sort key of a delivery. The key contains all fields of a
+// NotifyTask, so that tasks can be created from the index: NOTICE#ordinal#tenant#endpoint
+// under a batch, NOTICE#kind#blob#endpoint under a tenant. Kinds, blob keys and endpoint
+// IDs contain no #.
 const deliveryPrefix = "NOTICE#"
 
 func deliveryKey(t campaign.NotifyTask) Item {
@@ -32,8 +32,8 @@ func deliveryKey(t campaign.NotifyTask) Item {
 	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", deliveryPrefix, t.Ordinal, t.Tenant, t.EndpointID))}
 }
 
-// readDeliveryKey decodes a key of deliveryKey or circuitKey. The task of a
-// circuit has no batch and no blob. ok is false for other rows.
+// readDeliveryKey decodes a key of deliveryKey or circuitKey. The task of a circuit has no
+// batch and no blob. ok is false for other rows.
 func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
 	if t, ok := readCircuitKey(row); ok {
 		return t, true
@@ -80,8 +80,8 @@ func deliveryRow(n campaign.Delivery) Item {
 	return row
 }
 
-// setSubject writes the content of a delivery with an ID. For other deliveries,
-// the key contains it.
+// setSubject writes the content of a delivery with an ID. For other deliveries, the key
+// contains it.
 func setSubject(row Item, n campaign.Delivery) {
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
@@ -136,8 +136,8 @@ func unpackLeft(b []byte) ([]int, error) {
 	return left, nil
 }
 
-// Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound
-// if it does not exist.
+// Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
 	if err != nil {
@@ -146,10 +146,9 @@ func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.D
 	return readDelivery(t, row)
 }
 
-// SaveDelivery replaces the delivery if Left and Attempt are unchanged since it
-// was read, and reports whether it did. For a New delivery, it writes n if
-// there is no row. After a lost response, it can report false although it
-// succeeded. Left must ascend.
+// SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
+// and reports whether it did. For a New delivery, it writes n if there is no row. After a
+// lost response, it can report false although it succeeded. Left must ascend.
 func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if read.New {
 		return s.addDelivery(ctx, n)
@@ -170,8 +169,8 @@ func (s *Store) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 	return nil
 }
 
-// MoveDelivery sets a delivery's next check if it is unchanged since it was
-// read, and reports whether it did.
+// MoveDelivery sets a delivery's next check if it is unchanged since it was read, and
+// reports whether it did.
 func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t),
@@ -222,8 +221,8 @@ func sameDelivery(n campaign.Delivery) (string, Item) {
 	return condition, values
 }
 
-// LogPage reads one page of a batch's log. The error wraps campaign.ErrNotFound
-// if it does not exist.
+// LogPage reads one page of a batch's log. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
 	row, err := s.get(ctx, outcomeKey(key, logSK(ordinal)))
 	if err != nil {
@@ -236,8 +235,8 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
 }
 
-// Identity returns the batch with the key. The error wraps campaign.ErrNotFound
-// if there is none, and campaign.ErrDamaged if the row is incomplete.
+// Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none, and campaign.ErrDamaged if the row is incomplete.
 func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	row, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil {
@@ -253,8 +252,8 @@ func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.B
 	return ref, nil
 }
 
-// FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound
-// if there is none.
+// FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none.
 func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	ref, err := s.Identity(ctx, key)
 	if err != nil {

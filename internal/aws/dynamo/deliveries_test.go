@@ -12,8 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// dueDeliveries returns the tenant's due deliveries and their check times in
-// the index.
+// dueDeliveries returns the tenant's due deliveries and their check times in the index.
 func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}

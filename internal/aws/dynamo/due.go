@@ -22,9 +22,9 @@ const duePage = 250
 
 var errBadKey = errors.New("not a batch key")
 
-// Due yields the due batches, deliveries and campaigns of one of AllDueShards,
-// the longest overdue first. The index is eventually consistent, so items may
-// have changed. The sequence ends at the first error.
+// Due yields the due batches, deliveries and campaigns of one of AllDueShards, the longest
+// overdue first. The index is eventually consistent, so items may have changed. The
+// sequence ends at the first error.
 func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
@@ -85,8 +85,8 @@ func readMetaKey(row Item) (campaign.ID, bool) {
 	return id, ok && getText(row, "sk") == metaSK
 }
 
-// StartRelease moves a due pending batch to releasing and records its agent,
-// and reports whether it did. agentID can be "", see AdoptAgent.
+// StartRelease moves a due pending batch to releasing and records its agent, and reports
+// whether it did. agentID can be "", see AdoptAgent.
 func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
 	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
@@ -98,9 +98,9 @@ func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 	return s.updateBatch(ctx, ref, update, "#state = :from AND dueAt <= :now", values)
 }
 
-// AdoptAgent returns the batch with its agent. A released batch without an
-// agent gets the tenant's current agent. If the batch is not released, or the
-// tenant has no agent, the batch is returned unchanged.
+// AdoptAgent returns the batch with its agent. A released batch without an agent gets the
+// tenant's current agent. If the batch is not released, or the tenant has no agent, the
+// batch is returned unchanged.
 func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	if !b.NeedsAgent() {
 		return b, nil
@@ -115,8 +115,8 @@ func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batc
 	return s.SetAgent(ctx, b, tenant.AgentID)
 }
 
-// SetAgent records the agent of a released batch that has none. It returns the
-// batch with its recorded agent.
+// SetAgent records the agent of a released batch that has none. It returns the batch with
+// its recorded agent.
 func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
 	set, err := s.updateBatch(ctx, b.BatchRef, "SET agentId = :agent",
 		"attribute_not_exists(agentId) AND #state IN (:releasing, :sending, :sent, :completed)", Item{
@@ -134,9 +134,8 @@ func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) 
 	return b, nil
 }
 
-// EndRelease moves a releasing batch to sending, and reports whether it did. An
-// existing next check is kept, because the send function may already have
-// postponed it.
+// EndRelease moves a releasing batch to sending, and reports whether it did. An existing
+// next check is kept, because the send function may already have postponed it.
 func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
@@ -144,9 +143,8 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 	})
 }
 
-// FinishBatch moves a batch whose messages all have outcomes to sent, and
-// reports whether it did. Reconcile checks it at nextCheck, when all delivery
-// statuses should have arrived.
+// FinishBatch moves a batch whose messages all have outcomes to sent, and reports whether
+// it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
 func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -154,10 +152,9 @@ func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextChec
 	})
 }
 
-// CompleteBatch moves a batch whose messages all have final outcomes to
-// completed and counts it in its campaign, and reports whether it did.
-// Reconcile keeps checking it until Forget, because the campaign may be
-// complete too.
+// CompleteBatch moves a batch whose messages all have final outcomes to completed and
+// counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
+// Forget, because the campaign may be complete too.
 func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -200,15 +197,15 @@ func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 	}, nil
 }
 
-// MoveCheck sets a batch's next check if it is unchanged since it was read, and
-// reports whether it did.
+// MoveCheck sets a batch's next check if it is unchanged since it was read, and reports
+// whether it did.
 func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
-// SetFailing updates a batch's failing time if it is unchanged since it was
-// read, and reports whether it did. The zero Failing always replaces it.
+// SetFailing updates a batch's failing time if it is unchanged since it was read, and
+// reports whether it did. The zero Failing always replaces it.
 func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	if failing == (campaign.Failing{}) {
 		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)

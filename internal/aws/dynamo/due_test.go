@@ -224,8 +224,8 @@ func read(t *testing.T, store *dynamo.Store, b campaign.Batch) campaign.Batch {
 	return now
 }
 
-// Split rows are in shards that the former version does not read, all rows of a
-// tenant in one part of reconcile. Due finds them with the others.
+// Split rows are in shards that the former version does not read, all rows of a tenant in
+// one part of reconcile. Due finds them with the others.
 func TestDue_Split(t *testing.T) {
 	t.Parallel()
 	store, split := newStore(t), newStore(t)

@@ -18,9 +18,9 @@ import (
 // maxAdditions is the maximum number of attempts after concurrent additions.
 const maxAdditions = 100
 
-// AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled
-// ones included. It returns the number before. It counts the rows on each call,
-// because older versions of the functions add endpoints without the guard row.
+// AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
+// included. It returns the number before. It counts the rows on each call, because older
+// versions of the functions add endpoints without the guard row.
 func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -34,8 +34,8 @@ func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) 
 	return has, err
 }
 
-// addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a
-// concurrent addition.
+// addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
+// addition.
 func (s *Store) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -66,8 +66,8 @@ func (s *Store) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
 	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(endpointRow(e)))
 }
 
-// Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound
-// if it does not exist.
+// Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
 	row, err := s.get(ctx, endpointKey(tenant, id))
 	if err != nil {
@@ -76,17 +76,15 @@ func (s *Store) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpo
 	return readEndpoint(tenant, id, row), nil
 }
 
-// Endpoints returns a tenant's endpoints, disabled ones included, ordered by
-// ID.
+// Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
 func (s *Store) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
 	return list(ctx, s, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) campaign.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
 }
 
-// RotateEndpoint replaces an endpoint's signing secret. The previous secret
-// also signs until previousUntil. The error wraps campaign.ErrNotFound if the
-// endpoint does not exist.
+// RotateEndpoint replaces an endpoint's signing secret. The previous secret also signs
+// until previousUntil. The error wraps campaign.ErrNotFound if the endpoint does not exist.
 func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
@@ -108,8 +106,8 @@ func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, p
 	return nil
 }
 
-// SwitchEndpoint disables an endpoint for a reason, or enables it if the reason
-// is empty. It reports whether the endpoint exists.
+// SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
+// It reports whether the endpoint exists.
 func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
@@ -124,8 +122,8 @@ func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string
 	return held(err, "switch endpoint "+id)
 }
 
-// SetKinds sets the webhook event types of an endpoint, none for the default.
-// It reports whether the endpoint exists.
+// SetKinds sets the webhook event types of an endpoint, none for the default. It reports
+// whether the endpoint exists.
 func (s *Store) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),

@@ -12,9 +12,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// ReplacePayload replaces a batch's payload if it is unchanged since it was
-// read and there is no former payload. The old payload becomes the former one.
-// It reports whether the batch has the new payload.
+// ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
+// is no former payload. The old payload becomes the former one. It reports whether the
+// batch has the new payload.
 func (s *Store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
 	replaced, err := s.updateBatch(ctx, b.BatchRef, "SET payload = :new, offsets = :offsets, formerPayload = :old",
 		"payload = :old AND attribute_not_exists(formerPayload)",
@@ -22,22 +22,19 @@ func (s *Store) ReplacePayload(ctx context.Context, b campaign.Batch, key string
 	if replaced || err != nil {
 		return replaced, err
 	}
-	// The SDK repeats updates without a response: the first one may have
-	// succeeded.
+	// The SDK repeats updates without a response: the first one may have succeeded.
 	latest, err := s.Batch(ctx, b.BatchRef)
 	return latest.Payload == key, err
 }
 
-// ForgetFormerPayload removes the reference to a batch's deleted former
-// payload.
+// ForgetFormerPayload removes the reference to a batch's deleted former payload.
 func (s *Store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
 	_, err := s.updateBatch(ctx, b.BatchRef, "REMOVE formerPayload", "formerPayload = :former", Item{":former": text(b.FormerPayload)})
 	return err
 }
 
-// ReplaceSet replaces a campaign's packed set if it is unchanged since it was
-// read, and reports whether it did. After a lost response, it can report false
-// although it succeeded.
+// ReplaceSet replaces a campaign's packed set if it is unchanged since it was read, and
+// reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *Store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: setKey(id, read.Ordinal),
@@ -47,8 +44,8 @@ func (s *Store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.Pa
 	return held(err, fmt.Sprintf("write packed set %d of campaign %s", read.Ordinal, id.CampaignID))
 }
 
-// KeptAnswers yields the stored responses of all idempotency keys. It scans the
-// table and calls progress with the number of scanned rows after each page.
+// KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
+// calls progress with the number of scanned rows after each page.
 func (s *Store) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error] {
 	return func(yield func(campaign.KeptAnswer, error) bool) {
 		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
@@ -81,8 +78,8 @@ func readKeptAnswer(row Item) campaign.KeptAnswer {
 	}
 }
 
-// ReplaceAnswer replaces the body of a stored response if it is unchanged since
-// it was read, and reports whether it did.
+// ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
+// read, and reports whether it did.
 func (s *Store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},

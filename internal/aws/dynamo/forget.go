@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// forgetting is the attribute of the META row of a campaign that is being
-// deleted. Such a campaign cannot be read or extended.
+// forgetting is the attribute of the META row of a campaign that is being deleted. Such a
+// campaign cannot be read or extended.
 const (
 	forgetting    = "forgetting"
 	notForgetting = "attribute_not_exists(" + forgetting + ")"
@@ -24,8 +24,8 @@ const (
 // perWrite is the maximum number of rows of a BatchWriteItem call.
 const perWrite = 25
 
-// Lifetime reads a campaign's lifetime consistently. The error wraps
-// campaign.ErrNotFound if the campaign does not exist.
+// Lifetime reads a campaign's lifetime consistently. The error wraps campaign.ErrNotFound
+// if the campaign does not exist.
 func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
 	row, err := s.get(ctx, metaKey(id))
 	if err != nil {
@@ -37,16 +37,15 @@ func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime
 	}, nil
 }
 
-// MoveLifetime sets a campaign's next check if it is unchanged since it was
-// read.
+// MoveLifetime sets a campaign's next check if it is unchanged since it was read.
 func (s *Store) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
 	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
 	return err
 }
 
-// StartForgetting marks a campaign as being deleted if it is unchanged since it
-// was read, and reports whether it did. The caller may delete its rows until
-// lease. Then reconcile checks it again, and another caller continues.
+// StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
+// and reports whether it did. The caller may delete its rows until lease. Then reconcile
+// checks it again, and another caller continues.
 func (s *Store) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
 	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
 		":next": millis(lease), ":true": boolean(true),
@@ -63,8 +62,8 @@ func (s *Store) updateLifetime(ctx context.Context, l campaign.Lifetime, update 
 	return held(err, "change the lifetime of campaign "+l.CampaignID)
 }
 
-// ForgetSome deletes up to 25 rows of a campaign that is being deleted. It
-// reports whether only META and the name are left.
+// ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether
+// only META and the name are left.
 func (s *Store) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // plus META
@@ -107,8 +106,8 @@ func (s *Store) deleteAll(ctx context.Context, deletes []types.WriteRequest) err
 	}
 }
 
-// EndForgetting deletes the campaign's name, unless another campaign uses it,
-// and its META row. The name and the ID can be used again.
+// EndForgetting deletes the campaign's name, unless another campaign uses it, and its META
+// row. The name and the ID can be used again.
 func (s *Store) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
 	for _, row := range []struct {
 		key       Item

@@ -10,13 +10,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// UseForm marks a form token of a tenant as used and reports whether it was
-// unused.
+// UseForm marks a form token of a tenant as used and reports whether it was unused.
 func (s *Store) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	row := Item{"pk": text("FORM#" + tenant), "sk": text(campaign.Digest(token))}
 	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
-	// The SDK repeats puts without a response. This value identifies the own
-	// put.
+	// The SDK repeats puts without a response. This value identifies the own put.
 	use := text(rand.Text())
 	row["use"] = use
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{

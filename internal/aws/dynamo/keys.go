@@ -11,17 +11,16 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the rows of all tables. See the package documentation
-// for the rows.
+// Store reads and writes the rows of all tables. See the package documentation for the
+// rows.
 type Store struct {
 	Client    *dynamodb.Client
 	Auth      string // table name
 	Campaigns string // table name
 	Outcomes  string // table name
 	Webhooks  string // table name
-	// Split stores the outcomes of new batches in Outcomes and new deliveries
-	// in Webhooks. Otherwise both are stored in Campaigns. Reads cover both
-	// layouts.
+	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
+	// Otherwise both are stored in Campaigns. Reads cover both layouts.
 	Split bool
 	Now   func() time.Time
 }
@@ -31,19 +30,18 @@ type attribute = types.AttributeValue
 // Item is a row or its key.
 type Item = map[string]types.AttributeValue
 
-// TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB
-// deletes expired rows with a delay of days. Reads of the Campaigns table omit
-// expired rows, see Store.live.
+// TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB deletes
+// expired rows with a delay of days. Reads of the Campaigns table omit expired rows, see
+// Store.live.
 const TTL = "expiresAt"
 
-// DueIndex is a sparse index of the Campaigns table: partition key "due" (shard
-// number), sort key "nextCheck" (milliseconds since 1970). It contains
-// unfinished batches, pending deliveries, circuits, and each campaign's META
-// row with its expiry.
+// DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),
+// sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, pending
+// deliveries, circuits, and each campaign's META row with its expiry.
 //
-// Rows of Split use SplitDueShards, numbered after the first DueShards. The
-// shard number modulo DueParts selects the part of reconcile that reads it; all
-// Split rows of a tenant are in one part.
+// Rows of Split use SplitDueShards, numbered after the first DueShards. The shard number
+// modulo DueParts selects the part of reconcile that reads it; all Split rows of a tenant
+// are in one part.
 const (
 	DueIndex       = "due"
 	DueShards      = 4
@@ -52,10 +50,9 @@ const (
 	DueParts       = 4
 )
 
-// CampaignsIndex is a sparse index of META rows that lists the campaigns of a
-// tenant: partition key "listOf" (tenant), sort key "listAs" (creation time and
-// campaign ID), and the name. Its attributes are immutable, so further batches
-// cause no index writes.
+// CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
+// partition key "listOf" (tenant), sort key "listAs" (creation time and campaign ID), and
+// the name. Its attributes are immutable, so further batches cause no index writes.
 const CampaignsIndex = "campaigns"
 
 func campaignKey(id campaign.ID, sk string) Item {
@@ -159,16 +156,16 @@ func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
 }
 
-// endpointGuardKey is a row that every addition of an endpoint changes, so that
-// concurrent additions cannot exceed the limit.
+// endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent
+// additions cannot exceed the limit.
 func endpointGuardKey(tenant string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINTS")}
 }
 
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
 
-// ownerKey is the row with the owner of an agent. It does not expire, so that a
-// released agent keeps its history.
+// ownerKey is the row with the owner of an agent. It does not expire, so that a released
+// agent keeps its history.
 func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
 
 // agentTenantKey is the row that lists a tenant of an agent.
@@ -181,8 +178,8 @@ func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
 }
 
-// optOutPartKey is the row of a part of a shard. Each shard has its own
-// partition for parts, so that reading the shards does not read the parts.
+// optOutPartKey is the row of a part of a shard. Each shard has its own partition for
+// parts, so that reading the shards does not read the parts.
 func optOutPartKey(tenant string, shard int, id string) Item {
 	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
 }

@@ -15,9 +15,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Entries returns up to limit entries of a batch's log after a sequence, in
-// order. It reads the head before the LOG rows, so that entries moved in
-// between are found.
+// Entries returns up to limit entries of a batch's log after a sequence, in order. It reads
+// the head before the LOG rows, so that entries moved in between are found.
 func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
@@ -73,8 +72,7 @@ func firstOf(row Item) (int, error) {
 	return first, nil
 }
 
-// follow returns the entries in (after, last] without duplicates. A gap is an
-// error.
+// follow returns the entries in (after, last] without duplicates. A gap is an error.
 func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	next := after + 1
@@ -95,9 +93,9 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 	return entries, nil
 }
 
-// LedgersSince yields the batches whose ledgers were written since the instant,
-// according to the writers' clocks. It scans the Outcomes table. The sequence
-// ends at the first error.
+// LedgersSince yields the batches whose ledgers were written since the instant, according
+// to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
+// error.
 func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),

@@ -28,8 +28,8 @@ func ledgerKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text(key.String()), "sk": text(sk)}
 }
 
-// LedgerHead reads the head of a batch's ledger consistently, the zero Head if
-// there is none. The error wraps campaign.ErrEnded for an expired batch.
+// LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
+// none. The error wraps campaign.ErrEnded for an expired batch.
 func (s *Store) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
 	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
@@ -47,11 +47,10 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 	return packed.Head(int(getNumber(row, "seq")))
 }
 
-// AppendLedger appends news (see Head.News) to a batch's ledger if the head is
-// unchanged since it was read. It returns the new head. A full tail is moved to
-// a LOG row first. The error wraps campaign.ErrLostRace if the head changed,
-// possibly by a repeated call of the SDK. After any other error, news may have
-// been written: read the head again.
+// AppendLedger appends news (see Head.News) to a batch's ledger if the head is unchanged
+// since it was read. It returns the new head. A full tail is moved to a LOG row first. The
+// error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
+// SDK. After any other error, news may have been written: read the head again.
 func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
@@ -72,9 +71,9 @@ func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 	return w.Head, nil
 }
 
-// moveTail writes a head's tail as a LOG row and returns the number of entries
-// in that row. The row may already exist with fewer entries, written by a call
-// that did not update the head.
+// moveTail writes a head's tail as a LOG row and returns the number of entries in that row.
+// The row may already exist with fewer entries, written by a call that did not update the
+// head.
 func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
 	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
 	if err != nil || there == nil {
@@ -90,8 +89,7 @@ func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head
 	return len(changes), nil
 }
 
-// putFirst writes a row if there is none. Otherwise it returns the existing
-// row.
+// putFirst writes a row if there is none. Otherwise it returns the existing row.
 func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) {
 	err = repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{

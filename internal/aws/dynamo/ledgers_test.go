@@ -55,8 +55,8 @@ func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.
 	return e
 }
 
-// spread returns changes of a batch's messages, each sent, delivered and read
-// at random times of a day, ordered by time.
+// spread returns changes of a batch's messages, each sent, delivered and read at random
+// times of a day, ordered by time.
 func spread(messages int) []campaign.Change {
 	var changes []campaign.Change
 	for part, outcome := range []campaign.Outcome{campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead} {
@@ -68,8 +68,8 @@ func spread(messages int) []campaign.Change {
 	return changes
 }
 
-// wantLog fails if a batch's log differs from the changes, in order and with
-// sequences from 1 without gaps, for any page size.
+// wantLog fails if a batch's log differs from the changes, in order and with sequences from
+// 1 without gaps, for any page size.
 func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campaign.Change) {
 	t.Helper()
 	for _, page := range []int{1 << 20, 77} {
@@ -90,8 +90,7 @@ func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campai
 	}
 }
 
-// full appends changes until the next one would move the tail, and returns
-// them.
+// full appends changes until the next one would move the tail, and returns them.
 func full(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
 	t.Helper()
 	var head ledger.Head
@@ -140,8 +139,8 @@ func TestLedgers(t *testing.T) {
 	}
 }
 
-// calls permits a number of calls of a client, loses the response of one call,
-// or runs a hook before a call.
+// calls permits a number of calls of a client, loses the response of one call, or runs a
+// hook before a call.
 type calls struct {
 	last   int // number of permitted calls
 	lost   int // the call whose response is lost, 0 for none
@@ -182,8 +181,8 @@ func (c *calls) pass(ctx context.Context, in middleware.InitializeInput, next mi
 	return out, metadata, err
 }
 
-// TestLedgers_Crashes stops a writer after each of its calls, including the
-// tail move and the head update, and then repeats the write.
+// TestLedgers_Crashes stops a writer after each of its calls, including the tail move and
+// the head update, and then repeats the write.
 func TestLedgers_Crashes(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -227,8 +226,8 @@ func TestLedgers_Crashes(t *testing.T) {
 	}
 }
 
-// TestLedgers_TailMovedConcurrently stops a writer between its two calls.
-// Another one appends what still fits, and a third one moves the longer tail.
+// TestLedgers_TailMovedConcurrently stops a writer between its two calls. Another one
+// appends what still fits, and a third one moves the longer tail.
 func TestLedgers_TailMovedConcurrently(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -256,8 +255,8 @@ func TestLedgers_TailMovedConcurrently(t *testing.T) {
 	wantLog(t, l, slow.Key, changes[:head.Sequence])
 }
 
-// TestLedgers_TailMovedBefore lets other writers append and move a longer tail
-// between a writer's read of the head and its move.
+// TestLedgers_TailMovedBefore lets other writers append and move a longer tail between a
+// writer's read of the head and its move.
 func TestLedgers_TailMovedBefore(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -278,9 +277,8 @@ func TestLedgers_TailMovedBefore(t *testing.T) {
 	wantLog(t, l, slow.Key, changes[:early+250])
 }
 
-// TestLedgers_ReadWhileTailMoves reads log pages while the tail is moved to a
-// LOG row before, between and after the reader's calls, and while only the LOG
-// row is written.
+// TestLedgers_ReadWhileTailMoves reads log pages while the tail is moved to a LOG row
+// before, between and after the reader's calls, and while only the LOG row is written.
 func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -316,8 +314,7 @@ func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 	}
 }
 
-// TestLedgers_ConcurrentWriters appends to one ledger with ten concurrent
-// writers.
+// TestLedgers_ConcurrentWriters appends to one ledger with ten concurrent writers.
 func TestLedgers_ConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	for _, each := range []int{1, 50} {
@@ -393,8 +390,8 @@ func (r *rowsRead) attach(o *dynamodb.Options) {
 	})
 }
 
-// TestLedgers_PageCost counts the reads of pages of a long log: only the head
-// for a page in the tail, otherwise only the LOG rows around the page.
+// TestLedgers_PageCost counts the reads of pages of a long log: only the head for a page in
+// the tail, otherwise only the LOG rows around the page.
 func TestLedgers_PageCost(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -425,8 +422,8 @@ func TestLedgers_PageCost(t *testing.T) {
 	}
 }
 
-// A batch without a tenant in its HEAD row counts as damaged. It must not count
-// as a batch of a tenant without endpoints.
+// A batch without a tenant in its HEAD row counts as damaged. It must not count as a batch
+// of a tenant without endpoints.
 func TestIdentity_Damaged(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)

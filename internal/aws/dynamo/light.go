@@ -33,8 +33,8 @@ type voidRow struct {
 	}
 }
 
-// lightSessionsEnded is SessionsEnded without the SDK's middleware, for half of
-// the CPU time: every dashboard page calls it. It makes one attempt.
+// lightSessionsEnded is SessionsEnded without the SDK's middleware, for half of the CPU
+// time: every dashboard page calls it. It makes one attempt.
 func (s *Store) lightSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	o := s.Client.Options()
 	request, err := s.lightRequest(ctx, o, getText(personKey(tenant, email), "pk"))

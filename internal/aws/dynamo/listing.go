@@ -17,8 +17,8 @@ func listAs(at time.Time, campaignID string) string {
 	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
 }
 
-// ListCampaigns returns up to limit campaigns of a tenant after a cursor,
-// newest first. It is eventually consistent.
+// ListCampaigns returns up to limit campaigns of a tenant after a cursor, newest first. It
+// is eventually consistent.
 func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	condition, values := "listOf = :tenant", Item{":tenant": text(tenant)}
 	if after != "" {

@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// maxPage is the maximum number of changes on a log page. A change takes about
-// 4 bytes, at most 14.
+// maxPage is the maximum number of changes on a log page. A change takes about 4 bytes, at
+// most 14.
 const maxPage = campaign.PageSize
 
 // minChange is the minimum size of a change in bytes.
@@ -19,9 +19,9 @@ const minChange = 3
 
 var errDamagedPage = fmt.Errorf("page of a log: %w", campaign.ErrDamaged)
 
-// packChanges encodes a log page: the distinct outcomes with codes, then for
-// each change the index of its outcome, and the differences of its message
-// index and its time (in milliseconds) from the previous change.
+// packChanges encodes a log page: the distinct outcomes with codes, then for each change
+// the index of its outcome, and the differences of its message index and its time (in
+// milliseconds) from the previous change.
 func packChanges(changes []campaign.Change) []byte {
 	kinds := kindsOf(changes)
 	b := binary.AppendUvarint(nil, uint64(len(kinds)))
@@ -52,8 +52,7 @@ func kindsOf(changes []campaign.Change) []string {
 	return slices.Compact(kinds)
 }
 
-// unpackChanges decodes the result of packChanges. Truncated or invalid input
-// is an error.
+// unpackChanges decodes the result of packChanges. Truncated or invalid input is an error.
 func unpackChanges(page []byte) ([]campaign.Change, error) {
 	changes := make([]campaign.Change, 0, min(len(page)/minChange, maxPage))
 	err := eachChange(page, func(c campaign.Change) { changes = append(changes, c) })

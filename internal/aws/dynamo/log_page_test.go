@@ -42,8 +42,8 @@ func TestLogPage_RoundTrip(t *testing.T) {
 	})
 }
 
-// The changes of a frame and their keys must fit in 1 KB, which is one write
-// unit, or two in a transaction.
+// The changes of a frame and their keys must fit in 1 KB, which is one write unit, or two
+// in a transaction.
 func TestLogPage_Size(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOuts reads the existing shards of a tenant's opt-outs consistently, in
-// order. Parts are returned without their numbers.
+// OptOuts reads the existing shards of a tenant's opt-outs consistently, in order. Parts
+// are returned without their numbers.
 func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
 	rows, err := s.query(ctx, "pk = :pk", Item{":pk": optOutKey(tenant, 0)["pk"]})
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts,
 	return shards, nil
 }
 
-// OptOutShard reads one shard consistently. Its Version is 0 if it does not
-// exist. Parts are returned without their numbers.
+// OptOutShard reads one shard consistently. Its Version is 0 if it does not exist. Parts
+// are returned without their numbers.
 func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
 	row, err := s.get(ctx, optOutKey(tenant, shard))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -41,8 +41,8 @@ func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (camp
 	return readOptOuts(shard, row), nil
 }
 
-// OptOutParts reads up to 100 parts of a shard consistently. Parts that no
-// longer exist are omitted.
+// OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
+// omitted.
 func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
 	keys := make(map[string]Item, len(ids))
 	for _, id := range ids {
@@ -61,10 +61,9 @@ func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids [
 	return parts, nil
 }
 
-// SwapOptOuts writes the next version of a shard if its Version is unchanged.
-// In the same transaction it writes the parts that contain numbers and deletes
-// the gone ones. It reports whether it did. After a lost response, it can
-// report false although it succeeded.
+// SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
+// transaction it writes the parts that contain numbers and deletes the gone ones. It
+// reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *Store) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
 	put := &types.Put{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
@@ -98,9 +97,9 @@ func (s *Store) putOptOuts(ctx context.Context, tenant string, put *types.Put) (
 	return held(err, "write the opt-outs of tenant "+tenant)
 }
 
-// KeepOptOuts copies a shard and its parts from another table, with their
-// versions, unless this table has the same or a newer version. It reports
-// whether it did. No other call may change the shard at the same time.
+// KeepOptOuts copies a shard and its parts from another table, with their versions, unless
+// this table has the same or a newer version. It reports whether it did. No other call may
+// change the shard at the same time.
 func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
 	before, err := s.OptOutShard(ctx, tenant, o.Shard)
 	if err != nil {
@@ -164,9 +163,9 @@ func (s *Store) optOutPartIDs(ctx context.Context, tenant string, shard int) (id
 	return ids, err
 }
 
-// optOutRow returns the row of a shard. A shard in parts has no attribute
-// "packed": function versions without support for parts then fail, instead of
-// sending to opted-out recipients.
+// optOutRow returns the row of a shard. A shard in parts has no attribute "packed":
+// function versions without support for parts then fail, instead of sending to opted-out
+// recipients.
 func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 	row := optOutKey(tenant, o.Shard)
 	row["version"] = number(version)

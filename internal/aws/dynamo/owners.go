@@ -16,15 +16,14 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// SaveTenant creates or replaces a tenant and makes it the owner of its agent.
-// The error is a *campaign.InputError if the agent belongs to another tenant.
-// The tenant's former agent stays reserved for it, as released.
+// SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
+// a *campaign.InputError if the agent belongs to another tenant. The tenant's former agent
+// stays reserved for it, as released.
 func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
 
-// SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one
-// transaction.
+// SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
 func (s *Store) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
 	return s.saveTenant(ctx, t, s.agentItems(a)...)
 }
@@ -45,8 +44,7 @@ func (s *Store) saveTenant(ctx context.Context, t campaign.Tenant, more ...types
 	return fmt.Errorf("save tenant %s: %w", t.ID, campaign.ErrLostRace)
 }
 
-// tenantItems returns the writes of a tenant, conditional on the rows read
-// here.
+// tenantItems returns the writes of a tenant, conditional on the rows read here.
 func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
@@ -84,8 +82,8 @@ func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.Transac
 	}}
 }
 
-// claim returns the writes that make the tenant a holder of its agent, and its
-// owner if no other tenant holds it.
+// claim returns the writes that make the tenant a holder of its agent, and its owner if no
+// other tenant holds it.
 func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
 	h, err := s.Holders(ctx, t.AgentID)
 	if err != nil {
@@ -110,8 +108,8 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 	return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: s.Now()})), nil
 }
 
-// giveUp returns the writes that release the tenant's agent. First it records
-// the agent in batches without one.
+// giveUp returns the writes that release the tenant's agent. First it records the agent in
+// batches without one.
 func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	err := s.eachBatch(ctx, t.ID, func(ctx context.Context, b campaign.Batch) error {
 		if !b.NeedsAgent() {
@@ -230,8 +228,8 @@ const (
 // batchStates are the attributes that eachBatch reads.
 var batchStates = []string{"sk", "key", "state", "agentId", "closedAt", forgetting}
 
-// eachBatch calls visit for all batches of a tenant, concurrently. The batches
-// contain the fields of batchStates.
+// eachBatch calls visit for all batches of a tenant, concurrently. The batches contain the
+// fields of batchStates.
 func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx context.Context, b campaign.Batch) error) error {
 	for after := ""; ; {
 		page, err := s.ListCampaigns(ctx, tenant, after, campaignsAPage)
@@ -288,9 +286,8 @@ func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, 
 	return u, err
 }
 
-// closedAt returns when a batch was completed, zero if it is not. For a batch
-// completed by an older version, it returns the last completion in its
-// campaign.
+// closedAt returns when a batch was completed, zero if it is not. For a batch completed by
+// an older version, it returns the last completion in its campaign.
 func (s *Store) closedAt(ctx context.Context, b campaign.Batch) (time.Time, error) {
 	if b.State != campaign.BatchCompleted || !b.ClosedAt.IsZero() {
 		return b.ClosedAt, nil

@@ -51,8 +51,8 @@ func (a *agency) must(errs ...error) {
 	}
 }
 
-// refuses checks that the agent is refused with a one-line reason and that the
-// tenant is unchanged.
+// refuses checks that the agent is refused with a one-line reason and that the tenant is
+// unchanged.
 func (a *agency) refuses(tenant, agent, says string) {
 	a.t.Helper()
 	before, _ := a.Tenant(a.t.Context(), tenant)
@@ -139,8 +139,8 @@ func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 	}
 }
 
-// Two operators concurrently assign two agents to one tenant: it gets one of
-// them, and the others are released.
+// Two operators concurrently assign two agents to one tenant: it gets one of them, and the
+// others are released.
 func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
@@ -227,8 +227,7 @@ func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	a.hears(next)
 }
 
-// The former version did not record when a batch was closed. The row of its
-// campaign does.
+// The former version did not record when a batch was closed. The row of its campaign does.
 func TestSaveTenant_BatchClosedByFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
@@ -251,8 +250,8 @@ func TestSaveTenant_BatchClosedByFormerVersion(t *testing.T) {
 	a.must(a.assign(next, a.agent))
 }
 
-// A batch released by the former version has no agent. The tenant's change of
-// agent records it.
+// A batch released by the former version has no agent. The tenant's change of agent records
+// it.
 func TestSaveTenant_RecordsAgentOfOpenBatches(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
@@ -294,8 +293,8 @@ func TestSaveTenant_SharedAgent(t *testing.T) {
 	a.refuses(one, a.agent, "belongs to tenant "+two)
 }
 
-// A tenant of the former version becomes the owner of its agent with the next
-// save, and cannot lose it before that.
+// A tenant of the former version becomes the owner of its agent with the next save, and
+// cannot lose it before that.
 func TestSaveTenant_AgentOfFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)

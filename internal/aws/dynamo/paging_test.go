@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// smallPages limits DynamoDB pages to two rows, unless the code sets a limit.
-// Otherwise pages end after 1 MB.
+// smallPages limits DynamoDB pages to two rows, unless the code sets a limit. Otherwise
+// pages end after 1 MB.
 func smallPages(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("small pages",
@@ -41,8 +41,8 @@ func smallPages(o *dynamodb.Options) {
 
 const several = 7 // rows: four pages
 
-// pagedStore is a store with its own Campaigns table and a tenant with several
-// rows of each kind.
+// pagedStore is a store with its own Campaigns table and a tenant with several rows of each
+// kind.
 func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
 	t.Helper()
 	env := stackenv.Load(t)

@@ -12,14 +12,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// personKey is the row of a dashboard user. It contains no email address and
-// ignores case, like the user pool.
+// personKey is the row of a dashboard user. It contains no email address and ignores case,
+// like the user pool.
 func personKey(tenant, email string) Item {
 	return Item{"pk": text("PERSON#" + tenant + "#" + campaign.Digest(strings.ToLower(email)))}
 }
 
-// EndSessions revokes all sessions of a user that started at or before the
-// instant. It never moves the instant back.
+// EndSessions revokes all sessions of a user that started at or before the instant. It
+// never moves the instant back.
 func (s *Store) EndSessions(ctx context.Context, tenant, email string, until time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: personKey(tenant, email),
@@ -36,8 +36,8 @@ func (s *Store) EndSessions(ctx context.Context, tenant, email string, until tim
 	return nil
 }
 
-// SessionsEnded reads consistently the instant up to which a user's sessions
-// are revoked, zero for none.
+// SessionsEnded reads consistently the instant up to which a user's sessions are revoked,
+// zero for none.
 func (s *Store) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	if until, err := s.lightSessionsEnded(ctx, tenant, email); err == nil {
 		return until, nil

@@ -59,8 +59,8 @@ func TestEndSessions(t *testing.T) {
 	}
 }
 
-// The light read returns the same as the SDK. It fails on incomplete or foreign
-// responses, and the SDK is used instead.
+// The light read returns the same as the SDK. It fails on incomplete or foreign responses,
+// and the SDK is used instead.
 func TestSessionsEnded_Light(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
@@ -113,8 +113,7 @@ func (b *onceBroken) Do(r *http.Request) (*http.Response, error) {
 	return b.inner.Do(r)
 }
 
-// After concurrent revocations, the latest instant is stored, in any order of
-// writes.
+// After concurrent revocations, the latest instant is stored, in any order of writes.
 func TestEndSessions_Concurrent(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()

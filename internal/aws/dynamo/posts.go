@@ -42,15 +42,14 @@ func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at ti
 	return nil
 }
 
-// Attribute name prefixes of a tenant's hourly post counts, followed by the
-// endpoint ID.
+// Attribute name prefixes of a tenant's hourly post counts, followed by the endpoint ID.
 const (
 	takenPrefix  = "taken#"
 	failedPrefix = "failed#"
 )
 
-// AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint
-// ID, with one write.
+// AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
+// one write.
 func (s *Store) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
@@ -86,8 +85,8 @@ func postsKey(tenant, endpointID string, at time.Time) Item {
 
 func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" + endpointID }
 
-// HourlyPosts returns the posts to an endpoint per hour since an instant, from
-// both tables. Hours without posts are omitted.
+// HourlyPosts returns the posts to an endpoint per hour since an instant, from both tables.
+// Hours without posts are omitted.
 func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
 	hours := map[string]campaign.Posts{}
 	for _, from := range []struct {
@@ -112,8 +111,8 @@ func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, sinc
 	return hourly(hours), nil
 }
 
-// hourly returns the counts ordered by hour. Hours without posts to the
-// endpoint are omitted.
+// hourly returns the counts ordered by hour. Hours without posts to the endpoint are
+// omitted.
 func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
 	posts := make([]campaign.HourlyPosts, 0, len(hours))
 	for _, sk := range slices.Sorted(maps.Keys(hours)) {
@@ -145,8 +144,8 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 	return nil
 }
 
-// failuresTable returns the table for a failure. Failures of deliveries with an
-// ID are in the Webhooks table, because the previous version cannot read them.
+// failuresTable returns the table for a failure. Failures of deliveries with an ID are in
+// the Webhooks table, because the previous version cannot read them.
 func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
 	if s.Split || f.Task.DeliveryID != "" {
 		return &s.Webhooks
@@ -174,8 +173,7 @@ func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID strin
 	return readFailure(tenant, endpointID, row), nil
 }
 
-// Failures returns up to limit failures of an endpoint from both tables, newest
-// first.
+// Failures returns up to limit failures of an endpoint from both tables, newest first.
 func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
 	var failures []campaign.WebhookFailure
 	for _, table := range []string{s.Campaigns, s.Webhooks} {

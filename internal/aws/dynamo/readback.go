@@ -20,8 +20,8 @@ const (
 	headReads = 8
 )
 
-// Campaign reads a campaign consistently, with its batches ordered by ordinal.
-// The error wraps campaign.ErrNotFound if it does not exist.
+// Campaign reads a campaign consistently, with its batches ordered by ordinal. The error
+// wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // without the states of all messages
 }
@@ -32,8 +32,8 @@ var overview = []string{
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
 }
 
-// Overview is Campaign with fewer fields: batches lack Payload, Offsets and
-// NextCheck. Heads of batches without a ledger lack Ordinal and Sequence.
+// Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
+// Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, overview, []string{"tally"})
 }
@@ -43,8 +43,8 @@ func (s *Store) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campai
 	return s.campaign(ctx, id, nil, nil)
 }
 
-// campaign reads the given attributes of the campaign's rows (nil for all) and
-// of its batches' heads (nil for none).
+// campaign reads the given attributes of the campaign's rows (nil for all) and of its
+// batches' heads (nil for none).
 func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
 	// The sort keys are BATCH#..., META and SET#..., in this order.
 	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
@@ -73,9 +73,8 @@ func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor 
 	return c, s.readHeads(ctx, c.Batches, headsFor)
 }
 
-// BatchProgress reads a batch consistently: the first existing one of the
-// identifiers. The error wraps campaign.ErrNotFound if the campaign does not
-// exist.
+// BatchProgress reads a batch consistently: the first existing one of the identifiers. The
+// error wraps campaign.ErrNotFound if the campaign does not exist.
 func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
 	keys := map[string]Item{metaSK: metaKey(id)}
 	for _, batchID := range batchIDs {
@@ -104,8 +103,8 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 	return p, false, nil
 }
 
-// readHeads reads the heads of the batches: of a ledger all but the tail, of
-// other batches the attributes.
+// readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
+// the attributes.
 func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
 	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}

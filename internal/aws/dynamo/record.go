@@ -49,12 +49,11 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 	return head, err
 }
 
-// Append writes news (see campaign.Ledger.Effective) for a batch without a
-// ledger. One transaction writes the head, the log pages and the deliveries for
-// the endpoints. check is when reconcile checks the deliveries. All changes
-// must fit one transaction, see MaxAppend. The error wraps campaign.ErrLostRace
-// if the head changed since it was read. After any other error, news may have
-// been written: read the head again.
+// Append writes news (see campaign.Ledger.Effective) for a batch without a ledger. One
+// transaction writes the head, the log pages and the deliveries for the endpoints. check is
+// when reconcile checks the deliveries. All changes must fit one transaction, see
+// MaxAppend. The error wraps campaign.ErrLostRace if the head changed since it was read.
+// After any other error, news may have been written: read the head again.
 func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := batchLedger.HeadAfter(news, len(pages))
@@ -87,17 +86,15 @@ func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campai
 // maxItems is the maximum number of rows of a transaction.
 const maxItems = 100
 
-// MaxAppend returns the maximum number of changes per Append, for up to 98
-// endpoints.
+// MaxAppend returns the maximum number of changes per Append, for up to 98 endpoints.
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
 }
 
-// headWrite replaces the HEAD row if it is unchanged since it was read. The row
-// contains the states of all messages: writing 1 KB costs less than a row for
-// each changed frame.
+// headWrite replaces the HEAD row if it is unchanged since it was read. The row contains
+// the states of all messages: writing 1 KB costs less than a row for each changed frame.
 func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.LedgerSummary, news []campaign.Change) types.TransactWriteItem {
 	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
@@ -116,10 +113,9 @@ func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.L
 	}}
 }
 
-// headRow returns the HEAD row of a batch without outcomes. It identifies the
-// batch of a message ID. For a batch with a ledger, it contains nothing else
-// and is immutable: it has no ordinal, so the condition of headWrite fails,
-// also in older versions.
+// headRow returns the HEAD row of a batch without outcomes. It identifies the batch of a
+// message ID. For a batch with a ledger, it contains nothing else and is immutable: it has
+// no ordinal, so the condition of headWrite fails, also in older versions.
 func headRow(b campaign.Batch) Item {
 	row := outcomeKey(b.Key, headSK)
 	row["tenant"] = text(b.Tenant)
@@ -135,8 +131,7 @@ func headRow(b campaign.Batch) Item {
 	return row
 }
 
-// logRow returns the row of a log page. first is the sequence of its first
-// change.
+// logRow returns the row of a log page. first is the sequence of its first change.
 func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	row := outcomeKey(b.Key, logSK(ordinal))
 	row["first"] = number(first)
@@ -145,8 +140,7 @@ func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	return row
 }
 
-// Changes returns up to limit changes of a batch's log after a sequence, in
-// order.
+// Changes returns up to limit changes of a batch's log after a sequence, in order.
 func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
 	if b.Ledger {
 		entries, err := s.Entries(ctx, b.Key, after, limit)
@@ -165,8 +159,7 @@ func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int)
 	return changes, nil
 }
 
-// Log returns the log pages after an ordinal, in order, for a batch without a
-// ledger.
+// Log returns the log pages after an ordinal, in order, for a batch without a ledger.
 func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
 	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
@@ -187,8 +180,8 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 	return pages, nil
 }
 
-// Latest returns the last change of each message by index. It is the zero
-// Change for messages without an outcome.
+// Latest returns the last change of each message by index. It is the zero Change for
+// messages without an outcome.
 func (s *Store) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
 	latest := make([]campaign.Change, b.Accepted)
 	keep := func(c campaign.Change) {

@@ -16,8 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// later is far from now, so that the stack's own sweep does not check the
-// test's batches.
+// later is far from now, so that the stack's own sweep does not check the test's batches.
 var later = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStore(t *testing.T) *dynamo.Store {

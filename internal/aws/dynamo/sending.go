@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it
-// does not exist.
+// Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
+// exist.
 func (s *Store) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, batchKey(ref))
 	if err != nil {
@@ -33,8 +33,7 @@ func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (ca
 	return readTemplate(id, row)
 }
 
-// Channel reads a tenant's channel for an agent. Without an existing agent, it
-// is paused.
+// Channel reads a tenant's channel for an agent. Without an existing agent, it is paused.
 func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
 	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
 	if agentID != "" {
@@ -65,9 +64,8 @@ func (s *Store) RateLimit(ctx context.Context, agentID string) (campaign.RateLim
 	return readRateLimit(row), nil
 }
 
-// SwapRateLimit replaces an agent's rate limit if it is unchanged since it was
-// read, and reports whether it did. After a lost response, it can report false
-// although it succeeded.
+// SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
+// reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *Store) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
@@ -105,9 +103,8 @@ func readRateLimit(row Item) campaign.RateLimit {
 	}
 }
 
-// get reads a row of the Campaigns table consistently. The error is
-// campaign.ErrNotFound if it does not exist, and campaign.ErrEnded if it has
-// expired.
+// get reads a row of the Campaigns table consistently. The error is campaign.ErrNotFound if
+// it does not exist, and campaign.ErrEnded if it has expired.
 func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 	return s.getFrom(ctx, s.Campaigns, key)
 }
@@ -129,8 +126,7 @@ func (s *Store) getFrom(ctx context.Context, table string, key Item) (Item, erro
 	return out.Item, nil
 }
 
-// campaignRows reads rows of the Campaigns table consistently, by name, see
-// batchGet.
+// campaignRows reads rows of the Campaigns table consistently, by name, see batchGet.
 func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
 	return s.rowsFrom(ctx, s.Campaigns, keys)
 }
@@ -154,8 +150,8 @@ func (s *Store) rowsFrom(ctx context.Context, table string, keys map[string]Item
 	return named, nil
 }
 
-// query reads all rows of the Campaigns table that match a key condition,
-// consistently and in order.
+// query reads all rows of the Campaigns table that match a key condition, consistently and
+// in order.
 func (s *Store) query(ctx context.Context, condition string, values Item) ([]Item, error) {
 	return s.queryFor(ctx, condition, values)
 }
@@ -184,8 +180,8 @@ func (s *Store) queryIn(ctx context.Context, table, condition string, values Ite
 	return rows, nil
 }
 
-// held reports whether the condition of a write held. Errors other than a
-// failed condition are returned with the operation.
+// held reports whether the condition of a write held. Errors other than a failed condition
+// are returned with the operation.
 func held(err error, doing string) (bool, error) {
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return false, nil

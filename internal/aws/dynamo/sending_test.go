@@ -59,8 +59,8 @@ func TestSwapRateLimit(t *testing.T) {
 	}
 }
 
-// A hundred functions that claim concurrently get consecutive reservations, and
-// distinct positions once the row is full.
+// A hundred functions that claim concurrently get consecutive reservations, and distinct
+// positions once the row is full.
 func TestSwapRateLimit_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)

@@ -6,8 +6,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// stateOutcomes maps states to outcomes. A batch's states have three bits per
-// message, lowest bit first; 0 means no outcome.
+// stateOutcomes maps states to outcomes. A batch's states have three bits per message,
+// lowest bit first; 0 means no outcome.
 var stateOutcomes = [8]campaign.Outcome{
 	"", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead,
 	campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped,
@@ -31,8 +31,8 @@ func stateAt(states []byte, index int) (state int) {
 	return state
 }
 
-// withStates returns a copy of the states for the given number of messages,
-// updated by news.
+// withStates returns a copy of the states for the given number of messages, updated by
+// news.
 func withStates(states []byte, messages int, news []campaign.Change) []byte {
 	next := make([]byte, max(len(states), (messages*stateBits+7)/8))
 	copy(next, states)

@@ -18,18 +18,17 @@ type Unread interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// UnreadRecord identifies an unreadable stream record. Without a
-// SequenceNumber, it identifies a batch whose entries could not be queued.
+// UnreadRecord identifies an unreadable stream record. Without a SequenceNumber, it
+// identifies a batch whose entries could not be queued.
 type UnreadRecord struct {
 	PK             string `json:"pk"`
 	SK             string `json:"sk"`
 	SequenceNumber string `json:"sequenceNumber"`
 }
 
-// OfStream returns the handler of the Outcomes table's stream. It passes the
-// new entries of all records to handle. Unreadable records and the batches of a
-// ledger.UnfedError are sent to unread, so that they do not block later
-// records. Other errors fail the whole call.
+// OfStream returns the handler of the Outcomes table's stream. It passes the new entries of
+// all records to handle. Unreadable records and the batches of a ledger.UnfedError are sent
+// to unread, so that they do not block later records. Other errors fail the whole call.
 func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.Fresh
@@ -62,8 +61,8 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 	}
 }
 
-// freshOf returns the entries added by a write. There are none for deletions
-// and for rows without new entries.
+// freshOf returns the entries added by a write. There are none for deletions and for rows
+// without new entries.
 func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
 	row := change.NewImage
 	if _, tells := row["was"]; !tells {
@@ -120,7 +119,7 @@ func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []by
 	return nil
 }
 
-// StreamFilter is the filter of the event source mapping: only rows with new
-// entries, no deletions, expirations or moved entries. It uses only the new
-// image; Lambda documents no filter on other stream keys.
+// StreamFilter is the filter of the event source mapping: only rows with new entries, no
+// deletions, expirations or moved entries. It uses only the new image; Lambda documents no
+// filter on other stream keys.
 const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`

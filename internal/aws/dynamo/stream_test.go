@@ -101,8 +101,8 @@ func TestOfStream_Failures(t *testing.T) {
 	}
 }
 
-// Batches that the feeder cannot process are sent to the queue of unreadable
-// records, and the call succeeds.
+// Batches that the feeder cannot process are sent to the queue of unreadable records, and
+// the call succeeds.
 func TestOfStream_UnfedBatch(t *testing.T) {
 	t.Parallel()
 	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})

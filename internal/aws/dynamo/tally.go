@@ -11,9 +11,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The tally of a head contains the counts, reasons and timeline of a batch in
-// about 100 bytes: the counts in the order of stateOutcomes, the reasons, and
-// the changed counts of each slot.
+// The tally of a head contains the counts, reasons and timeline of a batch in about 100
+// bytes: the counts in the order of stateOutcomes, the reasons, and the changed counts of
+// each slot.
 
 // packTally encodes the tally of a head.
 func packTally(head campaign.LedgerSummary) []byte {
@@ -50,8 +50,7 @@ func compareReasons(a, b campaign.Reason) int {
 	return strings.Compare(a.Code, b.Code)
 }
 
-// packSlot encodes a slot's number, a bit set of the changed outcomes, and
-// their changes.
+// packSlot encodes a slot's number, a bit set of the changed outcomes, and their changes.
 func packSlot(b []byte, slot campaign.Slot) []byte {
 	b = binary.AppendUvarint(b, uint64(slot.Number)) //nolint:gosec // a slot's number is not negative
 	at := len(b)
@@ -67,8 +66,7 @@ func packSlot(b []byte, slot campaign.Slot) []byte {
 
 var errDamagedTally = errors.New("damaged tally")
 
-// unpackTally decodes the result of packTally. An empty tally means no
-// outcomes.
+// unpackTally decodes the result of packTally. An empty tally means no outcomes.
 func unpackTally(tally []byte) (campaign.LedgerSummary, error) {
 	head := campaign.LedgerSummary{Counts: map[campaign.Outcome]int{}, Reasons: map[campaign.Reason]int{}}
 	if len(tally) == 0 {

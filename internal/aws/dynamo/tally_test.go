@@ -34,8 +34,8 @@ func TestTally_RoundTrip(t *testing.T) {
 	}
 }
 
-// A tally is small compared with the states of 2,000 messages (750 bytes), so
-// it adds little to the cost of a head write.
+// A tally is small compared with the states of 2,000 messages (750 bytes), so it adds
+// little to the cost of a head write.
 func TestTally_Size(t *testing.T) {
 	t.Parallel()
 	head := campaign.LedgerSummary{

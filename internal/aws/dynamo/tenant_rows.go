@@ -74,8 +74,8 @@ func readCredential(clientID string, row Item) campaign.Credential {
 	}
 }
 
-// templateRow returns the row of a template version. The newest version is also
-// stored under templateKey.
+// templateRow returns the row of a template version. The newest version is also stored
+// under templateKey.
 func templateRow(key Item, t campaign.Template) (Item, error) {
 	key["tenant"] = text(t.Tenant)
 	key["version"] = number(t.Version)

@@ -27,16 +27,14 @@ const (
 // maxConflicts is the maximum number of retries after transaction conflicts.
 const maxConflicts = 8
 
-// transact commits all items or none. It returns nil, nil after a commit. If
-// the transaction was cancelled, it returns the reasons by position:
-// ConditionalCheckFailed, None or, after repeated conflicts,
-// TransactionConflict.
+// transact commits all items or none. It returns nil, nil after a commit. If the
+// transaction was cancelled, it returns the reasons by position: ConditionalCheckFailed,
+// None or, after repeated conflicts, TransactionConflict.
 //
-// Requests without a definite response are repeated with the same token, which
-// DynamoDB executes once, until ctx ends. An error is returned only for
-// permanent failures and at the end of ctx; in the latter case, the transaction
-// may have been committed. The token must be unique and has at most 36
-// characters.
+// Requests without a definite response are repeated with the same token, which DynamoDB
+// executes once, until ctx ends. An error is returned only for permanent failures and at
+// the end of ctx; in the latter case, the transaction may have been committed. The token
+// must be unique and has at most 36 characters.
 func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
 	t := transaction{items: items, token: token}
 	for attempt := 0; ; attempt++ {
@@ -59,8 +57,8 @@ type transaction struct {
 	failure   error
 }
 
-// send makes one attempt. The SDK's retries are disabled, because they do not
-// cover all cases and do not report lost responses.
+// send makes one attempt. The SDK's retries are disabled, because they do not cover all
+// cases and do not report lost responses.
 func (t *transaction) send(ctx context.Context, client *dynamodb.Client) error {
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.items, ClientRequestToken: &t.token}
 	_, err := client.TransactWriteItems(ctx, in, once)
@@ -85,9 +83,9 @@ func (t *transaction) judge(err error) (reasons []types.CancellationReason, agai
 	return nil, true
 }
 
-// judgeCancelled distinguishes failed conditions from transient conflicts. A
-// retry after a conflict gets a new token, because DynamoDB would repeat its
-// response to the old one, unless the old token may have been committed.
+// judgeCancelled distinguishes failed conditions from transient conflicts. A retry after a
+// conflict gets a new token, because DynamoDB would repeat its response to the old one,
+// unless the old token may have been committed.
 func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err error) ([]types.CancellationReason, bool) {
 	conflict, transient := false, false
 	for _, r := range reasons {
@@ -119,8 +117,8 @@ func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err err
 // maxRepeats is the maximum number of retries of repeat.
 const maxRepeats = 4
 
-// repeat retries a call after a lost response, beyond the SDK's retries. The
-// call must be idempotent.
+// repeat retries a call after a lost response, beyond the SDK's retries. The call must be
+// idempotent.
 func repeat(ctx context.Context, call func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := call()
@@ -138,8 +136,8 @@ func nextToken(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// permanent reports whether a retry cannot succeed. Errors without a response
-// are not permanent, unless the request was never sent.
+// permanent reports whether a retry cannot succeed. Errors without a response are not
+// permanent, unless the request was never sent.
 func permanent(err error) bool {
 	var invalid smithy.InvalidParamsError
 	var unwritten *smithy.SerializationError

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script is a transport with prepared responses, the last one repeated, and
-// records the received tokens.
+// script is a transport with prepared responses, the last one repeated, and records the
+// received tokens.
 type script struct {
 	mu      sync.Mutex
 	answers []answer

@@ -34,8 +34,8 @@ func recorderOf(s *dynamo.Store) *outcome.Recorder {
 	}
 }
 
-// deployments returns two stores of the same tables, of the first and the
-// second deployment. They differ in whether new batches have ledgers.
+// deployments returns two stores of the same tables, of the first and the second
+// deployment. They differ in whether new batches have ledgers.
 func deployments(t *testing.T) map[bool]*dynamo.Store {
 	t.Helper()
 	second := newLedgers(t)
@@ -73,8 +73,8 @@ func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.I
 
 func attributes(row dynamo.Item) []string { return slices.Sorted(maps.Keys(row)) }
 
-// TestVersions lets each of two deployments accept a batch and record outcomes
-// of both in turn.
+// TestVersions lets each of two deployments accept a batch and record outcomes of both in
+// turn.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
@@ -100,8 +100,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks the log of a fully read batch, for any page size, and all
-// other reads of its outcomes.
+// wantOutcomes checks the log of a fully read batch, for any page size, and all other reads
+// of its outcomes.
 func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campaign.Change) {
 	t.Helper()
 	ctx := t.Context()
@@ -171,8 +171,8 @@ func TestVersions_FirstDeployment(t *testing.T) {
 	}
 }
 
-// TestVersions_FormerVersion records outcomes of a batch with a ledger like a
-// version without ledgers, which ignores the batch's ledger flag.
+// TestVersions_FormerVersion records outcomes of a batch with a ledger like a version
+// without ledgers, which ignores the batch's ledger flag.
 func TestVersions_FormerVersion(t *testing.T) {
 	t.Parallel()
 	stores := deployments(t)
@@ -199,8 +199,8 @@ func TestVersions_FormerVersion(t *testing.T) {
 	wantLog(t, s, b.Key, changesOf(0, 2, campaign.OutcomeSent))
 }
 
-// TestLedgersSince finds the batches with outcomes written since an instant,
-// regardless of the outcomes' times.
+// TestLedgersSince finds the batches with outcomes written since an instant, regardless of
+// the outcomes' times.
 func TestLedgersSince(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)

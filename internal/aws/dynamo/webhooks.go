@@ -26,15 +26,15 @@ import (
 // A delivery's key contains all fields of its task, so that tasks can be
 // created from the index.
 
-// DeliveryShards is the number of DueIndex shards of the Webhooks table. The
-// parked and dead deliveries of each endpoint use as many, so that an endpoint
-// that is down causes no hot partition.
+// DeliveryShards is the number of DueIndex shards of the Webhooks table. The parked and
+// dead deliveries of each endpoint use as many, so that an endpoint that is down causes no
+// hot partition.
 const DeliveryShards = 16
 
 const deliveryIDPrefix = "W#"
 
-// inWebhooks returns a Store whose Campaigns table is the Webhooks table. Both
-// have the same key attributes.
+// inWebhooks returns a Store whose Campaigns table is the Webhooks table. Both have the
+// same key attributes.
 func (s *Store) inWebhooks() *Store {
 	return &Store{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now}
 }
@@ -74,15 +74,14 @@ func deliveryIDDue(n campaign.Delivery) string {
 	return strconv.Itoa(shard)
 }
 
-// shardOf returns the DueIndex partition key of an endpoint's parked or dead
-// deliveries.
+// shardOf returns the DueIndex partition key of an endpoint's parked or dead deliveries.
 func shardOf(prefix, tenant, endpointID string, shard int) string {
 	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
 }
 
-// DueDeliveries yields the due deliveries of one of DeliveryShards, the longest
-// overdue first. The index is eventually consistent, so items may have changed.
-// The sequence ends at the first error.
+// DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
+// first. The index is eventually consistent, so items may have changed. The sequence ends
+// at the first error.
 func (s *Store) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, deliveriesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
@@ -110,9 +109,9 @@ func deliveriesQuery(table, due, condition string, at time.Time) *dynamodb.Query
 	}
 }
 
-// deliveriesUnder returns up to limit deliveries of an endpoint, from both
-// tables, whose index key has the prefix and whose next check is at or after
-// since, ordered by next check.
+// deliveriesUnder returns up to limit deliveries of an endpoint, from both tables, whose
+// index key has the prefix and whose next check is at or after since, ordered by next
+// check.
 func (s *Store) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	var found [DeliveryShards + 1][]Item
 	group, ctx := errgroup.WithContext(ctx)

@@ -21,8 +21,7 @@ func splitStore(t *testing.T) *dynamo.Store {
 	return store
 }
 
-// identified returns a delivery with entries, or of a webhook event if it has a
-// blob.
+// identified returns a delivery with entries, or of a webhook event if it has a blob.
 func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
@@ -109,8 +108,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 	}
 }
 
-// Parked and dead deliveries are found in both tables and all shards, ordered
-// by time.
+// Parked and dead deliveries are found in both tables and all shards, ordered by time.
 func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	t.Parallel()
 	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()

@@ -75,8 +75,7 @@ func newRotation(t *testing.T) *rotation {
 	return r
 }
 
-// kids returns the IDs of the keys that verify at an instant, the signing key
-// first.
+// kids returns the IDs of the keys that verify at an instant, the signing key first.
 func (r *rotation) kids(at time.Time) (ids []string) {
 	r.t.Helper()
 	r.now = at
@@ -182,8 +181,8 @@ func TestKeys_PreviousKeyExpired(t *testing.T) {
 	}
 }
 
-// The next key may be new, or deleted because the rotation was cancelled: the
-// previous key still signs and verifies.
+// The next key may be new, or deleted because the rotation was cancelled: the previous key
+// still signs and verifies.
 func TestKeys_NextKeyCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)

@@ -21,13 +21,13 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Signer signs with a KMS key. During a rotation, it signs with the previous
-// key until SwitchAt. Tokens of both keys verify.
+// Signer signs with a KMS key. During a rotation, it signs with the previous key until
+// SwitchAt. Tokens of both keys verify.
 type Signer struct {
 	Client *kms.Client
 	KeyID  string // key ID or ARN of a P-256 key
-	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its
-	// tokens verify until they expire.
+	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify
+	// until they expire.
 	PreviousID string
 	SwitchAt   time.Time
 	Now        func() time.Time // required with PreviousID
@@ -42,8 +42,8 @@ func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() ti
 	return &Signer{Client: kms.NewFromConfig(cfg), KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
 }
 
-// overlap is how long before SwitchAt the new key starts to sign. It prevents
-// rejected tokens because of clock skew.
+// overlap is how long before SwitchAt the new key starts to sign. It prevents rejected
+// tokens because of clock skew.
 const overlap = time.Minute
 
 // phase is a phase of a key rotation.
@@ -72,8 +72,8 @@ func (s *Signer) phase() (phase, error) {
 	return currentAlone, nil
 }
 
-// Keys returns the public keys that verify tokens now. The first one signs.
-// Each is fetched once; concurrent calls share the fetch.
+// Keys returns the public keys that verify tokens now. The first one signs. Each is fetched
+// once; concurrent calls share the fetch.
 func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	now, err := s.phase()
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	return s.previousAlone(ctx, err)
 }
 
-// previousAlone returns only the current signing key if its successor cannot be
-// read: it was just created, or the rotation is being cancelled.
+// previousAlone returns only the current signing key if its successor cannot be read: it
+// was just created, or the rotation is being cancelled.
 func (s *Signer) previousAlone(ctx context.Context, cause error) ([]accesstoken.Key, error) {
 	previous, err := s.key(ctx, s.PreviousID)
 	if err != nil {
@@ -157,8 +157,7 @@ func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) 
 	return accesstoken.NewKey(key)
 }
 
-// Sign returns the ES256 signature of input. keyID is the ID of a key returned
-// by Keys.
+// Sign returns the ES256 signature of input. keyID is the ID of a key returned by Keys.
 func (s *Signer) Sign(ctx context.Context, keyID string, input []byte) ([]byte, error) {
 	id, ok := s.idAtKMS(keyID)
 	if !ok {
@@ -188,8 +187,8 @@ func (s *Signer) idAtKMS(keyID string) (id string, ok bool) {
 	return "", false
 }
 
-// raw converts an ASN.1 signature to the JWT format: r and s, 32 bytes each
-// (RFC 7518 §3.4).
+// raw converts an ASN.1 signature to the JWT format: r and s, 32 bytes each (RFC 7518
+// §3.4).
 func raw(der []byte) ([]byte, error) {
 	var signature struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &signature)

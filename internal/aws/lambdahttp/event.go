@@ -10,8 +10,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// event is a request in payload format 2.0, as sent by HTTP APIs and function
-// URLs.
+// event is a request in payload format 2.0, as sent by HTTP APIs and function URLs.
 type event struct {
 	rawPath        string
 	rawQueryString string
@@ -27,8 +26,7 @@ type event struct {
 	protocol   string
 }
 
-// parseEvent decodes an event. Its body is a slice of data if it contains no
-// JSON escapes.
+// parseEvent decodes an event. Its body is a slice of data if it contains no JSON escapes.
 func parseEvent(data []byte) (*event, error) {
 	e := &event{header: make(http.Header, 16)}
 	p := parser{jsonscan.New(data)}

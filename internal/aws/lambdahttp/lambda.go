@@ -1,5 +1,5 @@
-// Package lambdahttp adapts a net/http handler to Lambda, behind Amazon API
-// Gateway (HTTP API, payload format 2.0) or a function URL.
+// Package lambdahttp adapts a net/http handler to Lambda, behind Amazon API Gateway (HTTP
+// API, payload format 2.0) or a function URL.
 package lambdahttp
 
 import (
@@ -23,8 +23,8 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// shutdownMargin is the time between the handler's deadline and Lambda's, so
-// that a late response is still sent.
+// shutdownMargin is the time between the handler's deadline and Lambda's, so that a late
+// response is still sent.
 const shutdownMargin = 300 * time.Millisecond
 
 // NewHandler returns a Lambda handler that calls h.
@@ -65,8 +65,8 @@ func count(ctx context.Context, status int) {
 	}
 }
 
-// clientsFault reports whether the event's only error is invalid UTF-8. Only
-// the client can cause it.
+// clientsFault reports whether the event's only error is invalid UTF-8. Only the client can
+// cause it.
 func clientsFault(err error) bool {
 	fault, ok := errors.AsType[*jsonscan.Error](err)
 	return ok && fault.Code == jsonscan.InvalidUTF8
@@ -146,9 +146,8 @@ type responseDocument struct {
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 }
 
-// document returns the response in payload format 2.0. The format has one value
-// per header: several are joined by commas, except cookies, which have their
-// own field.
+// document returns the response in payload format 2.0. The format has one value per header:
+// several are joined by commas, except cookies, which have their own field.
 func (w *response) document(e *event) ([]byte, error) {
 	w.WriteHeader(http.StatusOK)
 	d := responseDocument{StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"]}
@@ -169,12 +168,12 @@ func (w *response) document(e *event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// long is the body size from which the shorter encoding is used: Lambda rejects
-// responses over 6 MB.
+// long is the body size from which the shorter encoding is used: Lambda rejects responses
+// over 6 MB.
 const long = 1 << 20
 
-// text returns the body as a string for JSON. Binary bodies, and long bodies
-// with many escapes, are encoded in base64.
+// text returns the body as a string for JSON. Binary bodies, and long bodies with many
+// escapes, are encoded in base64.
 func text(body []byte) (s string, encoded bool) {
 	if utf8.Valid(body) && (len(body) < long || 3*escapes(body) <= len(body)) {
 		return string(body), false

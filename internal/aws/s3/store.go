@@ -19,9 +19,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store accesses the objects of a bucket. To get ErrNotFound for missing
-// objects, the caller needs the permission to list the bucket. Otherwise S3
-// returns "access denied".
+// Store accesses the objects of a bucket. To get ErrNotFound for missing objects, the
+// caller needs the permission to list the bucket. Otherwise S3 returns "access denied".
 type Store struct {
 	Client *s3.Client
 	Bucket string
@@ -43,9 +42,9 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 	return nil
 }
 
-// Change replaces an object by the result of change, and tries again after a
-// concurrent write. A nil result leaves the object unchanged. The error wraps
-// campaign.ErrNotFound if the object does not exist.
+// Change replaces an object by the result of change, and tries again after a concurrent
+// write. A nil result leaves the object unchanged. The error wraps campaign.ErrNotFound if
+// the object does not exist.
 func (s *Store) Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error {
 	for {
 		o, err := s.read(ctx, key, nil)
@@ -69,21 +68,20 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 	}
 }
 
-// Get returns an object's content. The error wraps campaign.ErrNotFound if the
-// object does not exist.
+// Get returns an object's content. The error wraps campaign.ErrNotFound if the object does
+// not exist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return s.get(ctx, key, nil, time.Time{})
 }
 
-// GetSince is Get for objects written after since; older ones are not found. S3
-// can delete expired objects a day late.
+// GetSince is Get for objects written after since; older ones are not found. S3 can delete
+// expired objects a day late.
 func (s *Store) GetSince(ctx context.Context, key string, since time.Time) ([]byte, error) {
 	return s.get(ctx, key, nil, since)
 }
 
-// GetRange returns the bytes [from, to) of an object. The error wraps
-// campaign.ErrNotFound if the object does not exist, and campaign.ErrDamaged if
-// it ends before from.
+// GetRange returns the bytes [from, to) of an object. The error wraps campaign.ErrNotFound
+// if the object does not exist, and campaign.ErrDamaged if it ends before from.
 func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
 	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), time.Time{})
 }

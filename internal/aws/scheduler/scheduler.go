@@ -1,5 +1,4 @@
-// Package scheduler creates one-time schedules with Amazon EventBridge
-// Scheduler.
+// Package scheduler creates one-time schedules with Amazon EventBridge Scheduler.
 package scheduler
 
 import (
@@ -26,10 +25,9 @@ func New(cfg aws.Config, group, queueARN, roleARN string) *Scheduler {
 	return &Scheduler{Client: scheduler.NewFromConfig(cfg), Group: group, QueueARN: queueARN, RoleARN: roleARN}
 }
 
-// At creates a schedule that sends body to the queue at the instant (within a
-// minute, at least once) and then deletes itself. An existing schedule with the
-// name is not an error, because calls are repeated. Names have at most 64
-// characters.
+// At creates a schedule that sends body to the queue at the instant (within a minute, at
+// least once) and then deletes itself. An existing schedule with the name is not an error,
+// because calls are repeated. Names have at most 64 characters.
 func (s *Scheduler) At(ctx context.Context, name string, at time.Time, body []byte) error {
 	_, err := s.Client.CreateSchedule(ctx, &scheduler.CreateScheduleInput{
 		Name:                  &name,

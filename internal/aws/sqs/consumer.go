@@ -15,11 +15,10 @@ import (
 // Handler is a Lambda handler for SQS events with ReportBatchItemFailures.
 type Handler func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// BatchHandler returns the handler of a queue with JSON tasks. handle gets the
-// decoded tasks of an event and returns an error by position, nil for completed
-// tasks. Failed and undecodable tasks are received again until they move to the
-// dead-letter queue. If T has a method Received, it is called with the receive
-// count.
+// BatchHandler returns the handler of a queue with JSON tasks. handle gets the decoded
+// tasks of an event and returns an error by position, nil for completed tasks. Failed and
+// undecodable tasks are received again until they move to the dead-letter queue. If T has a
+// method Received, it is called with the receive count.
 func BatchHandler[T any](handle func(ctx context.Context, tasks []T) []error) Handler {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		failures := []events.SQSBatchItemFailure{} // [], not null, in JSON

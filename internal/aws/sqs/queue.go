@@ -1,5 +1,4 @@
-// Package sqs sends messages to SQS queues and handles the SQS events of a
-// function.
+// Package sqs sends messages to SQS queues and handles the SQS events of a function.
 package sqs
 
 import (
@@ -28,8 +27,8 @@ const (
 // errUnsent reports that SQS accepted a batch call but not all of its messages.
 var errUnsent = errors.New("SQS rejected some messages")
 
-// Queue is an SQS queue. Messages can be duplicated: the SDK repeats calls
-// without a response, and SQS delivers at least once.
+// Queue is an SQS queue. Messages can be duplicated: the SDK repeats calls without a
+// response, and SQS delivers at least once.
 type Queue struct {
 	Client *sqs.Client
 	URL    string
@@ -40,8 +39,8 @@ func New(cfg aws.Config, url string) *Queue {
 	return &Queue{Client: sqs.NewFromConfig(cfg), URL: url}
 }
 
-// Send sends a message that becomes visible after delay (in whole seconds, at
-// most MaxDelay). SQS fair queues balance the message groups.
+// Send sends a message that becomes visible after delay (in whole seconds, at most
+// MaxDelay). SQS fair queues balance the message groups.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
 	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
@@ -53,8 +52,7 @@ func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.
 	return nil
 }
 
-// SendAll sends messages of one group, ten per call. After an error, some may
-// be queued.
+// SendAll sends messages of one group, ten per call. After an error, some may be queued.
 func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
 	for some := range slices.Chunk(entriesOf(func(int) string { return group }, bodies), maxBatch) {
 		if err := q.sendBatch(ctx, some); err != nil {
@@ -64,8 +62,8 @@ func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) erro
 	return nil
 }
 
-// SendGroups sends messages, ten per call; groups[i] is the message group of
-// bodies[i]. After an error, some may be queued.
+// SendGroups sends messages, ten per call; groups[i] is the message group of bodies[i].
+// After an error, some may be queued.
 func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(atOnce)

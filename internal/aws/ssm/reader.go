@@ -1,6 +1,6 @@
-// Package ssm reads secrets from the SSM Parameter Store. It implements the
-// single API call that functions need, because the SDK's ssm package
-// initializes all of its operations and slows down cold starts.
+// Package ssm reads secrets from the SSM Parameter Store. It implements the single API call
+// that functions need, because the SDK's ssm package initializes all of its operations and
+// slows down cold starts.
 package ssm
 
 import (
@@ -27,9 +27,9 @@ type Reader struct {
 	Now    func() time.Time
 }
 
-// KeyDocument returns the decrypted value of a parameter (GetParameter). Like
-// the SDK, it makes up to three attempts after network errors, throttling and
-// 5xx. The error contains the parameter's name but not its value.
+// KeyDocument returns the decrypted value of a parameter (GetParameter). Like the SDK, it
+// makes up to three attempts after network errors, throttling and 5xx. The error contains
+// the parameter's name but not its value.
 func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
 		value, err := r.get(ctx, parameter)
@@ -42,8 +42,8 @@ func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, erro
 	}
 }
 
-// pause waits before the next attempt. It returns false if there is none or the
-// error is not retryable.
+// pause waits before the next attempt. It returns false if there is none or the error is
+// not retryable.
 func pause(ctx context.Context, attempt int, err error) bool {
 	retryer := retry.NewStandard()
 	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
@@ -92,8 +92,8 @@ func (networkError) ConnectionError() bool { return true }
 
 func (e networkError) Unwrap() error { return e.error }
 
-// refusal is an error response from AWS, such as AccessDeniedException. The
-// SDK's retryer checks its status and code.
+// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer
+// checks its status and code.
 type refusal struct {
 	status     string
 	statusCode int

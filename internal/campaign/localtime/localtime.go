@@ -1,5 +1,5 @@
-// Package localtime parses dates and times written by clients. Times without an
-// offset are São Paulo local time.
+// Package localtime parses dates and times written by clients. Times without an offset are
+// São Paulo local time.
 package localtime
 
 import (
@@ -27,13 +27,12 @@ var (
 	errNoSuch   = errors.New("names a date or time that does not exist")
 )
 
-// dateTime matches the extended form of ISO 8601: date and time, with optional
-// seconds, fraction and offset.
+// dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
+// fraction and offset.
 var dateTime = regexp.MustCompile(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
-// Parse returns the instant in UTC. A time without an offset is São Paulo local
-// time.
+// Parse returns the instant in UTC. A time without an offset is São Paulo local time.
 func Parse(text string) (time.Time, error) {
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
@@ -56,9 +55,8 @@ func Parse(text string) (time.Time, error) {
 	return at, nil
 }
 
-// instant returns the instant at which clocks in the zone show wall. A repeated
-// local time means the first occurrence. A skipped local time uses the offset
-// before the change.
+// instant returns the instant at which clocks in the zone show wall. A repeated local time
+// means the first occurrence. A skipped local time uses the offset before the change.
 func instant(wall time.Time, zone *time.Location) time.Time {
 	at := func(day time.Duration) time.Time {
 		_, offset := wall.Add(day).In(zone).Zone()

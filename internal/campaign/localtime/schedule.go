@@ -11,8 +11,8 @@ type Fault struct {
 	Detail string // sentence for clients; starts with "schedule"
 }
 
-// ParseSchedule parses a schedule and checks that it is at least lead and at
-// most a year after now. The fault is nil if the schedule is valid.
+// ParseSchedule parses a schedule and checks that it is at least lead and at most a year
+// after now. The fault is nil if the schedule is valid.
 func ParseSchedule(text string, now time.Time, lead time.Duration) (time.Time, *Fault) {
 	due, err := Parse(text)
 	switch {

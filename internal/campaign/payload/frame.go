@@ -12,14 +12,14 @@ type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// ReadFrame reads one frame of a batch. The error wraps campaign.ErrDamaged if
-// the payload is corrupt, or else the error of blobs.
+// ReadFrame reads one frame of a batch. The error wraps campaign.ErrDamaged if the payload
+// is corrupt, or else the error of blobs.
 func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, frame, frame+1)
 }
 
-// ReadAll reads all messages of a batch with a single read. Its errors are
-// those of ReadFrame.
+// ReadAll reads all messages of a batch with a single read. Its errors are those of
+// ReadFrame.
 func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, 0, b.Frames())
 }

@@ -1,6 +1,6 @@
-// Package payload encodes a batch's accepted messages for storage on S3. Each
-// frame of campaign.FrameSize messages is compressed on its own (S2), so a
-// sender reads only the frame it needs.
+// Package payload encodes a batch's accepted messages for storage on S3. Each frame of
+// campaign.FrameSize messages is compressed on its own (S2), so a sender reads only the
+// frame it needs.
 package payload
 
 import (
@@ -15,8 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// maxFrame bounds the memory for a corrupt frame. No frame is larger than a
-// dispatch call.
+// maxFrame bounds the memory for a corrupt frame. No frame is larger than a dispatch call.
 const maxFrame = 16 << 20
 
 var errDamaged = fmt.Errorf("frame: %w", campaign.ErrDamaged)
@@ -29,8 +28,8 @@ type Writer struct {
 	inFrame int
 }
 
-// Add appends a message: its phone as an E.164 number without the +, its UID
-// and its values, in the order of the template's variables.
+// Add appends a message: its phone as an E.164 number without the +, its UID and its
+// values, in the order of the template's variables.
 func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
 	w.frame = binary.AppendUvarint(w.frame, phone)
 	w.frame = appendField(w.frame, uid)
@@ -64,8 +63,8 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 // AddErased appends an empty placeholder for an erased message.
 func (w *Writer) AddErased() { w.Add(0, nil, nil) }
 
-// Finish returns the payload and the offset of each frame, followed by the
-// payload's length. The Writer cannot be used afterwards.
+// Finish returns the payload and the offset of each frame, followed by the payload's
+// length. The Writer cannot be used afterwards.
 func (w *Writer) Finish() (payload []byte, offsets []int) {
 	if w.inFrame > 0 {
 		w.flush()
@@ -82,8 +81,8 @@ func (w *Writer) flush() {
 	w.frame, w.inFrame = w.frame[:0], 0
 }
 
-// Decode returns the messages of one frame, in order. The error wraps
-// campaign.ErrDamaged for an invalid frame.
+// Decode returns the messages of one frame, in order. The error wraps campaign.ErrDamaged
+// for an invalid frame.
 func Decode(frame []byte) ([]campaign.Message, error) {
 	if n, err := s2.DecodedLen(frame); err != nil || n > maxFrame {
 		return nil, fmt.Errorf("decode frame: %w", errDamaged)

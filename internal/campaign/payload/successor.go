@@ -11,17 +11,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Erasing personal data replaces a payload. Before the old payload is deleted,
-// a pointer object to its successor is written. Senders that read the batch
-// before the replacement find its messages through the pointer, and so does a
-// batch row restored from a backup.
+// Erasing personal data replaces a payload. Before the old payload is deleted, a pointer
+// object to its successor is written. Senders that read the batch before the replacement
+// find its messages through the pointer, and so does a batch row restored from a backup.
 
 const (
-	// mark ends a pointer's key. In a successor's key, it follows the key of
-	// the first payload.
+	// mark ends a pointer's key. In a successor's key, it follows the key of the first
+	// payload.
 	mark = "~"
-	// maxPointer bounds the length of a pointer, which grows with the number of
-	// frames.
+	// maxPointer bounds the length of a pointer, which grows with the number of frames.
 	maxPointer = 1 << 20
 )
 
@@ -31,8 +29,8 @@ type pointer struct {
 	Offsets []int  `json:"offsets"`
 }
 
-// SuccessorKey returns the key of the payload that replaces the one at key.
-// random makes it unique.
+// SuccessorKey returns the key of the payload that replaces the one at key. random makes it
+// unique.
 func SuccessorKey(key, random string) string { return first(key) + mark + random }
 
 // first returns the key of the first payload in a chain of successors.
@@ -44,15 +42,15 @@ func first(key string) string {
 // IsPointer reports whether the key is the key of a pointer.
 func IsPointer(key string) bool { return strings.HasSuffix(key, mark) }
 
-// Pointer returns the key and the content of the pointer from a batch's former
-// payload to its current one.
+// Pointer returns the key and the content of the pointer from a batch's former payload to
+// its current one.
 func Pointer(b campaign.Batch) (key string, content []byte) {
 	content, _ = json.Marshal(pointer{b.Payload, b.Offsets})
 	return b.FormerPayload + mark, content
 }
 
-// Successor returns the batch with the payload that replaced its own. The error
-// wraps campaign.ErrNotFound if there is none.
+// Successor returns the batch with the payload that replaced its own. The error wraps
+// campaign.ErrNotFound if there is none.
 func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Batch, error) {
 	content, err := blobs.GetRange(ctx, b.Payload+mark, 0, maxPointer)
 	if err != nil {
@@ -66,8 +64,8 @@ func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Bat
 	return b, nil
 }
 
-// Leads reports whether the batch uses the payload at key, directly or through
-// pointers. Its row may be a restored one.
+// Leads reports whether the batch uses the payload at key, directly or through pointers.
+// Its row may be a restored one.
 func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool, error) {
 	if key == b.FormerPayload {
 		return true, nil
@@ -91,9 +89,9 @@ func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool
 // Reread reads the current row of a batch.
 type Reread func(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 
-// OfLatest calls read with the batch. If the payload is not found, it calls
-// read again with the payload's successor, or with the batch's current row. The
-// error wraps campaign.ErrNotFound only if no payload is left.
+// OfLatest calls read with the batch. If the payload is not found, it calls read again with
+// the payload's successor, or with the batch's current row. The error wraps
+// campaign.ErrNotFound only if no payload is left.
 func OfLatest(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, read func(campaign.Batch) error) error {
 	for known := []string{b.Payload}; ; known = append(known, b.Payload) {
 		err := read(b)

@@ -21,8 +21,7 @@ func (b blobs) GetRange(_ context.Context, key string, from, to int) ([]byte, er
 	return content[min(from, len(content)):min(to, len(content))], nil
 }
 
-// replace gives the batch another payload without one of its messages, as an
-// erasure does.
+// replace gives the batch another payload without one of its messages, as an erasure does.
 func (b blobs) replace(t *testing.T, batch campaign.Batch, index int, random string) campaign.Batch {
 	t.Helper()
 	all, err := payload.ReadAll(t.Context(), b, batch)

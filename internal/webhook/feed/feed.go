@@ -1,6 +1,5 @@
-// Package feed turns new log entries into webhook tasks. It has no state:
-// repeated input creates repeated tasks, and a failed call is repeated as a
-// whole.
+// Package feed turns new log entries into webhook tasks. It has no state: repeated input
+// creates repeated tasks, and a failed call is repeated as a whole.
 package feed
 
 import (
@@ -23,9 +22,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Batches returns the tenant and campaign of a batch. The error wraps
-// campaign.ErrNotFound for an expired batch, and campaign.ErrDamaged for a
-// corrupt row.
+// Batches returns the tenant and campaign of a batch. The error wraps campaign.ErrNotFound
+// for an expired batch, and campaign.ErrDamaged for a corrupt row.
 type Batches interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
 }
@@ -41,8 +39,7 @@ type Queue interface {
 	SendGroups(ctx context.Context, groups []string, bodies [][]byte) error
 }
 
-// Feeder creates webhook tasks. It selects the endpoints with their current
-// settings.
+// Feeder creates webhook tasks. It selects the endpoints with their current settings.
 type Feeder struct {
 	Batches   Batches
 	Endpoints Endpoints
@@ -54,24 +51,23 @@ type Feeder struct {
 }
 
 const (
-	// maxEntries is the maximum number of entries per task, maxEndpoints of
-	// tasks per message. Ten messages of one call stay below 256 KB.
+	// maxEntries is the maximum number of entries per task, maxEndpoints of tasks per
+	// message. Ten messages of one call stay below 256 KB.
 	maxEntries, maxEndpoints = campaign.PageSize, 3
 	// endpointsFor is the cache TTL of a tenant's endpoints.
 	endpointsFor = 10 * time.Second
-	// maxKnown and maxBatches are the cache sizes, in tenants and batches.
-	// 100,000 batches are more than a day of 100 million messages and take
-	// about 40 MB.
+	// maxKnown and maxBatches are the cache sizes, in tenants and batches. 100,000 batches
+	// are more than a day of 100 million messages and take about 40 MB.
 	maxKnown, maxBatches = 1000, 100_000
-	// maxReads is the number of concurrent reads. A partition of the table
-	// writes up to 1,000 records per second, processed by two calls, and each
-	// can belong to another batch.
+	// maxReads is the number of concurrent reads. A partition of the table writes up to
+	// 1,000 records per second, processed by two calls, and each can belong to another
+	// batch.
 	maxReads = 32
 )
 
-// Handle queues at least one task for each entry and each endpoint that wants
-// its kind. After an error, some tasks may be queued. A *ledger.UnfedError
-// means that all tasks are queued except those of the named batches.
+// Handle queues at least one task for each entry and each endpoint that wants its kind.
+// After an error, some tasks may be queued. A *ledger.UnfedError means that all tasks are
+// queued except those of the named batches.
 func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
@@ -106,8 +102,7 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	return &unfed
 }
 
-// identity is the tenant and campaign of a batch, or the error of a corrupt
-// row.
+// identity is the tenant and campaign of a batch, or the error of a corrupt row.
 type identity struct {
 	campaign.BatchRef
 	damaged error
@@ -150,8 +145,8 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 	})
 }
 
-// readAll reads the keys, at most maxReads concurrently. It omits unknown keys
-// and stops at the first error.
+// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at
+// the first error.
 func readAll[K comparable, V any](ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error)) (map[K]V, error) {
 	var mu sync.Mutex
 	values := make(map[K]V, len(keys))
@@ -172,8 +167,8 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 	return values, reads.Wait()
 }
 
-// queue queues the tasks. Messages of all tenants share the SQS calls, each in
-// its tenant's message group.
+// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
+// message group.
 func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) error {
 	var groups []string
 	var messages []campaign.NotifyMessage
@@ -204,8 +199,8 @@ func byTenant(owed map[target][]ledger.Fresh) map[string]map[string][]ledger.Fre
 	return tenants
 }
 
-// messagesOf returns messages with tasks for up to maxEndpoints endpoints each.
-// The tasks of one message are about the same batches.
+// messagesOf returns messages with tasks for up to maxEndpoints endpoints each. The tasks
+// of one message are about the same batches.
 func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []campaign.NotifyMessage) {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
 		var parts [][]campaign.NotifyTask
@@ -227,8 +222,8 @@ func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []
 // target is an endpoint of a tenant.
 type target struct{ tenant, endpointID string }
 
-// tasksOf returns tasks of up to maxEntries entries each. A task can contain
-// entries of several batches, because SQS bills per message.
+// tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of
+// several batches, because SQS bills per message.
 func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
 	slices.SortFunc(fresh, func(a, b ledger.Fresh) int { return bytes.Compare(a.Key[:], b.Key[:]) })
 	var part []ledger.Fresh
@@ -260,8 +255,7 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 	return slices.CompactFunc(entries, func(a, b ledger.Entry) bool { return a.Sequence == b.Sequence })
 }
 
-// address adds a batch's entries to the pending entries of each endpoint that
-// wants them.
+// address adds a batch's entries to the pending entries of each endpoint that wants them.
 func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, owed map[target][]ledger.Fresh) {
 	for _, e := range endpoints {
 		if some := wanted(e, fresh.Entries); len(some) > 0 {

@@ -211,8 +211,8 @@ func (s slow) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 	return s.endpoints, nil
 }
 
-// A partition of the table writes 1,000 records per second, processed by two
-// calls. Each record can belong to an unknown batch.
+// A partition of the table writes 1,000 records per second, processed by two calls. Each
+// record can belong to an unknown batch.
 func TestHandle_UnknownBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,8 +253,8 @@ func TestHandle_EndpointsUnreadable(t *testing.T) {
 	}
 }
 
-// The endpoints of a tenant share messages, up to three each. 300 entries of a
-// batch need two messages.
+// The endpoints of a tenant share messages, up to three each. 300 entries of a batch need
+// two messages.
 func TestHandle_EndpointsShareMessages(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ endpoints, entries, want int }{
@@ -286,8 +286,8 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 	}
 }
 
-// A damaged batch does not block others: the error names it after the tasks of
-// the others are queued.
+// A damaged batch does not block others: the error names it after the tasks of the others
+// are queued.
 func TestHandle_DamagedBatch(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
@@ -311,8 +311,8 @@ func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error
 	return nil
 }
 
-// Ten messages, the maximum of an SQS call, are smaller than its limit, even if
-// each entry belongs to another batch and has the longest numbers.
+// Ten messages, the maximum of an SQS call, are smaller than its limit, even if each entry
+// belongs to another batch and has the longest numbers.
 func TestHandle_LargestCall(t *testing.T) {
 	t.Parallel()
 	const batches, most = 2500, 256 << 10

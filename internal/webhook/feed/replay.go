@@ -21,8 +21,8 @@ type Logs interface {
 	Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error)
 }
 
-// Replayer queues webhooks again from the logs, after the stream was not
-// processed. Webhooks posted before are repeated with the same IDs.
+// Replayer queues webhooks again from the logs, after the stream was not processed.
+// Webhooks posted before are repeated with the same IDs.
 type Replayer struct {
 	Logs   Logs
 	Feeder interface {
@@ -38,16 +38,15 @@ type Replayed struct {
 const (
 	// perReplay is the number of entries per Feeder call.
 	perReplay = 5000
-	// late is how long after its event time an outcome can be recorded. Older
-	// events are dropped on arrival.
+	// late is how long after its event time an outcome can be recorded. Older events are
+	// dropped on arrival.
 	late = 8 * 24 * time.Hour
 )
 
-// Replay queues the webhooks of all entries that may have been recorded since
-// the instant. It calls progress after each group. Logs do not contain
-// recording times, so some earlier entries are included. It returns the
-// progress also with an error. Damaged batches are skipped; the error then
-// names them and wraps campaign.ErrDamaged.
+// Replay queues the webhooks of all entries that may have been recorded since the instant.
+// It calls progress after each group. Logs do not contain recording times, so some earlier
+// entries are included. It returns the progress also with an error. Damaged batches are
+// skipped; the error then names them and wraps campaign.ErrDamaged.
 func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Replayed)) (Replayed, error) {
 	run := replay{Replayer: r, progress: progress}
 	for key, err := range r.Logs.LedgersSince(ctx, since) {
@@ -74,8 +73,8 @@ type replay struct {
 	damaged    []error        // by batch
 }
 
-// add adds a batch's entries, starting with the first entry at or after the
-// instant, to the group. It feeds a full group.
+// add adds a batch's entries, starting with the first entry at or after the instant, to the
+// group. It feeds a full group.
 func (r *replay) add(ctx context.Context, key campaign.BatchKey, at time.Time) error {
 	entries, err := r.since(ctx, key, at)
 	if err != nil {
@@ -123,8 +122,8 @@ func (r Replayer) Count(ctx context.Context, since time.Time) (batches int, err 
 	return batches, nil
 }
 
-// since returns a log's entries, starting with the first one at or after the
-// instant. Later entries were recorded later, whatever their event times.
+// since returns a log's entries, starting with the first one at or after the instant. Later
+// entries were recorded later, whatever their event times.
 func (r Replayer) since(ctx context.Context, key campaign.BatchKey, at time.Time) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	for after := 0; ; {

@@ -62,8 +62,7 @@ func TestReplay(t *testing.T) {
 	l := logs{
 		keys: []campaign.BatchKey{first, ended, second},
 		entries: map[campaign.BatchKey][]ledger.Entry{
-			// The second entry may have arrived a week late. The third one
-			// follows it.
+			// The second entry may have arrived a week late. The third one follows it.
 			first:  logOf(-240*time.Hour, -7*24*time.Hour, -230*time.Hour),
 			second: logOf(-240*time.Hour, -239*time.Hour),
 		},
@@ -103,8 +102,7 @@ func TestReplay_LongLogs(t *testing.T) {
 	}
 }
 
-// The progress before a failure is returned, so that the command can be
-// repeated.
+// The progress before a failure is returned, so that the command can be repeated.
 func TestReplay_Failures(t *testing.T) {
 	t.Parallel()
 	many := logOf(make([]time.Duration, 6000)...)

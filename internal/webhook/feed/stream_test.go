@@ -178,8 +178,7 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 	}
 }
 
-// recordAndDie records changes with a writer that stops after a number of
-// calls.
+// recordAndDie records changes with a writer that stops after a number of calls.
 func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.Change, calls int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -280,10 +279,10 @@ func (w *world) note(t *testing.T, body string) {
 	}
 }
 
-// TestStream lets a table's stream invoke a feeder. With deaths, each writer
-// crashes after its first call, the next after the second, and so on, and so do
-// the feeder's processes. Each endpoint gets a task for each entry, also for
-// tail moves and pages; without an endpoint there are none.
+// TestStream lets a table's stream invoke a feeder. With deaths, each writer crashes after
+// its first call, the next after the second, and so on, and so do the feeder's processes.
+// Each endpoint gets a task for each entry, also for tail moves and pages; without an
+// endpoint there are none.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	for _, deaths := range []bool{false, true} {

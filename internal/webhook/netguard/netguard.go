@@ -1,5 +1,5 @@
-// Package netguard restricts webhooks to the public internet. It checks hosts
-// at registration, and resolved addresses when dialing.
+// Package netguard restricts webhooks to the public internet. It checks hosts at
+// registration, and resolved addresses when dialing.
 package netguard
 
 import (
@@ -14,16 +14,14 @@ import (
 	"time"
 )
 
-// ErrRefused reports that an address is not on the public internet. No
-// connection was made.
+// ErrRefused reports that an address is not on the public internet. No connection was made.
 var ErrRefused = errors.New("the address is not on the public internet")
 
-// numeric matches IP addresses in unusual notations that resolvers accept:
-// decimal, octal and hexadecimal numbers, and short forms.
+// numeric matches IP addresses in unusual notations that resolvers accept: decimal, octal
+// and hexadecimal numbers, and short forms.
 var numeric = regexp.MustCompile(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
 
-// PublicHost reports whether a host can be on the public internet, judged by
-// its name.
+// PublicHost reports whether a host can be on the public internet, judged by its name.
 func PublicHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -50,10 +48,9 @@ func LoopbackHost(host string) bool {
 // globalUnicast is the IPv6 space allocated by IANA for the internet.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// reserved lists the unicast blocks of IANA's special-purpose registries for
-// IPv4 and within globalUnicast. It includes globally reachable ones: each
-// serves a single protocol, mostly by anycast, and no webhook receiver uses
-// them.
+// reserved lists the unicast blocks of IANA's special-purpose registries for IPv4 and
+// within globalUnicast. It includes globally reachable ones: each serves a single protocol,
+// mostly by anycast, and no webhook receiver uses them.
 var reserved = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -68,8 +65,8 @@ func prefixes(blocks ...string) []netip.Prefix {
 	return list
 }
 
-// PublicIP reports whether an address is global unicast and not reserved. An
-// IPv4-mapped address counts as its IPv4 address.
+// PublicIP reports whether an address is global unicast and not reserved. An IPv4-mapped
+// address counts as its IPv4 address.
 func PublicIP(ip netip.Addr) bool {
 	if ip.Zone() != "" {
 		return false
@@ -92,8 +89,8 @@ type Guard struct {
 	Local bool
 }
 
-// Control implements net.Dialer.Control. It checks the resolved address before
-// the connection is made.
+// Control implements net.Dialer.Control. It checks the resolved address before the
+// connection is made.
 func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -109,9 +106,9 @@ func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 // idleFor is the idle timeout of connections.
 const idleFor = 30 * time.Second
 
-// Client returns an HTTP client that connects only to permitted addresses, uses
-// no proxy and follows no redirects. timeout applies to each request. It keeps
-// up to perHost idle connections per host.
+// Client returns an HTTP client that connects only to permitted addresses, uses no proxy
+// and follows no redirects. timeout applies to each request. It keeps up to perHost idle
+// connections per host.
 func (g Guard) Client(perHost int, timeout time.Duration) *http.Client {
 	dialer := &net.Dialer{Timeout: timeout / 3, Control: g.Control}
 	return &http.Client{

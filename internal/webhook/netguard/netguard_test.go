@@ -38,8 +38,8 @@ func TestGuard_Addresses(t *testing.T) {
 	}
 }
 
-// edges are the refused blocks by their first and last address. The neighbours
-// of a block pass if they are public.
+// edges are the refused blocks by their first and last address. The neighbours of a block
+// pass if they are public.
 var edges = []struct {
 	first, last   string
 	before, after bool // whether the neighbour passes
@@ -111,8 +111,8 @@ func TestPublicIP_EdgesOfReservedBlocks(t *testing.T) {
 	}
 }
 
-// IPv6 addresses that map to a private IPv4 address through a translator, a
-// tunnel or an old notation.
+// IPv6 addresses that map to a private IPv4 address through a translator, a tunnel or an
+// old notation.
 func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
@@ -166,8 +166,7 @@ func resolver(t *testing.T) *net.Resolver {
 	}}
 }
 
-// answer writes a DNS response with the address for type A, without one for
-// other types.
+// answer writes a DNS response with the address for type A, without one for other types.
 func answer(question []byte) []byte {
 	end := 12
 	for question[end] != 0 {
