@@ -1,4 +1,4 @@
-// Package cache keeps in the memory of a process what it has read, for a while.
+// Package cache caches values in memory.
 package cache
 
 import (
@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Forever is the time for which what never changes may be kept.
+// Forever is the TTL of immutable values.
 const Forever = time.Duration(1<<63 - 1)
 
-// Options say how values are kept.
+// Options configure a cache entry.
 type Options struct {
-	TTL        time.Duration // so long a value is taken for what it was
-	MaxEntries int           // values at most: one more, and the others are forgotten
+	TTL        time.Duration // time to live
+	MaxEntries int           // maximum size; a full cache is cleared
 }
 
-// Cache keeps values by their keys. The zero Cache is ready.
+// Cache is an in-memory cache. The zero Cache is ready to use.
 type Cache[K comparable, V any] struct {
 	mu     sync.Mutex
 	values map[K]kept[V]
@@ -26,8 +26,7 @@ type kept[V any] struct {
 	at    time.Time
 }
 
-// Get returns the value of the key if it is kept on these terms, and loads and
-// keeps it otherwise. Failures are not kept.
+// Get returns the cached value of the key, or loads and caches it. Errors are not cached.
 func (c *Cache[K, V]) Get(key K, now time.Time, terms Options, load func() (V, error)) (V, error) {
 	if value, ok := c.Peek(key, now, terms.TTL); ok {
 		return value, nil
@@ -39,7 +38,7 @@ func (c *Cache[K, V]) Get(key K, now time.Time, terms Options, load func() (V, e
 	return value, err
 }
 
-// Peek returns the value of the key if it was put less than a while ago.
+// Peek returns the cached value of the key if it is younger than while.
 func (c *Cache[K, V]) Peek(key K, now time.Time, while time.Duration) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +49,7 @@ func (c *Cache[K, V]) Peek(key K, now time.Time, while time.Duration) (value V, 
 	return found.value, true
 }
 
-// Put keeps a value as of now, beside most-1 others.
+// Put caches a value. A cache with most entries is cleared first.
 func (c *Cache[K, V]) Put(key K, value V, now time.Time, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +59,7 @@ func (c *Cache[K, V]) Put(key K, value V, now time.Time, most int) {
 	c.values[key] = kept[V]{value, now}
 }
 
-// Drop forgets the key's value.
+// Drop removes the key.
 func (c *Cache[K, V]) Drop(key K) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

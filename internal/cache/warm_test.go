@@ -21,11 +21,11 @@ func TestCache(t *testing.T) {
 	}
 	get("a", 0, 1)
 	get("a", time.Minute-1, 1)
-	get("a", time.Minute, 2) // its time is over
+	get("a", time.Minute, 2) // expired
 	get("b", time.Minute, 3)
 	c.Drop("b")
 	get("b", time.Minute, 4)
-	get("c", time.Minute, 5) // one too many: the others are forgotten
+	get("c", time.Minute, 5) // exceeds the size: the cache is cleared
 	get("c", time.Minute, 5)
 	get("a", time.Minute, 6)
 

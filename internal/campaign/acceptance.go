@@ -2,30 +2,28 @@ package campaign
 
 import "time"
 
-// Meta is what the dispatch calls of one campaign share.
+// Meta is the state that all dispatch calls of a campaign share.
 type Meta struct {
 	Name      string
 	CreatedAt time.Time
-	Batches   int // accepted so far; the newest packed set has this ordinal
+	Batches   int // batches accepted so far; the newest packed set has this ordinal
 	Cancelled bool
 }
 
-// PackedSet is the set of numbers of one batch, as numberset packs it. It never
-// changes once it is written.
+// PackedSet is the set of phone numbers of one batch, packed by numberset. It is immutable.
 type PackedSet struct {
 	Ordinal int // from 1
 	Packed  []byte
 }
 
-// Answer is the 202 that an idempotency key already has.
+// Answer is the 202 response stored for an idempotency key.
 type Answer struct {
-	BodyHash []byte // SHA-256 of the request's body
-	Body     []byte // the answer, or nil where it is long
-	BlobKey  string // where a long answer rests
+	BodyHash []byte // SHA-256 of the request body
+	Body     []byte // response body, nil when it is stored in a blob
+	BlobKey  string // blob key of a long response body
 }
 
-// AcceptQuery names the rows that judging a dispatch call needs. Parts that are
-// empty are not read.
+// AcceptQuery selects the rows to read for a dispatch call. Empty fields select nothing.
 type AcceptQuery struct {
 	Tenant         string
 	ClientID       string
@@ -34,36 +32,35 @@ type AcceptQuery struct {
 	CampaignID     string
 	Name           string
 	BatchID        string
-	KnownSets      int  // packed sets up to this ordinal are known already
-	Consistent     bool // read the packed sets consistently too
-	Calls          bool // read the tenant's bucket of calls
+	KnownSets      int  // skip packed sets up to this ordinal
+	Consistent     bool // read the packed sets consistently
+	Calls          bool // read the tenant's call bucket
 }
 
-// AcceptState is the answer to a Question; what does not exist is nil or empty.
+// AcceptState is the result of an AcceptQuery. Rows that do not exist are nil or empty.
 type AcceptState struct {
 	Credential *Credential
 	Template   *Template
 	Answer     *Answer
 	Meta       *Meta
-	Batch      *Batch // the batch of that BatchID
-	NameTaken  bool   // a campaign of the tenant has the name
+	Batch      *Batch // the batch with the queried BatchID
+	NameTaken  bool   // the tenant already has a campaign with this name
 	Calls      CallBucket
-	Sets       []PackedSet // in the order of their ordinals, after KnownSets
+	Sets       []PackedSet // ordered by ordinal, after KnownSets
 }
 
-// AcceptCommand is all that accepting one dispatch call writes: whole or not at
-// all.
+// AcceptCommand lists the rows that one accepted dispatch call writes, in one transaction.
 type AcceptCommand struct {
 	Batch    Batch
-	Campaign string // the campaign's name
-	Ordinal  int    // of the batch in its campaign: 1 creates the campaign
-	Packed   []byte // the batch's numbers
-	// CreatedAt is when the campaign was created, as it was read where it is
-	// extended: another one may have its id once it is forgotten.
+	Campaign string // campaign name
+	Ordinal  int    // of the batch in its campaign; 1 creates the campaign
+	Packed   []byte // the batch's phone numbers
+	// CreatedAt is the campaign's creation time as read. The write fails if it differs,
+	// because a deleted campaign's ID can be reused.
 	CreatedAt time.Time
 
 	ClientID       string
-	IdempotencyKey string // empty: no answer is kept
+	IdempotencyKey string // empty: store no response
 	Answer         Answer
 	AnswerUntil    time.Time
 }

@@ -5,45 +5,42 @@ import (
 	"time"
 )
 
-// RefreshToken is what is kept of a refresh token. Tokens that came out of one
-// another by rotation are a family, and end together.
+// RefreshToken is the stored form of a refresh token. All tokens that descend from one
+// token by rotation form a family. They are revoked together.
 type RefreshToken struct {
-	Hash     string // SHA-256 of the token, in hexadecimal digits
+	Hash     string // SHA-256 of the token, hexadecimal
 	Family   string
 	ClientID string
-	Scope    string // what the client was granted at first, space-separated
-	// Generation is the credential's RefreshGeneration as it was when the secret
-	// was judged.
+	Scope    string // scope of the first grant, space-separated
+	// Generation is the credential's RefreshGeneration at the time the client secret was
+	// checked.
 	Generation int
 	Expires    time.Time
-	Used       time.Time // when it was exchanged for another one, zero before
+	Used       time.Time // when it was exchanged for a new token, zero if unused
 }
 
-// Pass is one request that a rate limit let through. Its ID tells it from all
-// others.
+// Pass is one request that a rate limit admitted. ID is unique.
 type Pass struct {
 	At time.Time
 	ID uint64
 }
 
-// Window is the requests that a rate limit let through of late, oldest first.
+// Window lists the recent requests that a rate limit admitted, oldest first.
 type Window []Pass
 
-// Has reports whether the window holds the pass of that ID.
+// Has reports whether the window contains the pass with the ID.
 func (w Window) Has(id uint64) bool {
 	return slices.ContainsFunc(w, func(p Pass) bool { return p.ID == id })
 }
 
-// Places are the places of a rate limit. One request at most takes a place within
-// the limit's period, so that requests which race for different places do not
-// collide. The zero Pass is a place that was never taken.
+// Places are the slots of a rate limit. Each slot admits at most one request per period.
+// Requests that use different slots do not conflict. A zero Pass is an unused slot.
 type Places []Pass
 
-// PlaceIDs is how many IDs tell the passes of a place apart that were in one
-// millisecond.
+// PlaceIDs is the number of distinct pass IDs of a slot within one millisecond.
 const PlaceIDs = 1_000_000
 
-// Of returns the pass that took the place.
+// Of returns the pass that used slot i.
 func (s Places) Of(i int) Pass {
 	if i < len(s) {
 		return s[i]
@@ -51,21 +48,19 @@ func (s Places) Of(i int) Pass {
 	return Pass{}
 }
 
-// ClientWindow names the window of the token requests that a client proved to be
-// its own.
+// ClientWindow returns the key of the window of a client's authenticated token requests.
 func ClientWindow(clientID string) string { return "client " + clientID }
 
-// AuthQuery names the rows that judging a token request needs. Empty fields
-// ask for nothing.
+// AuthQuery selects the rows to read for a token request. Empty fields select nothing.
 type AuthQuery struct {
 	ClientID  string
 	TokenHash string
 	Family    string
-	Windows   []string // keys of rate limits
-	Places    string   // key of a rate limit
+	Windows   []string // rate limit keys
+	Places    string   // rate limit key
 }
 
-// AuthRows answers an AuthQuestion. What does not exist is nil.
+// AuthRows is the result of an AuthQuery. Rows that do not exist are nil.
 type AuthRows struct {
 	Credential    *Credential
 	Token         *RefreshToken

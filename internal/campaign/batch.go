@@ -1,6 +1,5 @@
-// Package campaign is the vocabulary of the service: campaigns, batches,
-// templates, messages, the tasks that queues carry and the outcomes of sending.
-// It imports the standard library only.
+// Package campaign defines the domain types of the service: campaigns, batches, templates,
+// messages, queue tasks and message outcomes. It imports only the standard library.
 package campaign
 
 import (
@@ -13,50 +12,48 @@ import (
 	"time"
 )
 
-// FrameSize is the number of messages of one frame: the unit that is
-// compressed, queued and sent together.
+// FrameSize is the number of messages in a frame. A frame is the unit of compression,
+// queueing and sending.
 const FrameSize = 100
 
-// MaxMessages is the number of messages that one dispatch call may carry.
+// MaxMessages is the maximum number of messages in one dispatch call.
 const MaxMessages = 2000
 
-// ID names a campaign. The same CampaignID of two tenants is two campaigns.
+// ID identifies a campaign. CampaignID is unique only within its tenant.
 type ID struct {
 	Tenant     string `json:"tenant"`
 	CampaignID string `json:"campaignId"` // a UUID in lower case
 }
 
-// BatchRef points to a batch. It carries no text a client wrote except the
-// campaign's UUID, so it may stand in queues and logs.
+// BatchRef identifies a batch. It contains no client text except the campaign's UUID, so it
+// can appear in queues and logs.
 type BatchRef struct {
 	ID
 	BatchID string `json:"batchId"` // see BatchID
 }
 
-// BatchID derives a batch's identifier from the name its client gave it. The
-// creating call may give none: "" is a batch of its own. Names are compared
-// byte for byte, and may be long; the identifier is 43 URL-safe characters.
+// BatchID derives a batch's identifier from the name given by the client. The call that
+// creates a campaign can omit the name; "" has its own identifier. Names are compared byte
+// for byte and can be long. The identifier has 43 URL-safe characters.
 func BatchID(name string) string { return Digest(name) }
 
-// BatchIDs returns what a batch that a client names may be known by, in their
-// order: it names it as it did at first, or by the batchId that it was told.
+// BatchIDs returns the identifiers that a client's name can refer to, in order: the batch
+// with that name, then the batch with that batchId.
 func BatchIDs(name string) []string { return []string{BatchID(name), name} }
 
-// Digest returns what a text of any length is known by in keys: the SHA-256 of
-// its bytes, in 43 URL-safe characters.
+// Digest returns the SHA-256 of a text as 43 URL-safe characters, for use in keys.
 func Digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// BatchKey is the random 80-bit name of a batch from which the provider's
-// message ids are made.
+// BatchKey is a random 80-bit identifier of a batch. Message IDs are derived from it.
 type BatchKey [10]byte
 
 // String returns the key as 20 hexadecimal digits.
 func (k BatchKey) String() string { return hex.EncodeToString(k[:]) }
 
-// ParseBatchKey reads what String wrote.
+// ParseBatchKey parses the result of String.
 func ParseBatchKey(s string) (BatchKey, error) {
 	var k BatchKey
 	b, err := hex.DecodeString(s)
@@ -67,9 +64,9 @@ func ParseBatchKey(s string) (BatchKey, error) {
 	return k, nil
 }
 
-// MessageID returns the provider's id of the batch's message at index: a UUID
-// in the shape of RFC 9562 version 4 whose bits are the key's and the index's,
-// so that the same message has the same id however often it is sent.
+// MessageID returns the provider's ID of the batch's message at index. It has the shape of
+// an RFC 9562 version 4 UUID and encodes the key and the index, so every send of a message
+// uses the same ID.
 func (k BatchKey) MessageID(index int) string {
 	var u [16]byte
 	copy(u[0:6], k[0:6])
@@ -82,8 +79,8 @@ func (k BatchKey) MessageID(index int) string {
 	return h[0:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// ParseMessageID returns the batch key and index that MessageID was made of,
-// and false for an id that this service did not make.
+// ParseMessageID returns the batch key and index encoded in a message ID. It returns false
+// for IDs of other services.
 func ParseMessageID(id string) (BatchKey, int, bool) {
 	var k BatchKey
 	u, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
@@ -97,64 +94,62 @@ func ParseMessageID(id string) (BatchKey, int, bool) {
 	return k, index, index < MaxMessages && k.MessageID(index) == strings.ToLower(id)
 }
 
-// BatchState is where a batch is on its way to the provider.
+// BatchState is the release state of a batch.
 type BatchState string
 
-// The states of a batch. It moves forward only; cancellation is possible from
-// BatchPending alone.
+// The states of a batch, in order. Only a BatchPending batch can become BatchCancelled.
 const (
 	BatchPending   BatchState = "pending"   // accepted, waits for its due time or its release
-	BatchReleasing BatchState = "releasing" // its frames are being put on the send queue
-	BatchSending   BatchState = "sending"   // every frame was put on the send queue
-	BatchSent      BatchState = "sent"      // every message was given to the provider or has ended; some may still be delivered
-	BatchCompleted BatchState = "completed" // nothing more has to come of any message
+	BatchReleasing BatchState = "releasing" // its frames are being queued
+	BatchSending   BatchState = "sending"   // all frames are queued
+	BatchSent      BatchState = "sent"      // every message was sent or has ended; deliveries can still arrive
+	BatchCompleted BatchState = "completed" // every message has a final outcome
 	BatchCancelled BatchState = "cancelled"
 )
 
 // Batch is one accepted dispatch call.
 type Batch struct {
 	BatchRef
-	Name            string // as the client sent it, "" where the creating call had none
-	Ordinal         int    // in its campaign, from 1: that of its packed set
+	Name            string // as sent by the client, "" if the creating call had none
+	Ordinal         int    // in its campaign, from 1; also the ordinal of its packed set
 	Key             BatchKey
 	TemplateID      string
 	TemplateVersion int
 	Payload         string // blob key of the accepted messages, in frames
-	// FormerPayload is the blob key of the payload that Payload has replaced, until
-	// it is deleted; "" for none.
+	// FormerPayload is the blob key of the payload that Payload replaced, until that is
+	// deleted; "" if there is none.
 	FormerPayload string
-	ErrorFile     string // name of the file of its rejected numbers, "" for none
-	Offsets       []int  // byte offset of each frame in Payload, and at the end its length
+	ErrorFile     string // name of the file of rejected numbers, "" if there is none
+	Offsets       []int  // byte offset of each frame in Payload, then its length
 	Accepted      int
 	Rejected      int
 	AcceptedAt    time.Time
-	Due           time.Time // when it is to be released
-	NotAfter      time.Time // zero, or the instant after which nothing more is sent
+	Due           time.Time // release time
+	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule
 	State         BatchState
-	NextCheck     time.Time // when sweep looks at it, zero once nothing is left to do
-	// CancelledAt is when the batch was cancelled, zero for one that was not. A
-	// batch that was being sent by then keeps its state: what the provider does
-	// not have yet ends as stopped.
+	NextCheck     time.Time // when reconcile checks the batch next, zero if nothing is left to do
+	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
+	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
-	TakeBack    bool // its cancellation takes back what the provider has, too
+	TakeBack    bool // the cancellation also revokes messages at the provider
 	Failing     Failing
-	// AgentID names the agent that the batch is sent by. Its release sets it, and it
-	// never changes. It is "" before, for a tenant without an agent, and in rows that
-	// were released before the field existed, see NeedsAgent.
+	// AgentID is the agent that sends the batch. The release sets it, and it never changes.
+	// It is "" before the release, for a tenant without an agent, and in old rows; see
+	// NeedsAgent.
 	AgentID string
-	// Ledger says that the batch's outcomes are kept in the Outcomes table. It is set
-	// when the batch is accepted and never changes.
+	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
+	// acceptance and never changes.
 	Ledger bool
-	// ClosedAt is when the batch was completed, zero for one that is not or that was
-	// completed before the field existed.
+	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
+	// completed before this field existed.
 	ClosedAt time.Time
 }
 
-// NeedsAgent reports whether the batch was released and its agent is not recorded.
+// NeedsAgent reports whether the batch was released without recording its agent.
 func (b Batch) NeedsAgent() bool { return b.AgentID == "" && b.Released() }
 
-// Released reports whether the provider may know messages of the batch.
+// Released reports whether the provider may have messages of the batch.
 func (b Batch) Released() bool {
 	switch b.State {
 	case BatchReleasing, BatchSending, BatchSent, BatchCompleted:
@@ -164,14 +159,13 @@ func (b Batch) Released() bool {
 	return false
 }
 
-// Cancelled reports whether nothing more of the batch may be given to the
-// provider.
+// Cancelled reports whether the batch was cancelled. No more of its messages may be sent.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }
 
-// Frames returns the number of the batch's frames.
+// Frames returns the number of frames.
 func (b Batch) Frames() int { return (b.Accepted + FrameSize - 1) / FrameSize }
 
-// FrameLen returns how many messages the frame holds.
+// FrameLen returns the number of messages in the frame.
 func (b Batch) FrameLen(frame int) int {
 	return min(FrameSize, b.Accepted-frame*FrameSize)
 }

@@ -2,62 +2,60 @@ package campaign
 
 import "time"
 
-// Circuit is what is known of an endpoint that keeps failing. While it is open
-// nothing is posted to the endpoint but a probe now and then. An endpoint that is
-// well has none.
+// Circuit is the circuit breaker of an endpoint that keeps failing. While it is open, only
+// probes are posted to the endpoint. A healthy endpoint has no circuit.
 type Circuit struct {
 	Tenant     string
 	EndpointID string
-	Since      time.Time // when it opened, zero where an operator switched the endpoint on
-	Probes     int       // probes that have failed
-	// Next is when the endpoint is probed, or looked after once more where the
-	// circuit is closing.
+	Since      time.Time // when it opened, zero if an operator enabled the endpoint
+	Probes     int       // failed probes
+	// Next is the time of the next probe. For a closing circuit, it is the time of the next
+	// check.
 	Next time.Time
-	// Closing says that the endpoint is well again: posts are free, and the
-	// deliveries that were parked are being put back.
+	// Closing reports whether the endpoint has recovered: posts are allowed, and its parked
+	// deliveries are being unparked.
 	Closing bool
-	Drained bool // they were put back once: those that are found late are left
-	Version int  // of the row, 0 where there is none
+	Drained bool // the parked deliveries were unparked once; later ones are ignored
+	Version int  // of the row, 0 if there is none
 }
 
-// Open reports whether nothing may be posted but probes.
+// Open reports whether only probes may be posted.
 func (c Circuit) Open() bool { return c.Version > 0 && !c.Closing }
 
-// WebhookFailure is a post that failed. Only failures are recorded one by one.
+// WebhookFailure is the record of one failed post. Successful posts are only counted.
 type WebhookFailure struct {
 	Tenant     string
 	EndpointID string
 	WebhookID  string
 	Kind       Kind
 	MessageID  string
-	Status     int    // of the answer, 0 where there was none
-	Code       string // why it counts as failed, a stable word
+	Status     int    // HTTP status, 0 without a response
+	Code       string // stable error code
 	Attempt    int    // failed attempts before this one
 	At         time.Time
-	Task       NotifyTask // of the delivery that it belongs to
+	Task       NotifyTask // of the webhook's delivery
 	Position   int        // within the delivery's page or entries
-	// Entry is the entry of the log that the webhook is about, see ledger.PackFresh, and
-	// Blob the key of its WebhookEvent, where the delivery has an ID: either is enough to post
-	// the webhook again when the delivery is gone.
+	// Entry is the webhook's log entry (see ledger.PackFresh), and Blob is the key of its
+	// WebhookEvent, for a delivery with an ID. Either one is enough to resend the webhook
+	// after the delivery is deleted.
 	Entry []byte
 	Blob  string
 }
 
-// Posts counts webhooks that were posted, those that were posted again too.
+// Posts counts webhook posts, repeated posts included.
 type Posts struct{ Taken, Failed int }
 
-// HourlyPosts counts the webhooks that were posted to an endpoint within an hour,
-// those that were posted again too.
+// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated posts included.
 type HourlyPosts struct {
-	Hour   time.Time // its beginning
+	Hour   time.Time // start of the hour
 	Taken  int
 	Failed int
 }
 
-// PostResult is what came of one post to an endpoint.
+// PostResult is the result of one post to an endpoint.
 type PostResult struct {
 	At     time.Time
-	Status int    // of the answer, 0 where there was none
-	Code   string // why it counts as failed, a stable word; "" where it was taken
+	Status int    // HTTP status, 0 without a response
+	Code   string // stable error code, "" on success
 	Took   time.Duration
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Kind is the kind of a webhook.
+// Kind is a webhook event type.
 type Kind string
 
-// The kinds of webhooks.
+// The webhook event types.
 const (
 	KindSent      Kind = "message.sent"
 	KindDelivered Kind = "message.delivered"
@@ -17,45 +17,46 @@ const (
 	KindExpired   Kind = "message.expired"
 	KindReplied   Kind = "message.replied"
 	KindOptedOut  Kind = "message.opted_out"
-	KindCompleted Kind = "campaign.completed" // only for endpoints that name it
-	KindTest      Kind = "endpoint.test"      // only when a person asks for one
+	KindCompleted Kind = "campaign.completed" // only for endpoints that list it
+	KindTest      Kind = "endpoint.test"      // only on request
 )
 
-// Delivery is what an endpoint is owed: a row that is deleted once the endpoint has had
-// it all. One with an ID stands in the Webhooks table. It holds entries of batches' logs
-// that were posted and not taken, or that the endpoint's circuit kept from being posted,
-// or else a webhook event. One without an ID is of the layout before: it is written in the
-// transaction that writes a page of a batch's log.
+// Delivery is an outbox row: webhooks pending for an endpoint. It is deleted after all of
+// them are posted.
+//
+// A delivery with an ID is a row of the Webhooks table. It contains log entries that could
+// not be posted, or one webhook event. A delivery without an ID has the former layout: it
+// is written in the transaction that writes a log page.
 type Delivery struct {
-	ID      string // see Identified; "" in the layout before
-	Entries []byte // of batches' logs, see ledger.PackFresh
-	// New says that the delivery has no row: it was made of the entries of a task, which
-	// nobody has posted before.
+	ID      string // see Identified; "" in the former layout
+	Entries []byte // log entries, see ledger.PackFresh
+	// New reports whether the delivery has no row yet: it was created from a task's
+	// entries, which no one has posted before.
 	New        bool
 	Tenant     string
 	EndpointID string
-	Key        BatchKey // zero for a delivery that belongs to no batch
-	Ordinal    int      // of the log's page
-	Kind       Kind     // of a delivery that belongs to no batch: a text may be a reply and an opt-out
-	Blob       string   // key of the WebhookEvent of a delivery that belongs to no batch
-	Left       []int    // positions within the page or the entries that are owed still, empty for all
-	Attempt    int      // posts of what is left that have failed
+	Key        BatchKey // zero for a delivery without a batch
+	Ordinal    int      // of the log page
+	Kind       Kind     // set for a delivery without a batch; one text can be a reply and an opt-out
+	Blob       string   // key of the WebhookEvent of a delivery without a batch
+	Left       []int    // pending positions within the page or the entries; empty means all
+	Attempt    int      // failed posts of the pending webhooks
 	Next       time.Time
-	Dead       bool // the last attempt has failed: it can be resent
-	// Parked says that the endpoint takes nothing at present: sweep does not see
-	// the delivery until whoever finds the endpoint well again puts it back.
+	Dead       bool // the last attempt failed; the delivery can be resent
+	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
+	// until the circuit closes.
 	Parked bool
-	Ends   time.Time // when it is deleted, whatever has become of it
+	Ends   time.Time // expiry: the row is deleted then, posted or not
 }
 
-// Identified returns the delivery with the ID that follows from its endpoint and from what
-// it is about. Whoever makes the same delivery again gives it the same ID.
+// Identified returns the delivery with an ID derived from its endpoint and content. Equal
+// deliveries have equal IDs.
 func (n Delivery) Identified() Delivery {
 	n.ID = Digest(strings.Join([]string{n.Tenant, n.EndpointID, string(n.Kind), n.Blob, string(n.Entries)}, "#"))
 	return n
 }
 
-// Task is the task that asks for the delivery to be posted.
+// Task returns the task that posts the delivery.
 func (n Delivery) Task() NotifyTask {
 	if n.ID != "" {
 		return NotifyTask{DeliveryID: n.ID, Tenant: n.Tenant, EndpointID: n.EndpointID}

@@ -2,11 +2,11 @@ package campaign
 
 import "time"
 
-// Due is something whose next check has come: a delivery, a campaign that may have
-// to be forgotten, or else a batch.
+// Due is an item whose check is due: a delivery, a campaign that may have expired, or a
+// batch.
 type Due struct {
 	Batch    BatchRef
-	Delivery *NotifyTask // nil for all else
-	Campaign *ID         // nil for all else
-	Check    time.Time   // the next check, as the index knows it
+	Delivery *NotifyTask // nil for other items
+	Campaign *ID         // nil for other items
+	Check    time.Time   // the check time stored in the index
 }

@@ -2,16 +2,16 @@ package campaign
 
 import "time"
 
-// KeptAnswer is the answer that an idempotency key of a tenant has.
+// KeptAnswer is the response stored for an idempotency key.
 type KeptAnswer struct {
 	Tenant  string
 	Key     [2]string // of its row
-	Body    []byte    // nil where it is long
-	BlobKey string    // where a long answer rests
+	Body    []byte    // nil when it is stored in a blob
+	BlobKey string    // blob key of a long response
 }
 
-// Blob is a stored object in the list of its kind.
+// Blob is a stored object in a listing.
 type Blob struct {
 	Key string
-	At  time.Time // when it was written last
+	At  time.Time // last modified
 }

@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// ErrorLine is one line of an error file: a rejected message, or the names of the
-// columns.
+// ErrorLine is one line of an error file: a rejected message, or the header.
 type ErrorLine struct{ Line, Phone, UID, Code, Reason string }
 
 // ErrorFileHeader is the first line of an error file.
 var ErrorFileHeader = ErrorLine{"line", "phone", "uid", "code", "reason"}
 
-// AppendTo appends the line to a file as CSV (RFC 4180). Every cell is quoted and
-// harmless in a spreadsheet that separates cells at semicolons, too. A line that
-// was read from an error file may be appended again.
+// AppendTo appends the line as CSV (RFC 4180). Every cell is quoted and escaped against
+// formula injection, also in spreadsheets that split cells at semicolons. Lines read from
+// an error file can be appended again.
 func (l ErrorLine) AppendTo(file []byte) []byte {
 	phone := l.Phone
 	if !plainNumber(phone) {
@@ -32,22 +31,20 @@ func (l ErrorLine) AppendTo(file []byte) []byte {
 	return append(file, "\r\n"...)
 }
 
-// plainNumber reports whether a phone is a + and digits only.
+// plainNumber reports whether the phone consists of a + and digits.
 func plainNumber(phone string) bool {
 	digits, plus := strings.CutPrefix(phone, "+")
 	return plus && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// formulaSigns begin a formula; the full-width and small forms do in East Asian
-// settings.
+// formulaSigns start a formula. The full-width and small forms do so in East Asian locales.
 const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫"
 
-// harmless puts an apostrophe before every formula sign of a cell with which a
-// spreadsheet may begin a cell: at the start, after a semicolon and after a control
-// character, a line break for one, with nothing but white space, invisible
-// characters and quotes in between; and before a tab or line break at the start.
-// Where semicolons separate the cells of a file, the quotes of RFC 4180 do not keep
-// a cell together.
+// harmless escapes a cell against formula injection. It inserts an apostrophe before each
+// formula sign that a spreadsheet could read as the start of a cell: at the start, after a
+// semicolon or after a control character, ignoring spaces, invisible characters and quotes.
+// Spreadsheets that split at semicolons ignore the quotes of RFC 4180. A leading tab or
+// line break gets an apostrophe too.
 func harmless(cell string) string {
 	if ordinary(cell) {
 		return cell
@@ -69,8 +66,8 @@ func harmless(cell string) string {
 	return safe.String()
 }
 
-// ordinary reports whether a cell begins with a letter or a digit and holds nothing
-// that separates: it decides for most cells without looking at their characters.
+// ordinary reports whether a cell starts with a letter or a digit and contains no
+// separator. It is the fast path for most cells.
 func ordinary(cell string) bool {
 	if cell == "" {
 		return true
@@ -81,7 +78,7 @@ func ordinary(cell string) bool {
 	for i := range len(cell) {
 		switch c := cell[i]; {
 		case c < ' ', c == ';', c == 0x7f,
-			c == 0xc2, c == 0xe2: // the first bytes of the other separators
+			c == 0xc2, c == 0xe2: // first bytes of the multi-byte separators
 			return false
 		}
 	}
@@ -92,8 +89,7 @@ func separates(c rune) bool {
 	return c == ';' || unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
 }
 
-// leads reports whether a spreadsheet may drop or overlook a character at the start
-// of a cell.
+// leads reports whether a spreadsheet may ignore the character at the start of a cell.
 func leads(c rune) bool {
 	return c == '"' || unicode.IsSpace(c) || unicode.Is(unicode.Cf, c)
 }

@@ -77,8 +77,8 @@ func TestErrorLine_Phone(t *testing.T) {
 	}
 }
 
-// However a spreadsheet separates the cells, no cell begins a formula; a CSV library
-// gets back what was sent, but for the apostrophes.
+// FuzzErrorLine checks that no cell starts a formula, whatever the separator, and that a
+// CSV library decodes the input except for the apostrophes.
 func FuzzErrorLine(f *testing.F) {
 	f.Add("+1", "=1+1")
 	f.Add("x;\"", "\";=1|calc")
@@ -95,7 +95,7 @@ func FuzzErrorLine(f *testing.F) {
 				}
 			}
 		}
-		for _, part := range strings.FieldsFunc(string(file), separates) { // whatever the quotes
+		for _, part := range strings.FieldsFunc(string(file), separates) { // regardless of quotes
 			if beginsFormula(part) {
 				t.Errorf("torn apart, a cell is %q in\n%q", part, file)
 			}
@@ -109,7 +109,7 @@ func FuzzErrorLine(f *testing.F) {
 			t.Errorf("uid %q came back as %q", uid, got)
 		}
 		again := campaign.ErrorLine{Line: rows[1][0], Phone: rows[1][1], UID: rows[1][2], Code: rows[1][3], Reason: rows[1][4]}
-		// The reader makes one line break of \r\n in a cell, each time it reads.
+		// The reader converts \r\n in a cell to one line break, each time it reads.
 		if twice := again.AppendTo(nil); !bytes.Equal(withoutCR(twice), withoutCR(l.AppendTo(nil))) {
 			t.Errorf("a line that was read and written again: %q", twice)
 		}
@@ -118,7 +118,7 @@ func FuzzErrorLine(f *testing.F) {
 
 func withoutCR(file []byte) []byte { return bytes.ReplaceAll(file, []byte("\r"), nil) }
 
-// dangerous reports whether a uid may begin a formula when it is torn apart.
+// dangerous reports whether a UID can start a formula when it is split.
 func dangerous(uid string) bool {
 	parts := strings.FieldsFunc(uid, separates)
 	return slices.ContainsFunc(append(parts, uid), beginsFormula) || strings.IndexAny(uid, "\t\r\n") == 0
@@ -144,8 +144,8 @@ func firstOf(s string) string {
 	return ""
 }
 
-// cells reads a file as Excel does: only a quote at the start of a cell opens a
-// quoted part, and what follows its closing quote belongs to the cell as it stands.
+// cells splits a file like Excel: only a quote at the start of a cell opens a quoted part,
+// and text after the closing quote belongs to the cell.
 func cells(file, separators string) (all []string) {
 	var cell strings.Builder
 	quoted, fresh := false, true

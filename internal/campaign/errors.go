@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// ErrNotFound says that what was asked for does not exist.
+// ErrNotFound reports that an item does not exist.
 var ErrNotFound = errors.New("not found")
 
-// ErrEnded is an ErrNotFound of what has ended and is not deleted yet.
-var ErrEnded = fmt.Errorf("its time is over: %w", ErrNotFound)
+// ErrEnded is an ErrNotFound for an expired item that is not deleted yet.
+var ErrEnded = fmt.Errorf("expired: %w", ErrNotFound)
 
-// ErrLostRace says that a write was refused because another call changed the
-// rows it rests on. Nothing was written: read again and judge again.
-var ErrLostRace = errors.New("another call was faster")
+// ErrLostRace reports that a conditional write failed because another call changed the
+// rows. Nothing was written. Read the rows and decide again.
+var ErrLostRace = errors.New("concurrent update")
 
-// ErrDamaged says that what is kept is not what was written: to read it again is
-// of no use.
+// ErrDamaged reports that stored data is corrupt. A retry does not help.
 var ErrDamaged = errors.New("damaged")

@@ -1,9 +1,10 @@
 package campaign
 
-// EventContent is what the blob of an event holds: what must not be in a queue.
+// EventContent is the blob of a provider event. It contains the personal data that must not
+// enter a queue.
 type EventContent struct {
 	Phone string `json:"phone"`          // E.164, with the leading +
-	Text  string `json:"text,omitempty"` // what the person wrote or tapped
-	// Postback is what the suggestion that was tapped stands for.
+	Text  string `json:"text,omitempty"` // the text that the recipient wrote or tapped
+	// Postback is the postback data of the tapped suggestion.
 	Postback string `json:"postback,omitempty"`
 }

@@ -2,19 +2,19 @@ package campaign
 
 import "time"
 
-// MaxFailing is for how long the attempts of a batch without a NotAfter may fail
-// before what is left of it ends as failed.
+// MaxFailing is how long the sends of a batch without a NotAfter may keep failing. After
+// that, its remaining messages end as failed.
 const MaxFailing = 72 * time.Hour
 
-// Failing is for how long all attempts to send a batch's messages have failed. The
-// zero Failing is that of a batch of which no attempt failed since the last success.
+// Failing is how long every send of a batch has failed. The zero Failing means no failure
+// since the last success.
 type Failing struct {
 	For time.Duration
-	At  time.Time // of the last failed attempt that was counted
+	At  time.Time // time of the last counted failure
 }
 
-// After returns f after an attempt that failed at now. Of the time since the
-// attempt before, gap counts at most: in what is longer nothing was tried.
+// After returns f after a failed send at now. It adds the time since the previous failure,
+// at most gap: during a longer gap nothing was sent.
 func (f Failing) After(now time.Time, gap time.Duration) Failing {
 	if f.At.IsZero() {
 		return Failing{At: now}
@@ -22,5 +22,5 @@ func (f Failing) After(now time.Time, gap time.Duration) Failing {
 	return Failing{For: f.For + min(max(now.Sub(f.At), 0), gap), At: now}
 }
 
-// TooLong reports whether the batch is not to be tried any more.
+// TooLong reports whether the batch must not be sent any more.
 func (f Failing) TooLong() bool { return f.For >= MaxFailing }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// What the provider takes of a template, in characters, and what we take of its
-// name.
+// Template limits, in characters. MaxTemplateName is the service's own limit; the others
+// are the provider's.
 const (
 	MaxTemplateName    = 200
 	MaxTemplateText    = 3072
@@ -15,15 +15,15 @@ const (
 	MaxCardDescription = 2000
 	MaxSuggestion      = 25
 	MaxSuggestions     = 4
-	// MaxRenderedBytes is the size of a whole request to the provider in bytes.
+	// MaxRenderedBytes is the maximum size of a request to the provider, in bytes.
 	MaxRenderedBytes = 250 << 10
 )
 
-// MaxTemplateVariables is how many variables we take in a template. What they are
-// called may make a text as long again as the provider takes.
+// MaxTemplateVariables is the maximum number of variables in a template. Their names can
+// double the length of a text.
 const MaxTemplateVariables = 50
 
-// Flaw is one thing that keeps a template from being saved.
+// Flaw is one reason why a template cannot be saved.
 type Flaw struct {
 	Part  TemplatePart
 	Index int // of a suggestion, from 1
@@ -32,7 +32,7 @@ type Flaw struct {
 	Most  int
 }
 
-// TemplatePart is a part of a template that may be flawed.
+// TemplatePart is the part of a template that has a flaw.
 type TemplatePart string
 
 // The parts of a template.
@@ -47,23 +47,23 @@ const (
 	PartVariables   TemplatePart = "variables"
 )
 
-// FlawCode says what is wrong with a part.
+// FlawCode is the stable code of a flaw.
 type FlawCode string
 
-// What may be wrong with a part of a template.
+// The flaw codes.
 const (
 	FlawBlank    FlawCode = "blank"
 	FlawTooLong  FlawCode = "too_long"  // without its variables
-	FlawTooWordy FlawCode = "too_wordy" // with them
+	FlawTooWordy FlawCode = "too_wordy" // with its variables
 	FlawTooMany  FlawCode = "too_many"
-	FlawBraces   FlawCode = "braces" // {{ or }} that is no variable
+	FlawBraces   FlawCode = "braces" // {{ or }} outside a variable
 	FlawNotHTTPS FlawCode = "not_https"
 	FlawControl  FlawCode = "control" // a control character in a name, or a NUL in a text
 	FlawEncoding FlawCode = "encoding"
 )
 
-// Flaws returns what is wrong with the template, as it is with every variable
-// empty: what the variables add is judged when they are known.
+// Flaws returns the flaws of the template with every variable empty. Rendered messages are
+// checked by TooLong.
 func (t Template) Flaws() []Flaw {
 	flaws, variables := nameFlaws(t.Name), len(t.Variables())
 	if variables > MaxTemplateVariables {
@@ -114,7 +114,7 @@ func cardFlaws(card, skeleton Card) []Flaw {
 	return flaws
 }
 
-// mediaFlaws judges a picture's address, which may be a variable altogether.
+// mediaFlaws checks the address of a card's media. The whole address can be a variable.
 func mediaFlaws(address, skeleton string) []Flaw {
 	if address != "" && !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "{{") {
 		return []Flaw{{Part: PartMedia, Code: FlawNotHTTPS}}
@@ -122,7 +122,7 @@ func mediaFlaws(address, skeleton string) []Flaw {
 	return partFlaws(PartMedia, 0, address, skeleton, MaxTemplateText)
 }
 
-// partFlaws judges a text as it is written, and as it is with its variables empty.
+// partFlaws checks a text as written, and its skeleton: the text with its variables empty.
 func partFlaws(part TemplatePart, index int, written, skeleton string, most int) []Flaw {
 	flaw := Flaw{Part: part, Index: index}
 	n, all := utf8.RuneCountInString(skeleton), utf8.RuneCountInString(written)

@@ -8,8 +8,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// A text is its parts: no letter of it is lost, and filling each variable with
-// itself changes nothing about them.
+// FuzzParts checks that the parts of a text are the whole text, and that filling each
+// variable with itself keeps the parts.
 func FuzzParts(f *testing.F) {
 	for _, s := range []string{"Olá {{nome}}!", "{{{{a}}}}", "{{ a b }}{{c-1}}", "{{", "}}{{x", "{{\xff}}", "{{ é_2. }}"} {
 		f.Add(s)
@@ -49,7 +49,7 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// No id but one that was made here is taken for one.
+// FuzzParseMessageID checks that only IDs of MessageID are accepted.
 func FuzzParseMessageID(f *testing.F) {
 	f.Add(campaign.BatchKey{1, 2, 3}.MessageID(7))
 	f.Add("6F0C9F0E-1B2C-4D3E-8F40-000000000001")

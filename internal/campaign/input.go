@@ -1,9 +1,9 @@
 package campaign
 
-// InputError says what is wrong with something that a person entered.
+// InputError describes invalid input from a user.
 type InputError struct {
-	Code   string // a stable word, such as name_blank
-	Detail string // the same in a sentence that says what to do, and repeats no secret
+	Code   string // stable, for example name_blank
+	Detail string // a sentence that says what to do; it contains no secret
 }
 
 func (e *InputError) Error() string { return e.Detail }

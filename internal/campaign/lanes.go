@@ -7,69 +7,69 @@ import (
 	"time"
 )
 
-// The campaigns of an agent share its rate by start-time fair queueing. Each
-// campaign that has sent or waits has a lane. Positions are counted in messages
-// and compare across lanes: of two frames that wait, the one with the lower
-// position goes first. Turns are leased only shortly before they begin, so a new
-// campaign never waits for the whole backlog of another one.
+// The campaigns of an agent share its rate by start-time fair queueing. Each campaign that
+// has sent or waits has a lane. Positions are counted in messages and are comparable across
+// lanes: the waiting frame with the lowest position goes first. Reservations are leased
+// shortly before they start, so a new campaign does not wait for another campaign's whole
+// backlog.
 
 const (
-	// leaseAhead is how far away a turn may be when it is leased.
+	// leaseAhead is the maximum time between a lease and the start of its reservation.
 	leaseAhead = 3 * time.Second
-	// runsDry is how near the end of the leased turns is when any frame that is
-	// there may go: those with lower positions would come too late.
+	// runsDry is the remaining leased time below which any frame gets a reservation: a
+	// frame with a lower position would arrive too late.
 	runsDry = time.Second
-	// idleFor is how long nothing was sent when all tickets are taken for lost:
-	// sending was paused, or whoever held them failed.
+	// idleFor is the idle time after which all tickets are considered lost, because sending
+	// was paused or their holders failed.
 	idleFor = 5 * time.Second
 	// maxLanes keeps the rate limit's row below 1 KB, which is one write unit.
 	maxLanes = 64
 	// sharedLane serves the campaigns beyond maxLanes.
 	sharedLane = 0
-	// firstPosition is not 0, which is the zero Ticket's.
+	// firstPosition is not 0, the position of the zero Ticket.
 	firstPosition = 1
 	lanesFormat   = 1
 )
 
-// Ticket is the position of a frame that waits, in the lane of its campaign. A
-// ticket that the lane does not know any more counts as none.
+// Ticket is the position of a waiting frame in its campaign's lane. A ticket that is
+// unknown to its lane counts as no ticket.
 type Ticket struct {
 	Lane     uint32 `json:"lane"`
 	Position int64  `json:"position"`
-	// Served is set once the frame had its turn: what is left of it is tried again.
+	// Served is set once the frame has had a reservation. Its remaining messages are
+	// retries.
 	Served bool `json:"served,omitempty"`
 }
 
-// Claim asks for the turn of a frame's messages, one at least.
+// Claim requests a reservation for the messages of a frame, at least one.
 type Claim struct {
-	ID       ID // the campaign
+	ID       ID // campaign
 	Ticket   Ticket
 	Messages int
 }
 
-// Grant answers a claim: with a turn, or with a ticket and about how long the frame
-// has to wait.
+// Grant is the response to a claim: a reservation, or a ticket and an estimated wait.
 type Grant struct {
 	Reservation Reservation
 	Ticket      Ticket
-	Wait        time.Duration // 0 with a turn
-	// Shrinks is set where the wait may get much shorter: other campaigns wait too,
-	// which may be cancelled, or the agent is slowed down and recovers.
+	Wait        time.Duration // 0 with a reservation
+	// Shrinks reports whether the wait may become much shorter: other campaigns wait and
+	// can be cancelled, or the agent's rate was decreased and recovers.
 	Shrinks bool
 }
 
-// Lanes are the campaigns that share a rate limit, packed. The zero Lanes are none.
+// Lanes are the campaigns that share a rate limit, packed. The zero Lanes is empty.
 type Lanes string
 
-// longestLease is longer than turns are leased ahead, at the slowest pace too.
+// longestLease is longer than any reservation is leased ahead, also at the slowest rate.
 const longestLease = 5 * time.Minute
 
-// Claim grants a turn that begins soon, or else a ticket, and returns the rate limit
-// that is left to the others: the same one for a ticket that was there before.
+// Claim grants a reservation that starts soon, or a ticket. It also returns the updated
+// rate limit. A claim that already has a ticket does not change the rate limit.
 func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	p = p.atRate(now, rate)
 	if p.Lanes == "" && p.Next.Sub(now) > longestLease {
-		p = p.slowTo(now, p.Every) // leased frame by frame by the version before
+		p = p.slowTo(now, p.Every) // leased frame by frame by the former version
 	}
 	all := p.Lanes.unpack()
 	if p.Next.Before(now.Add(-idleFor)) {
@@ -95,11 +95,11 @@ func (p RateLimit) Claim(now time.Time, c Claim, rate int) (Grant, RateLimit) {
 	}, p
 }
 
-// freshAhead is leaseAhead for a campaign that has not had its share lately: other
+// freshAhead replaces leaseAhead for a campaign that has used less than its share. Other
 // frames do not lease that far ahead.
 func (p RateLimit) freshAhead() time.Duration { return 2*leaseAhead + FrameSize*p.Every }
 
-// lane is that of one campaign: its messages up to head were served, those from there
+// lane is the lane of one campaign. Messages before head are served, and messages from head
 // to tail wait.
 type lane struct {
 	id         uint32
@@ -108,19 +108,19 @@ type lane struct {
 
 func (l lane) waits() bool { return l.tail > l.head }
 
-// lanes are unpacked Lanes. The clock is the position of the frame served last.
+// lanes is the unpacked form of Lanes. clock is the position of the last served frame.
 type lanes struct {
 	clock int64
 	all   []lane
 }
 
-// spot is where a claim stands.
+// spot is the position of a claim.
 type spot struct {
 	lane     uint32
 	position int64
 	held     bool // by a ticket
-	served   bool // before
-	fresh    bool // the campaign has had less than its share
+	served   bool // earlier, by a reservation
+	fresh    bool // the campaign has used less than its share
 }
 
 func noLanes() lanes { return lanes{clock: firstPosition} }
@@ -132,8 +132,8 @@ func (l *lanes) lane(id uint32) *lane {
 	return nil
 }
 
-// find returns the claim's place: that of its ticket, or behind its campaign's
-// last one.
+// find returns the claim's position: that of its ticket, or the next one in its campaign's
+// lane.
 func (l *lanes) find(c Claim) spot {
 	if own := l.lane(c.Ticket.Lane); own != nil && c.Ticket.Position > 0 && c.Ticket.Position+int64(c.Messages) <= own.tail {
 		return spot{lane: own.id, position: c.Ticket.Position, held: true, served: c.Ticket.Served}
@@ -153,8 +153,8 @@ func (l *lanes) find(c Claim) spot {
 	return spot{lane: id, position: position, fresh: position == l.clock}
 }
 
-// makeRoom reports whether there can be one lane more beside the shared one. It
-// gives up the lane that is nearest to the end of its use, if none waits in it.
+// makeRoom reports whether another lane fits beside the shared one. If necessary, it
+// deletes the idle lane with the lowest position.
 func (l *lanes) makeRoom() bool {
 	if len(l.all) < maxLanes {
 		return true
@@ -172,8 +172,8 @@ func (l *lanes) makeRoom() bool {
 	return true
 }
 
-// ahead returns how many messages go before the spot's: those with a lower position
-// and, of other lanes, whole frames.
+// ahead returns how many messages precede the spot: those with a lower position. Other
+// lanes count in whole frames.
 func (l *lanes) ahead(s spot) int64 {
 	n := int64(0)
 	for _, other := range l.all {
@@ -191,7 +191,7 @@ func (l *lanes) ahead(s spot) int64 {
 	return n
 }
 
-// waiting returns in how many lanes messages wait.
+// waiting returns the number of lanes with waiting messages.
 func (l *lanes) waiting() int {
 	n := 0
 	for _, other := range l.all {
@@ -202,14 +202,14 @@ func (l *lanes) waiting() int {
 	return n
 }
 
-// join lets messages wait.
+// join adds waiting messages.
 func (l *lanes) join(s spot, messages int) {
 	own := l.enter(s)
 	own.tail = s.position + int64(messages)
 }
 
-// enter returns the spot's lane. One in which nobody waits begins at the spot, if that
-// is behind its end.
+// enter returns the spot's lane. An idle lane restarts at the spot, but not before its own
+// end.
 func (l *lanes) enter(s spot) *lane {
 	own := l.lane(s.lane)
 	if own == nil {
@@ -223,8 +223,8 @@ func (l *lanes) enter(s spot) *lane {
 	return own
 }
 
-// serve moves the spot's lane on by messages that get their turn. In order, what
-// has a lower position in the lane is late or lost, and does not count any more.
+// serve advances the spot's lane by the served messages. If inOrder is set, it also skips
+// the lane's lower positions: their frames are late or lost.
 func (l *lanes) serve(s spot, messages int, inOrder bool) {
 	own, n := l.enter(s), int64(messages)
 	waiting := own.waits()
@@ -242,8 +242,8 @@ func (l *lanes) serve(s spot, messages int, inOrder bool) {
 	own.head = min(own.head, own.tail)
 }
 
-// tidy drops the lanes that mean nothing any more: those that have had no more
-// than their share, and those whose frames did not come when it was their turn.
+// tidy deletes idle lanes that have used no more than their share, and lanes whose frames
+// missed their reservations.
 func (l *lanes) tidy(p RateLimit) {
 	missed := int64(5 * FrameSize)
 	if p.Every > 0 {
@@ -266,8 +266,8 @@ func (l *lanes) pack(p RateLimit) Lanes {
 	return Lanes(b)
 }
 
-// unpack reads packed lanes. What it cannot read, it takes for none: the waiting
-// frames get new tickets.
+// unpack decodes packed lanes. Undecodable lanes count as empty, and the waiting frames get
+// new tickets.
 func (l Lanes) unpack() lanes {
 	b := []byte(l)
 	if len(b) == 0 || b[0] != lanesFormat {
@@ -288,8 +288,7 @@ func (l Lanes) unpack() lanes {
 	return all
 }
 
-// readLane returns the first lane and how many bytes it takes, 0 where there is
-// none.
+// readLane decodes the first lane. It returns the number of bytes read, 0 on failure.
 func readLane(b []byte, clock int64) (lane, int) {
 	if len(b) < 4 {
 		return lane{}, 0
@@ -306,7 +305,7 @@ func readLane(b []byte, clock int64) (lane, int) {
 	return lane{binary.BigEndian.Uint32(b), head, head + int64(length)}, 4 + n + m //nolint:gosec // the row is this service's
 }
 
-// laneOf names a campaign's lane. Two that meet in one share it.
+// laneOf returns the lane ID of a campaign. Campaigns with equal IDs share a lane.
 func laneOf(id ID) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id.Tenant + "\x00" + id.CampaignID))

@@ -16,8 +16,7 @@ func frameOf(n int) campaign.Claim {
 	return campaign.Claim{ID: campaignID(n), Messages: campaign.FrameSize}
 }
 
-// backlog is a rate limit of 50 a second for which frames of one campaign wait: 100,000
-// messages.
+// backlog is a rate limit of 50 per second with 100,000 waiting messages of one campaign.
 func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	t.Helper()
 	var rateLimit campaign.RateLimit
@@ -34,11 +33,11 @@ func backlog(t *testing.T) (campaign.RateLimit, []campaign.Grant) {
 	return rateLimit, waiting
 }
 
-func TestClaim_ReservationsAreLeasedNear(t *testing.T) {
+func TestClaim_LeasesShortlyBeforeStart(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	if ahead := rateLimit.Next.Sub(noon); ahead > 5*time.Second {
-		t.Errorf("the turns of %v are leased", ahead)
+		t.Errorf("the reservations of %v are leased", ahead)
 	}
 	if last := waiting[len(waiting)-1].Wait; last < 1990*time.Second || last > 2000*time.Second {
 		t.Errorf("the last of 100,000 messages at 50 a second expects to wait for %v", last)
@@ -48,34 +47,34 @@ func TestClaim_ReservationsAreLeasedNear(t *testing.T) {
 	}
 }
 
-func TestClaim_ANewCampaignComesNext(t *testing.T) {
+func TestClaim_NewCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, _ := backlog(t)
 	grant, left := rateLimit.Claim(noon, frameOf(1), 50)
 	if grant.Reservation != (campaign.Reservation{Start: rateLimit.Next, Every: 20 * time.Millisecond}) {
-		t.Errorf("it got %+v, want the turn at %v", grant, rateLimit.Next)
+		t.Errorf("it got %+v, want the reservation at %v", grant, rateLimit.Next)
 	}
 	if second, _ := left.Claim(noon, frameOf(1), 50); second.Wait < 4*time.Second || second.Wait > 12*time.Second || !second.Shrinks {
 		t.Errorf("its second frame got %+v, want to wait for two or three others", second)
 	}
 }
 
-// The version before leased turns as far ahead as its backlog. The first claim after
-// it voids them: their frames come back and take tickets.
-func TestClaim_LeasesOfTheVersionBefore(t *testing.T) {
+// The former version leased far ahead. The first claim revokes those reservations, and
+// their frames return for tickets.
+func TestClaim_FormerLeases(t *testing.T) {
 	t.Parallel()
 	before := campaign.RateLimit{Every: 20 * time.Millisecond, Next: noon.Add(2000 * time.Second)}
 	held := campaign.Reservation{Start: before.Next, Every: before.Every}
 	grant, left := before.Claim(noon, frameOf(1), 50)
 	if grant.Wait > 0 || !grant.Reservation.Start.Equal(noon) || left.Next.Sub(noon) > 3*time.Second {
-		t.Errorf("it got %+v, and %v are leased; want the turn at once", grant, left.Next.Sub(noon))
+		t.Errorf("it got %+v, and %v are leased; want the reservation at once", grant, left.Next.Sub(noon))
 	}
 	if !held.Revoked(left) {
-		t.Error("a turn that the version before leased is still good")
+		t.Error("a reservation that the version before leased is still good")
 	}
 }
 
-func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
+func TestClaim_RepeatedTicket(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	claim := frameOf(0)
@@ -86,8 +85,8 @@ func TestClaim_ATicketIsKeptWithoutAWrite(t *testing.T) {
 	}
 }
 
-// The version before writes the rate limit without its lanes.
-func TestClaim_ATicketWithoutALane(t *testing.T) {
+// The former version writes the rate limit without lanes.
+func TestClaim_TicketWithoutLane(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	rateLimit.Lanes = ""
@@ -103,7 +102,7 @@ func TestClaim_ATicketWithoutALane(t *testing.T) {
 	}
 }
 
-func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
+func TestClaim_TicketsExpireDuringPause(t *testing.T) {
 	t.Parallel()
 	rateLimit, _ := backlog(t)
 	later := rateLimit.Next.Add(6 * time.Second)
@@ -113,8 +112,8 @@ func TestClaim_TicketsFromBeforeAPauseCountNoMore(t *testing.T) {
 	}
 }
 
-// What is left of a frame after failures does not wait behind the backlog again.
-func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
+// The rest of a failed frame does not wait behind the backlog again.
+func TestClaim_RetryKeepsPosition(t *testing.T) {
 	t.Parallel()
 	var rateLimit campaign.RateLimit
 	first, rateLimit := rateLimit.Claim(noon, frameOf(0), 50)
@@ -128,8 +127,8 @@ func TestClaim_ARetryKeepsItsPosition(t *testing.T) {
 	}
 }
 
-// A campaign that came back to a frame each time it had one would starve nobody.
-func TestClaim_NobodyIsNewTwice(t *testing.T) {
+// A campaign that repeatedly returns with a single frame must not starve others.
+func TestClaim_ReturningCampaign(t *testing.T) {
 	t.Parallel()
 	rateLimit, waiting := backlog(t)
 	reservations := map[int]int{}
@@ -147,14 +146,14 @@ func TestClaim_NobodyIsNewTwice(t *testing.T) {
 		}
 	}
 	if reservations[0] < 15 {
-		t.Errorf("in 100 s the waiting campaign got %d turns, the other one %d", reservations[0], reservations[1])
+		t.Errorf("in 100 s the waiting campaign got %d reservations, the other one %d", reservations[0], reservations[1])
 	}
 }
 
-// Whatever is claimed, served, lost and left in whatever order: turns never overlap,
-// nobody waits where there is room, who waits twice costs no second write, and the
-// row stays below one write unit.
-func TestClaimsShareOneRateLimit(t *testing.T) {
+// For any order of claims, sends, losses and exits: reservations never overlap, no frame
+// waits while there is capacity, a repeated wait causes no write, and the row stays below
+// one write unit.
+func TestClaim_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
@@ -170,15 +169,15 @@ func TestClaimsShareOneRateLimit(t *testing.T) {
 			grant, left := rateLimit.Claim(now, claim, rate)
 			switch {
 			case grant.Wait > 0 && !rateLimit.Next.After(now):
-				t.Fatalf("%+v waits at %v for a pace of %+v", claim, now, rateLimit)
+				t.Fatalf("%+v waits at %v for a rate limit of %+v", claim, now, rateLimit)
 			case grant.Wait > 0:
 				claim.Ticket = grant.Ticket
 				if again, same := left.Claim(now, claim, rate); same != left || again != grant {
-					t.Fatalf("a ticket changed the pace again: %+v after %+v", again, grant)
+					t.Fatalf("a ticket changed the rate limit again: %+v after %+v", again, grant)
 				}
 				waiting = append(waiting, claim)
 			case grant.Reservation.Start.Before(free) || grant.Reservation.Start.Before(now):
-				t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", grant.Reservation.Start, now, free)
+				t.Fatalf("a reservation begins at %v; it is %v and the one before ends at %v", grant.Reservation.Start, now, free)
 			default:
 				free = grant.Reservation.At(claim.Messages)
 			}
@@ -189,7 +188,7 @@ func TestClaimsShareOneRateLimit(t *testing.T) {
 	})
 }
 
-func TestClaim_UnreadableLanesCountAsNone(t *testing.T) {
+func TestClaim_UnreadableLanes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rateLimit := campaign.RateLimit{Every: time.Second, Next: noon, Lanes: campaign.Lanes(rapid.SliceOf(rapid.Byte()).Draw(t, "lanes"))}

@@ -2,46 +2,45 @@ package campaign
 
 import "time"
 
-// Listed is a campaign in the list of its tenant's.
+// Listed is an entry in the list of a tenant's campaigns.
 type Listed struct {
 	ID
 	Name      string
 	CreatedAt time.Time
-	Cursor    string // the list goes on after it
+	Cursor    string // the next page starts after it
 }
 
-// Summary is how far a campaign is as far as its own rows tell, without those of
-// its batches.
+// Summary is a campaign's progress, read from the campaign's own rows, without its batches.
 type Summary struct {
 	Batches     int
-	Completed   int       // of its batches
+	Completed   int       // completed batches
 	Accepted    int       // messages of all batches
-	Scheduled   bool      // some batch was accepted with a schedule
-	CancelledAt time.Time // zero for one that was not cancelled
+	Scheduled   bool      // at least one batch has a schedule
+	CancelledAt time.Time // zero if not cancelled
 }
 
-// Search asks for messages of a campaign. What is nil or empty narrows nothing.
+// Search is a query for messages of a campaign. Nil and empty fields do not filter.
 type Search struct {
-	Batch  *string // a batch's name or id; a UID needs one unless AllBatches
+	Batch  *string // a batch's name or ID; a UID needs one unless AllBatches
 	Status string  // an Outcome, or "pending"
-	Phone  *string // in E.164
+	Phone  *string // E.164
 	UID    *string
-	// AllBatches looks for a UID in all batches, of which a page looks through some.
+	// AllBatches searches all batches for a UID. Each page covers some of the batches.
 	AllBatches bool
-	Cursor     string // Found.Next of the page before
-	Limit      int    // messages of a page
+	Cursor     string // Found.Next of the previous page
+	Limit      int    // page size, in messages
 }
 
-// Found is a page of messages. It may be short, or empty, and not the last.
+// Found is a page of messages. A page can be short or empty without being the last one.
 type Found struct {
 	Messages []FoundMessage
-	Next     string // the cursor of the next page, "" after the last one
+	Next     string // cursor of the next page, "" after the last one
 }
 
-// FoundMessage is a message and what became of it.
+// FoundMessage is a message with its latest outcome.
 type FoundMessage struct {
 	Message
 	Batch  Batch
-	Latest Change // its Outcome is "" where nothing is known yet
+	Latest Change // its Outcome is "" if there is none yet
 	Index  int
 }

@@ -2,28 +2,28 @@ package campaign
 
 import "time"
 
-// OptOuts is one shard of the numbers that opted out of a tenant's messages. A
-// shard that grew too large for one row is in parts, and holds no numbers itself.
+// OptOuts is one shard of the phone numbers that opted out of a tenant's messages. A shard
+// too large for one row is split into parts. Its own row then contains no numbers.
 type OptOuts struct {
 	Shard   int
-	Version int          // counts the changes of the shard and its parts; 0 for a shard that does not exist yet
-	Packed  []byte       // the numbers, as numberset packs them
-	Recent  []byte       // the last changes, see package optout
-	Parts   []OptOutPart // in the order of From; none for a shard in one row
+	Version int          // counts changes of the shard and its parts; 0 if the shard does not exist yet
+	Packed  []byte       // the phone numbers, packed by numberset
+	Recent  []byte       // recent changes, see package optout
+	Parts   []OptOutPart // ordered by From; empty for a shard in one row
 }
 
-// OptOutPart is a part of a shard: its numbers from one up to where the next part
-// begins. A part keeps its ID as long as it has these numbers, so that a reader who
-// knows the parts of before finds no part rather than fewer numbers.
+// OptOutPart is a part of a shard: the phone numbers from From up to the next part. Its ID
+// changes with its range, so a reader with an outdated list of parts gets "not found", not
+// an incomplete set.
 type OptOutPart struct {
 	ID      string
 	From    uint64 // 0 for the first part
-	Version int    // counts the changes of the part
-	Packed  []byte // nil where the part is named only
+	Version int    // counts changes of the part
+	Packed  []byte // nil when only the reference is set
 	Recent  []byte
 }
 
-// OptChange says that a number opted out of a tenant's messages, or in again.
+// OptChange is an opt-out or opt-in of a phone number.
 type OptChange struct {
 	Phone string // E.164, with the leading +
 	Out   bool

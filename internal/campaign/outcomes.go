@@ -2,10 +2,9 @@ package campaign
 
 import "maps"
 
-// rank orders the outcomes: a message moves only to an outcome of a higher
-// rank. Of those that share a rank the first one stays. A delivery is proof:
-// whatever was said before, a message that was delivered was not stopped,
-// revoked, expired or failed.
+// rank orders the outcomes. A message changes only to an outcome of a higher rank. Among
+// outcomes of equal rank, the first one stays. A delivery receipt overrides stopped,
+// revoked, expired and failed.
 func (o Outcome) rank() int {
 	switch o {
 	case OutcomeSent:
@@ -20,35 +19,34 @@ func (o Outcome) rank() int {
 	return 0
 }
 
-// Settled reports whether nothing more has to come: a message that was sent may
-// still be delivered, or expire.
+// Settled reports whether the outcome is final. A sent message can still be delivered or
+// expire.
 func (o Outcome) Settled() bool { return o.rank() > OutcomeSent.rank() }
 
-// Supersedes reports whether a message whose outcome is old moves on to o. The
-// outcome of a message of which nothing is known is "".
+// Supersedes reports whether a message changes from old to o. "" means no outcome.
 func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
 
-// LedgerSummary is the top of a batch's ledger.
+// LedgerSummary is the summary of a batch's ledger.
 type LedgerSummary struct {
-	Ordinal  int             // of the last page of the log, 0 before the first
-	Sequence int             // of the last change, which is the number of changes so far
-	Counts   map[Outcome]int // messages by the outcome they have now
-	Reasons  map[Reason]int  // messages by why they ended without being delivered
+	Ordinal  int             // of the last log page, 0 if there is none
+	Sequence int             // of the last change; equals the number of changes
+	Counts   map[Outcome]int // messages by current outcome
+	Reasons  map[Reason]int  // undelivered messages by reason
 	Timeline Timeline
 }
 
-// Reason is why messages ended without being delivered, see Change.Why.
+// Reason is why messages ended undelivered, see Change.Why.
 type Reason struct {
 	Outcome Outcome
 	Code    string
 }
 
-// CodeSuperseded takes back, as a negative number, what was counted for messages
-// of an outcome that were delivered after all: which code they had had is not
-// known any more. So the reasons of an outcome always add up to its count.
+// CodeSuperseded is the code of a correction: a negative count for messages that were
+// delivered after another final outcome. Their earlier code is not recorded. The
+// corrections keep the sum of an outcome's reasons equal to its count.
 const CodeSuperseded = "superseded"
 
-// Known returns how many messages have an outcome.
+// Known returns the number of messages with an outcome.
 func (h LedgerSummary) Known() int {
 	total := 0
 	for _, n := range h.Counts {
@@ -57,27 +55,26 @@ func (h LedgerSummary) Known() int {
 	return total
 }
 
-// Settled returns how many messages have an outcome after which nothing has to
-// come.
+// Settled returns the number of messages with a final outcome.
 func (h LedgerSummary) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
 
-// FrameState is what the ledger says of one frame.
+// FrameState contains the outcomes of one frame.
 type FrameState struct {
-	Outcomes map[int]Outcome // by index within the batch, where there is one
+	Outcomes map[int]Outcome // by index within the batch; absent without an outcome
 }
 
-// Ledger are a batch's outcomes as read: the head, and the frames asked for.
+// Ledger contains a batch's outcomes: its summary and the requested frames.
 type Ledger struct {
 	Head   LedgerSummary
 	Frames map[int]FrameState
-	States []byte // the outcomes of all messages, as the store keeps them
+	States []byte // the outcomes of all messages, in the store's encoding
 }
 
-// Outcome returns the outcome of the message at index, whose frame must have
-// been asked for, or "".
+// Outcome returns the outcome of the message at index, or "". The message's frame must have
+// been requested.
 func (b Ledger) Outcome(index int) Outcome { return b.Frames[index/FrameSize].Outcomes[index] }
 
-// Effective returns those of the changes that move a message on, in their order.
+// Effective returns the changes that supersede the current outcome, in order.
 func (b Ledger) Effective(changes []Change) []Change {
 	var news []Change
 	reached := map[int]Outcome{}
@@ -94,8 +91,8 @@ func (b Ledger) Effective(changes []Change) []Change {
 	return news
 }
 
-// HeadAfter returns the head once the news, which News returned, are entered as
-// so many pages of the log.
+// HeadAfter returns the summary after news (see Effective) are appended as the given number
+// of log pages.
 func (b Ledger) HeadAfter(news []Change, pages int) LedgerSummary {
 	head := LedgerSummary{
 		Ordinal:  b.Head.Ordinal + pages,
@@ -118,7 +115,7 @@ func (b Ledger) HeadAfter(news []Change, pages int) LedgerSummary {
 	return head
 }
 
-// move counts a message's change from an outcome, or from none.
+// move counts a message's change from old, which can be "".
 func (h *LedgerSummary) move(old Outcome, c Change) {
 	net := h.Timeline.net(c.At)
 	if old != "" {
@@ -135,11 +132,11 @@ func (h *LedgerSummary) move(old Outcome, c Change) {
 	}
 }
 
-// PageSize is the number of changes that a page of a log holds at most.
+// PageSize is the maximum number of changes on a log page.
 const PageSize = 250
 
-// MaxChanges is the number of changes that the log of a batch has at most: each moves a
-// message to an outcome of one of four ranks, and upwards.
+// MaxChanges is the maximum number of changes in a batch's log. Each change raises a
+// message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
 
 // LogPage is one page of a batch's log of changes.

@@ -16,7 +16,7 @@ var outcomes = []campaign.Outcome{
 	campaign.OutcomeDelivered, campaign.OutcomeRead,
 }
 
-// step is how far an outcome is on the way of a message.
+// step is the rank of an outcome.
 func step(o campaign.Outcome) int {
 	steps := map[campaign.Outcome]int{campaign.OutcomeSent: 1, campaign.OutcomeDelivered: 3, campaign.OutcomeRead: 4}
 	if step, ok := steps[o]; ok {
@@ -45,10 +45,9 @@ func TestSupersedes(t *testing.T) {
 	}
 }
 
-// However often and in whatever order changes come, each message goes as far as
-// any of them takes it, what is to be its first outcome is no other, and the head
-// counts each message once.
-func TestBatchLedgerBalance(t *testing.T) {
+// For any repetition and order of changes: each message reaches its highest outcome, First
+// changes apply only to messages without an outcome, and the head counts each message once.
+func TestHeadAfter_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		batchLedger := campaign.Ledger{Frames: map[int]campaign.FrameState{}}

@@ -2,47 +2,46 @@ package campaign
 
 import "time"
 
-// FailureKind says what to do about a message that the provider did not take.
+// FailureKind selects how a failed send is handled.
 type FailureKind int
 
-// The kinds of failure.
+// The failure kinds.
 const (
-	// Transient failures may pass: the message is sent again later.
+	// Transient failures can succeed later. The message is sent again.
 	Transient FailureKind = iota
-	// Throttled means that messages come too fast: later, and slower.
+	// Throttled means that the agent exceeds the provider's rate limit. The message is sent
+	// again, at a lower rate.
 	Throttled
-	// Permanent failures stay: the message ends as failed.
+	// Permanent failures are final. The message ends as failed.
 	Permanent
 )
 
-// Failure is why the provider did not take a message, as data for whoever
-// decides what becomes of it.
+// Failure is the reason why the provider did not accept a message.
 type Failure struct {
 	Kind FailureKind
-	Code string // a stable word, never text of the provider
-	// RetryAfter is how long the provider asked to wait, 0 where it named no
-	// time.
+	Code string // stable, never text from the provider
+	// RetryAfter is the provider's Retry-After, 0 if there was none.
 	RetryAfter time.Duration
 }
 
-// Error names the failure's code.
+// Error returns a text with the failure's code.
 func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
 
-// MessageTTL is how long the provider tries to deliver a message, where its
-// batch sets no earlier end.
+// MessageTTL is how long the provider tries to deliver a message, unless its batch ends
+// earlier.
 const MessageTTL = 24 * time.Hour
 
-// OutgoingMessage is one message as the provider gets it.
+// OutgoingMessage is one message for the provider.
 type OutgoingMessage struct {
-	ID      string   // see BatchKey.MessageID: the provider ignores one that it has
+	ID      string   // see BatchKey.MessageID; the provider ignores repeated IDs
 	Phone   string   // E.164, with the leading +
 	Content Template // rendered
 	TTL     time.Duration
 }
 
-// TooLate reports whether nothing of the batch may be sent any more.
+// TooLate reports whether the batch's NotAfter has passed.
 func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
 
-// AnswerGrace is how long after its ttl a message without an answer is given
-// before it ends as expired.
+// AnswerGrace is how long the service waits for a delivery status after a message's TTL.
+// After that, the message ends as expired.
 const AnswerGrace = 2 * time.Hour

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// AgentRest is how long an agent that a tenant gave up stays the tenant's: the time for
-// which the provider may deliver a message, and for which it repeats an event of it.
+// AgentRest is how long a released agent stays reserved for its former tenant: the time in
+// which the provider can deliver messages and repeat their events.
 const AgentRest = 30*day + EventsRepeated
 
-// Owner is the tenant that an agent belongs to.
+// Owner is the tenant that owns an agent.
 type Owner struct {
 	Tenant    string
 	Since     time.Time
-	GivenUpAt time.Time // when the tenant went on to another agent, zero if it has not
+	GivenUpAt time.Time // when the tenant changed to another agent, zero if it has not
 }
 
-// Holder is a tenant that gets the replies to an agent.
+// Holder is a tenant that receives the replies to an agent.
 type Holder struct {
 	Tenant    string
-	GivenUpAt time.Time // as an Owner's
+	GivenUpAt time.Time // see Owner
 }
 
 // Holders are the tenants of an agent.
 type Holders struct {
 	AgentID string
-	// Owner is nil for an agent that tenants shared, or that one had, before agents had
-	// owners, and for one that no tenant ever had.
+	// Owner is nil for an unused agent, and for an agent assigned before ownership was
+	// recorded.
 	Owner   *Owner
-	Holders []Holder // with the owner
+	Holders []Holder // including the owner
 }
 
-// OwnedBy reports whether the agent belongs to the tenant, given up or not.
+// OwnedBy reports whether the tenant owns the agent, released or not.
 func (h Holders) OwnedBy(tenant string) bool { return h.Owner != nil && h.Owner.Tenant == tenant }
 
 // Others returns the holders other than the tenant.
@@ -41,8 +41,8 @@ func (h Holders) Others(tenant string) []Holder {
 	return slices.DeleteFunc(slices.Clone(h.Holders), func(o Holder) bool { return o.Tenant == tenant })
 }
 
-// Tenants returns those that get what comes to the agent and names no message of ours:
-// all holders, less those of a shared agent that gave it up AgentRest ago.
+// Tenants returns the tenants that receive replies without a known message ID: all holders,
+// except those that released a shared agent more than AgentRest ago.
 func (h Holders) Tenants(now time.Time) []string {
 	tenants := []string{}
 	for _, o := range h.Holders {
@@ -53,17 +53,17 @@ func (h Holders) Tenants(now time.Time) []string {
 	return tenants
 }
 
-// Shared reports whether several tenants have the agent.
+// Shared reports whether the agent has several tenants.
 func (h Holders) Shared() bool { return len(h.Holders) > 1 }
 
-// Use is what a tenant's batches that were sent by an agent say of its use.
+// Use summarizes the batches that a tenant sent with an agent.
 type Use struct {
 	Open     int       // batches that are not closed
-	ClosedAt time.Time // when the last of the others was closed, zero for none
+	ClosedAt time.Time // when the last closed batch was closed, zero if none was
 }
 
-// Refuse returns why the agent does not go to another tenant while others have it, or
-// nil. use looks up what a former holder's batches say.
+// Refuse returns an InputError if the agent cannot be assigned because of other tenants,
+// else nil. use looks up the batches of a former tenant.
 func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) (Use, error)) error {
 	present, former := []string{}, []Holder{}
 	for _, o := range others {
@@ -75,9 +75,9 @@ func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) 
 	}
 	switch {
 	case len(present) == 1 && len(others) == 1:
-		return taken("agent %s belongs to tenant %s: give another agent", h.AgentID, present[0])
+		return taken("agent %s belongs to tenant %s: use another agent", h.AgentID, present[0])
 	case len(present) > 0:
-		return taken("agent %s is shared by several tenants (%s), and takes no further one: give another agent", h.AgentID, strings.Join(present, ", "))
+		return taken("agent %s is shared by several tenants (%s) and cannot be assigned: use another agent", h.AgentID, strings.Join(present, ", "))
 	}
 	for _, o := range former {
 		if err := h.refuseFormer(o, now, use); err != nil {
@@ -95,7 +95,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 			return err
 		}
 		if used.Open > 0 {
-			return taken("agent %s was given up by tenant %s, which has %d batches with it that are not closed: give another agent, or cancel them and come back %d days after the last is closed",
+			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, or cancel the batches and retry %d days after the last one is closed",
 				h.AgentID, o.Tenant, used.Open, AgentRest/day)
 		}
 		if closed := used.ClosedAt; !closed.IsZero() {
@@ -103,7 +103,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 		}
 	}
 	if now.Before(free) {
-		return taken("agent %s was given up by tenant %s, and events of its messages may come until %s: give another agent, or come back then",
+		return taken("agent %s was released by tenant %s, and events of its messages can arrive until %s: use another agent, or retry then",
 			h.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
 	}
 	return nil

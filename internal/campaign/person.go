@@ -1,6 +1,6 @@
 package campaign
 
-// Person is somebody of a tenant who may sign in to the dashboard.
+// Person is a dashboard user of a tenant.
 type Person struct {
 	Email  string
 	Tenant string

@@ -6,55 +6,52 @@ import (
 	"time"
 )
 
-// Campaign is a campaign with all its batches and how far they are.
+// Campaign is a campaign with the progress of all its batches.
 type Campaign struct {
 	ID
 	Name        string
 	CreatedAt   time.Time
-	CancelledAt time.Time // zero for one that was not cancelled
-	Revoke      bool      // its cancellation takes back what the provider has, too
+	CancelledAt time.Time // zero if not cancelled
+	Revoke      bool      // its cancellation also revokes messages at the provider
 	Batches     []Progress
 }
 
-// Progress is a batch and how far it is.
+// Progress is a batch with its progress.
 type Progress struct {
 	Batch
 	Head LedgerSummary
 }
 
-// Tally is how many of a campaign's batches have ended.
+// Tally counts a campaign's completed batches.
 type Tally struct {
-	Completed   int       // batches of which nothing more has to come, less those that were cancelled before their release
-	CompletedAt time.Time // when the last of them was
+	Completed   int       // without batches cancelled before their release
+	CompletedAt time.Time // when the last of them completed
 	Batches     int
-	Cancelled   bool // the campaign was
+	Cancelled   bool // the campaign was cancelled
 }
 
-// Ended reports whether the campaign is completed. One that was cancelled never is,
-// whatever its batches had come to: its status is cancelled.
+// Ended reports whether the campaign is completed. A cancelled campaign never is.
 func (t Tally) Ended() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
-// Status is how far a campaign or a batch is, as its client sees it.
+// Status is the progress of a campaign or a batch, as shown to clients.
 type Status string
 
 // The statuses of a campaign or a batch.
 const (
-	StatusScheduled Status = "scheduled" // it waits for its time
-	StatusSending   Status = "sending"   // some message may still change its outcome for the better
-	StatusCompleted Status = "completed" // every message has its last outcome
-	StatusCancelled Status = "cancelled" // nothing more of it is sent
+	StatusScheduled Status = "scheduled" // before its due time
+	StatusSending   Status = "sending"   // some messages have no final outcome
+	StatusCompleted Status = "completed" // every message has a final outcome
+	StatusCancelled Status = "cancelled" // no more messages are sent
 )
 
-// Pending returns how many messages have no outcome yet.
+// Pending returns the number of messages without an outcome.
 func (p Progress) Pending() int { return p.Accepted - p.Head.Known() }
 
-// Done reports whether every message has an outcome after which nothing has to
-// come.
+// Done reports whether every message has a final outcome.
 func (p Progress) Done() bool { return p.Head.Settled() >= p.Accepted }
 
-// Status returns how far the batch is. One that was cancelled while it was being
-// sent is sending until the last message that the provider does not have was
-// stopped.
+// Status returns the batch's status. A batch that is cancelled during sending stays sending
+// until each of its messages has an outcome.
 func (p Progress) Status() Status {
 	switch {
 	case p.State == BatchCancelled, p.Cancelled() && p.Pending() <= 0:
@@ -67,8 +64,7 @@ func (p Progress) Status() Status {
 	return StatusSending
 }
 
-// Status returns how far the campaign is: it is sending as long as one of its
-// batches is.
+// Status returns the campaign's status. It is sending while any of its batches is.
 func (c Campaign) Status() Status {
 	is := map[Status]bool{}
 	for _, b := range c.Batches {
@@ -85,7 +81,7 @@ func (c Campaign) Status() Status {
 	return StatusCompleted
 }
 
-// Find returns the batch that a client names: see BatchIDs.
+// Find returns the batch with a name or batchId, see BatchIDs.
 func (c Campaign) Find(name string) (Progress, bool) {
 	for _, id := range BatchIDs(name) {
 		for _, b := range c.Batches {
@@ -99,6 +95,6 @@ func (c Campaign) Find(name string) (Progress, bool) {
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// ParseCampaignID returns a campaign's id as it is compared, in lower case: a
-// UUID in its 8-4-4-4-12 form, whatever its version; and false for other texts.
+// ParseCampaignID returns a UUID of the form 8-4-4-4-12 in lower case, whatever its
+// version. It returns false for other texts.
 func ParseCampaignID(s string) (string, bool) { return strings.ToLower(s), uuid.MatchString(s) }

@@ -7,7 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestStatusOfACampaign(t *testing.T) {
+func TestCampaign_Status(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	batch := func(state campaign.BatchState, outcome campaign.Outcome, known int) campaign.Progress {
@@ -63,7 +63,7 @@ func TestStatusOfACampaign(t *testing.T) {
 	}
 }
 
-func TestACampaignEndsWithItsLastBatchUnlessItWasCancelled(t *testing.T) {
+func TestTally_Ended(t *testing.T) {
 	t.Parallel()
 	for tally, want := range map[campaign.Tally]bool{
 		{Completed: 1, Batches: 2}:                  false,

@@ -2,53 +2,51 @@ package campaign
 
 import "time"
 
-// Reservation is a task's share of its agent's rate: its messages may go from Start
-// on, one Every so often. The zero Turn was not leased yet.
+// Reservation is a task's share of its agent's rate. Messages may be sent from Start on,
+// one every Every. The zero Reservation is not leased.
 type Reservation struct {
 	Start time.Time     `json:"start"`
 	Every time.Duration `json:"every"`
-	// SlowedAt is that of the rate limit which the turn was leased from.
+	// SlowedAt is copied from the rate limit at the time of the lease.
 	SlowedAt time.Time `json:"slowedAt,omitzero"`
 }
 
-// At returns when the turn's i-th message may go, counted from 0.
+// At returns when the i-th message may be sent, counted from 0.
 func (t Reservation) At(i int) time.Time { return t.Start.Add(time.Duration(i) * t.Every) }
 
-// end returns when the turn of n messages is over, in whole milliseconds.
+// end returns the end of a reservation of n messages, rounded up to milliseconds.
 func (t Reservation) end(n int) time.Time {
 	return t.At(n).Add(time.Millisecond - time.Nanosecond).Truncate(time.Millisecond)
 }
 
-// Revoked reports whether the rate limit slowed down after the turn was leased.
+// Revoked reports whether the rate was decreased after the lease.
 func (t Reservation) Revoked(p RateLimit) bool { return t.SlowedAt.Before(p.SlowedAt) }
 
-// RateLimit is the rate of an agent's messages, which all functions share. It keeps
-// milliseconds and microseconds, no less. The zero Pace sets no limit.
+// RateLimit is an agent's current message rate, shared by all functions. Times are stored
+// in milliseconds, durations in microseconds. The zero RateLimit means no limit.
 type RateLimit struct {
-	Every    time.Duration // from one message to the next
-	Next     time.Time     // when the next message may go
-	SlowedAt time.Time     // when it last slowed down: the turns leased before are void
-	Lanes    Lanes         // the campaigns that share it
+	Every    time.Duration // time per message
+	Next     time.Time     // when the next message may be sent
+	SlowedAt time.Time     // last decrease; earlier reservations are revoked
+	Lanes    Lanes         // campaigns that share the rate
 }
 
-// The rate of an agent that the provider throttles stays within these bounds.
-// An agent without a rate of its own is unlimited again beyond the fastest.
+// Bounds of the rate of an agent that the provider throttles. Above the fastest rate, an
+// agent without a configured rate is unlimited again.
 const (
 	slowest = time.Second
 	fastest = time.Millisecond
 )
 
-// slowOnce is how long a lower rate is given to show its effect: before that,
-// not all functions have heard of it.
+// slowOnce is the minimum time between two decreases. Functions need time to read the new
+// rate.
 const slowOnce = 3 * time.Second
 
-// Paced reports whether messages of an agent with the given rate must wait for
-// their turn.
+// Paced reports whether messages of an agent with the configured rate need a reservation.
 func (p RateLimit) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
 
-// Lease takes the turn of the next n messages of an agent whose own rate is the
-// given one, and returns the rate limit that is left to the others. A rate below the
-// pace's slows it down.
+// Lease reserves the next n messages of an agent with the configured rate. It also returns
+// the updated rate limit. A rate below the current one decreases it.
 func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	p = p.atRate(now, rate)
 	reservation := Reservation{Start: now, Every: p.Every, SlowedAt: p.SlowedAt}
@@ -59,8 +57,7 @@ func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	return reservation, p
 }
 
-// Release frees what is left of the turn of n messages, where no later turn was
-// leased.
+// Release returns the rest of a reservation of n messages, unless a later one was leased.
 func (p RateLimit) Release(now time.Time, t Reservation, n int) RateLimit {
 	if p.Next.After(now) && p.Next.Equal(t.end(n)) {
 		p.Next = now.Truncate(time.Millisecond)
@@ -68,8 +65,7 @@ func (p RateLimit) Release(now time.Time, t Reservation, n int) RateLimit {
 	return p
 }
 
-// atRate is the rate limit under the agent's own rate, which slows it down if it is the
-// lower one.
+// atRate returns the rate limit, decreased to the configured rate if that is lower.
 func (p RateLimit) atRate(now time.Time, rate int) RateLimit {
 	every := max(p.Every, interval(rate))
 	if p.Every > 0 && every > p.Every {
@@ -79,9 +75,8 @@ func (p RateLimit) atRate(now time.Time, rate int) RateLimit {
 	return p
 }
 
-// Decrease halves the rate because messages were throttled that went at one every so
-// often, once in three seconds at most. What went faster than the rate limit is by now says
-// nothing against it.
+// Decrease halves the rate after messages sent one every `every` were throttled, at most
+// once per slowOnce. Messages sent faster than the current rate are ignored.
 func (p RateLimit) Decrease(now time.Time, every time.Duration) RateLimit {
 	slower := min(max(2*every, fastest), slowest).Truncate(time.Microsecond)
 	if slower <= p.Every || now.Sub(p.SlowedAt) < slowOnce {
@@ -90,17 +85,15 @@ func (p RateLimit) Decrease(now time.Time, every time.Duration) RateLimit {
 	return p.slowTo(now, slower)
 }
 
-// slowTo voids all turns that were leased, so that the next one begins now:
-// behind them it would begin after a silence as long as the backlog.
+// slowTo revokes all reservations. The next one starts now, not after the revoked backlog.
 func (p RateLimit) slowTo(now time.Time, every time.Duration) RateLimit {
 	p.Every, p.Next = every, now.Truncate(time.Millisecond)
 	p.SlowedAt = p.Next
 	return p
 }
 
-// Increase raises the rate by some three per cent for each frame that went without
-// a throttled message, up to the agent's own rate; the rate limit of an agent without
-// one ends in the zero Pace.
+// Increase raises the rate by about 3% per frame sent without throttling, up to the
+// configured rate. Without a configured rate, it ends in the zero RateLimit.
 func (p RateLimit) Increase(frames, rate int) RateLimit {
 	if p.Every == 0 {
 		return p
@@ -115,20 +108,20 @@ func (p RateLimit) Increase(frames, rate int) RateLimit {
 	return p
 }
 
-// interval is the time between two messages at a rate a second, 0 for no limit.
+// interval returns the time between two messages at a rate per second, 0 for no limit.
 func interval(rate int) time.Duration {
 	if rate <= 0 {
 		return 0
 	}
-	micros := (1_000_000 + rate - 1) / rate // rounded up, lest the rate be exceeded
+	micros := (1_000_000 + rate - 1) / rate // rounded up, so that the rate is not exceeded
 	return time.Duration(micros) * time.Microsecond
 }
 
-// Channel is how a tenant's messages reach the provider by one agent at present.
+// Channel is a tenant's current agent and whether it may send.
 type Channel struct {
 	Agent Agent
-	// Pause names the switch that stops sending, "" where none does: "all",
-	// "tenant", "agent", or "no_agent" where there is no agent.
+	// Pause is the switch that stops sending: "all", "tenant", "agent", or "no_agent"
+	// without an agent. It is "" when sending is allowed.
 	Pause     string
 	RateLimit RateLimit
 }

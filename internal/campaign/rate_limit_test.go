@@ -21,7 +21,7 @@ func TestLease(t *testing.T) {
 		reservation campaign.Reservation
 		next        time.Time
 	}{
-		"the first turn begins at once": {
+		"the first reservation begins at once": {
 			campaign.RateLimit{},
 			5, 100,
 			campaign.Reservation{Start: noon, Every: 10 * time.Millisecond},
@@ -69,11 +69,10 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// Whatever is leased, throttled and eased in whatever order: no turn begins
-// before the one before it is over, unless that is void; no turn is valid that
-// was leased before the rate limit slowed down, and none after it has to wait; and no
-// message comes sooner after another than the agent's rate allows.
-func TestReservationsNeverOverlap(t *testing.T) {
+// For any order of leases, decreases and increases: a reservation starts after the previous
+// one ends, unless that is revoked; no reservation from before a decrease is valid, and
+// none after it has to wait; messages never exceed the agent's rate.
+func TestLease_Properties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 2000).Draw(t, "rate")
@@ -90,12 +89,12 @@ func TestReservationsNeverOverlap(t *testing.T) {
 				}
 				for _, reservation := range reservations {
 					if !reservation.Revoked(slowed) {
-						t.Fatalf("a turn of %v is still valid at a pace slowed at %v", reservation.SlowedAt, slowed.SlowedAt)
+						t.Fatalf("a reservation of %v is still valid at a rate limit slowed at %v", reservation.SlowedAt, slowed.SlowedAt)
 					}
 				}
 				free, rateLimit = now.Truncate(time.Millisecond), slowed
 				if !rateLimit.Next.Equal(free) {
-					t.Fatalf("slowed at %v, the next turn begins at %v", now, rateLimit.Next)
+					t.Fatalf("slowed at %v, the next reservation begins at %v", now, rateLimit.Next)
 				}
 			case 1:
 				rateLimit = rateLimit.Increase(rapid.IntRange(0, 20).Draw(t, "frames"), rate)
@@ -103,7 +102,7 @@ func TestReservationsNeverOverlap(t *testing.T) {
 				n := rapid.IntRange(1, 500).Draw(t, "n")
 				reservation, left := rateLimit.Lease(now, n, rate)
 				if reservation.Start.Before(free) || reservation.Start.Before(now) {
-					t.Fatalf("a turn begins at %v; it is %v and the one before ends at %v", reservation.Start, now, free)
+					t.Fatalf("a reservation begins at %v; it is %v and the one before ends at %v", reservation.Start, now, free)
 				}
 				if reservation.Every*time.Duration(rate) < time.Second {
 					t.Fatalf("one message every %v is more than %d a second", reservation.Every, rate)
@@ -114,7 +113,7 @@ func TestReservationsNeverOverlap(t *testing.T) {
 	})
 }
 
-func TestSlow(t *testing.T) {
+func TestDecrease(t *testing.T) {
 	t.Parallel()
 	p := campaign.RateLimit{}.Decrease(noon, 10*time.Millisecond)
 	if want := 20 * time.Millisecond; p.Every != want {
@@ -124,46 +123,46 @@ func TestSlow(t *testing.T) {
 		t.Errorf("within three seconds it was halved twice: %v", again)
 	}
 	if faster := p.Decrease(noon.Add(3*time.Second), 9*time.Millisecond); faster != p {
-		t.Errorf("what went faster than its pace slowed it to %v", faster)
+		t.Errorf("what went faster than its rate slowed it to %v", faster)
 	}
 	for i := range 20 {
 		p = p.Decrease(noon.Add(time.Duration(i+1)*3*time.Second), p.Every)
 	}
 	if p.Every != time.Second {
-		t.Errorf("the slowest pace is one message every %v, want 1s", p.Every)
+		t.Errorf("the lowest rate is one message every %v, want 1s", p.Every)
 	}
 }
 
-func TestEase(t *testing.T) {
+func TestIncrease(t *testing.T) {
 	t.Parallel()
 	slow := campaign.RateLimit{Every: 100 * time.Millisecond, Next: noon}
 	if got := slow.Increase(1, 100).Every; got < 96*time.Millisecond || got > 98*time.Millisecond {
-		t.Errorf("one frame eased 100ms to %v, want some three per cent", got)
+		t.Errorf("one frame increased 100ms to %v, want some three per cent", got)
 	}
 	if got := slow.Increase(500, 100).Every; got != 10*time.Millisecond {
-		t.Errorf("it was eased to %v, want the agent's own 10ms", got)
+		t.Errorf("it was increased to %v, want the agent's own 10ms", got)
 	}
 	if got := slow.Increase(500, 0); got != (campaign.RateLimit{}) {
-		t.Errorf("an agent without a rate was eased to %v, want no pace", got)
+		t.Errorf("an agent without a rate was increased to %v, want no limit", got)
 	}
 	if got := (campaign.RateLimit{}).Increase(1, 0); got != (campaign.RateLimit{}) {
-		t.Errorf("an agent without a pace was eased to %v", got)
+		t.Errorf("an agent without a rate limit was increased to %v", got)
 	}
 }
 
-func TestReleaseFreesTheLastReservationAlone(t *testing.T) {
+func TestRelease_LastReservationOnly(t *testing.T) {
 	t.Parallel()
 	first, p := campaign.RateLimit{}.Lease(noon, 100, 10)
 	second, p := p.Lease(noon, 50, 10)
 	stopped := noon.Add(4 * time.Second)
 	if got := p.Release(stopped, first, 100); got != p {
-		t.Errorf("the turn before the last was freed: the next message may go at %v", got.Next)
+		t.Errorf("the reservation before the last was freed: the next message may go at %v", got.Next)
 	}
 	if got := p.Release(stopped, second, 50); !got.Next.Equal(stopped) {
 		t.Errorf("the next message may go at %v, want %v", got.Next, stopped)
 	}
 	over := noon.Add(time.Minute)
 	if got := p.Release(over, second, 50); got != p {
-		t.Errorf("a turn that is over was freed: the next message may go at %v", got.Next)
+		t.Errorf("a reservation that is over was freed: the next message may go at %v", got.Next)
 	}
 }

@@ -8,33 +8,32 @@ import (
 	"unicode/utf8"
 )
 
-// CodeTextTooLong is the code of a message that the provider would refuse because
-// rendering made its template too long.
+// CodeTextTooLong is the code of a message whose rendered text exceeds the provider's
+// limits.
 const CodeTextTooLong = "text_too_long"
 
-// requestOverhead is no less than the bytes of a request beside the texts of its
-// card: the names of the fields, the ttl, and the suggestions' postback data, which
-// repeat their texts.
+// requestOverhead is an upper bound of the request's bytes beside the card's texts: field
+// names, TTL and the postback data of suggestions.
 const requestOverhead = 2 << 10
 
-// longestEscape is how many bytes of JSON one byte of text may become.
+// longestEscape is the maximum number of JSON bytes per byte of text.
 const longestEscape = len(`\u003c`)
 
-// TooLong reports whether a rendered template exceeds what the provider takes: the
-// characters of one of its texts, or the bytes of the whole request.
+// TooLong reports whether a rendered template exceeds the provider's limits: the characters
+// of a text, or the bytes of the request.
 func (t Template) TooLong() bool {
 	if t.Card == nil {
-		return longer(t.Text, MaxTemplateText) // far below the bytes of a request
+		return longer(t.Text, MaxTemplateText) // far below the limit of a request
 	}
 	return longer(t.Card.Title, MaxCardTitle) || longer(t.Card.Description, MaxCardDescription) ||
 		slices.ContainsFunc(t.Card.Suggestions, func(s string) bool { return longer(s, MaxSuggestion) }) ||
 		t.Card.requestTooLarge()
 }
 
-// SafeValueLen returns a number of bytes: values of which none has more never make
-// the template too long. It is -1 for a template that is too long by itself.
+// SafeValueLen returns the value length, in bytes, up to which no value can make the
+// template too long. It is -1 if the template is too long without values.
 func (t Template) SafeValueLen() int {
-	const widest = "&" // no byte takes more room in a request
+	const widest = "&" // the longest escape
 	values := make([]string, len(t.Variables()))
 	firstTooLong := sort.Search(MaxTemplateText, func(n int) bool {
 		for i := range values {
@@ -49,8 +48,8 @@ func longer(text string, most int) bool {
 	return len(text) > most && utf8.RuneCountInString(text) > most
 }
 
-// requestTooLarge reports whether a card whose texts are short enough makes too
-// large a request: only the address of its media can.
+// requestTooLarge reports whether the request of a card with valid texts is too large. Only
+// the media address can cause that.
 func (c Card) requestTooLarge() bool {
 	const most = MaxRenderedBytes - requestOverhead
 	size := len(c.Title) + len(c.Description) + len(c.MediaURL)

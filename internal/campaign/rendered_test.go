@@ -7,7 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestTemplateTooLong(t *testing.T) {
+func TestTemplate_TooLong(t *testing.T) {
 	t.Parallel()
 	card := func(change func(*campaign.Card)) campaign.Template {
 		c := campaign.Card{Title: "t", Description: "d", MediaURL: "https://e.example/a", Suggestions: []string{"Sim", "Não"}}
@@ -41,7 +41,7 @@ func TestTemplateTooLong(t *testing.T) {
 	}
 }
 
-func TestTemplateSafeValueLen(t *testing.T) {
+func TestTemplate_SafeValueLen(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		template campaign.Template
@@ -62,7 +62,7 @@ func TestTemplateSafeValueLen(t *testing.T) {
 	}
 }
 
-func FuzzTemplateSafeValueLen(f *testing.F) {
+func FuzzTemplate_SafeValueLen(f *testing.F) {
 	f.Add("Olá {{a}}", "{{b}}", "https://e.example/{{a}}", "Ana", "&&&")
 	f.Add("{{b}}", strings.Repeat("{{a}}", 100), strings.Repeat("{{a}}", 50), strings.Repeat("\u2028", 5), strings.Repeat("<", 19))
 	f.Fuzz(func(t *testing.T, text, description, media, a, b string) {

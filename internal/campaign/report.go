@@ -5,16 +5,16 @@ import (
 	"encoding/base64"
 )
 
-// WebhookID is the id of a webhook: the same for the same kind of news of the
-// same subject, however often it is posted and to whichever endpoint.
+// WebhookID returns the ID of a webhook. It depends only on the subject and the kind, not
+// on the endpoint or the attempt.
 func WebhookID(subject string, kind Kind) string {
 	sum := sha256.Sum256([]byte(subject + " " + string(kind)))
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Why returns why a message failed or expired: a stable word, and a sentence for
-// a person. Both are empty for the other outcomes. Whoever records an outcome may
-// leave out the code that the outcome itself says.
+// Why returns the code and the reason, a sentence, of a message that ended undelivered.
+// Both are empty for other outcomes. A change without a code gets the default code of its
+// outcome.
 func (c Change) Why() (code, reason string) {
 	switch c.Outcome {
 	case OutcomeSent, OutcomeDelivered, OutcomeRead:

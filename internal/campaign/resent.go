@@ -1,8 +1,8 @@
 package campaign
 
-// Resent is what came of resending the webhooks of an endpoint. A delivery is some
-// webhooks of one batch.
+// Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of
+// one batch.
 type Resent struct {
-	Deliveries int // that are posted again within a minute or two
-	Waiting    int // that wait until the endpoint, which keeps failing, answers a probe
+	Deliveries int // posted again within two minutes
+	Waiting    int // parked until the endpoint's circuit closes
 }

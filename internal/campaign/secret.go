@@ -2,16 +2,15 @@ package campaign
 
 import "time"
 
-// IssuedCredential is a credential with its secret, which cannot be seen again.
+// IssuedCredential is a new credential with its secret. The secret is shown only once.
 type IssuedCredential struct {
 	Credential
 	Secret string
 }
 
-// RotatedSecret is the new secret of a credential or an endpoint, which cannot be
-// seen again.
+// RotatedSecret is the new secret of a credential or an endpoint. It is shown only once.
 type RotatedSecret struct {
 	ID            string
 	Secret        string
-	PreviousUntil time.Time // until then the secret before it counts too, zero where it ended at once
+	PreviousUntil time.Time // the previous secret is valid until then, zero if it ended at once
 }

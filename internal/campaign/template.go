@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Template is one immutable version of a tenant's message template. Text is
-// plain text, or the card is a rich card; either may hold {{variable}}.
+// Template is an immutable version of a tenant's message template. It has either a plain
+// Text or a Card. Both can contain {{variable}}.
 type Template struct {
 	ID      string // a UUID in lower case
 	Tenant  string
@@ -17,8 +17,7 @@ type Template struct {
 	Name    string
 	Text    string
 	Card    *Card
-	// CreatedAt is when the version was saved, zero for those of which that was
-	// not kept.
+	// CreatedAt is when the version was saved. It is zero in old rows.
 	CreatedAt time.Time
 }
 
@@ -30,8 +29,7 @@ type Card struct {
 	Suggestions []string `json:"suggestions,omitempty"` // texts of suggested replies
 }
 
-// Variables returns the names of the variables that the template needs, in the
-// order in which they first appear.
+// Variables returns the names of the template's variables, in order of first appearance.
 func (t Template) Variables() []string {
 	var names []string
 	for _, text := range t.texts() {
@@ -44,9 +42,8 @@ func (t Template) Variables() []string {
 	return names
 }
 
-// Render returns the template with its variables replaced by values, which
-// stand in the order of Variables. A value is text: a {{variable}} within it
-// stays as it is.
+// Render returns the template with its variables replaced by values, in the order of
+// Variables. A {{variable}} within a value is not replaced.
 func (t Template) Render(values []string) Template {
 	names := t.Variables()
 	return t.mapTexts(func(text string) string {
@@ -61,9 +58,9 @@ func (t Template) Render(values []string) Template {
 	})
 }
 
-// Parts yields the literal parts of a text and the names of its variables,
-// {{ name }}, in their order; the second value tells which. A name has letters,
-// digits and the characters _ . and -; braces around anything else are literal.
+// Parts yields the literal parts of a text and its variable names, {{ name }}, in order.
+// The second value reports whether the part is a variable. Names consist of letters,
+// digits, "_", "." and "-". Braces around other text are literal.
 func Parts(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for {
@@ -79,8 +76,8 @@ func Parts(text string) iter.Seq2[string, bool] {
 	}
 }
 
-// nextVariable returns where the first variable of the text starts and ends and
-// its name; both are the text's length where there is none.
+// nextVariable returns the position and the name of the text's first variable. Without a
+// variable, both positions are the length of the text.
 func nextVariable(text string) (start, end int, name string) {
 	for from := 0; ; from = start + 1 {
 		open := strings.Index(text[from:], "{{")
@@ -122,17 +119,16 @@ func (t Template) mapTexts(f func(string) string) Template {
 	return t
 }
 
-// Message is one accepted message. Values stand in the order of the variables
-// of its batch's template version.
+// Message is one accepted message. Values are in the order of the variables of its batch's
+// template version.
 type Message struct {
 	Phone  string // E.164, with the leading +
 	UID    string
 	Values []string
 }
 
-// Erased reports whether the message's number, uid and values were erased: it has
-// none of them any more.
+// Erased reports whether the message's personal data was erased.
 func (m Message) Erased() bool { return m.Phone == "" }
 
-// Blank reports whether the text holds nothing but white space.
+// Blank reports whether the text is empty or white space.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -2,6 +2,6 @@ package campaign
 
 import "strings"
 
-// ParseTemplateID returns a template's id as the service knows it, in lower case,
-// for a UUID in its 8-4-4-4-12 form; and false for other texts.
+// ParseTemplateID returns a UUID of the form 8-4-4-4-12 in lower case. It returns false for
+// other texts.
 func ParseTemplateID(s string) (string, bool) { return strings.ToLower(s), uuid.MatchString(s) }

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestTemplatesAreFilledWithTheirVariables(t *testing.T) {
+func TestTemplate_Render(t *testing.T) {
 	t.Parallel()
 	for text, test := range map[string]struct {
 		variables []string
@@ -35,7 +35,7 @@ func TestTemplatesAreFilledWithTheirVariables(t *testing.T) {
 	}
 }
 
-func TestAValueIsNoTemplate(t *testing.T) {
+func TestTemplate_RenderValueWithBraces(t *testing.T) {
 	t.Parallel()
 	template := campaign.Template{Text: "{{a}} {{b}}"}
 	if got := template.Render([]string{"{{b}}", "$1"}).Text; got != "{{b}} $1" {
@@ -43,7 +43,7 @@ func TestAValueIsNoTemplate(t *testing.T) {
 	}
 }
 
-func TestEveryTextOfACardIsFilled(t *testing.T) {
+func TestTemplate_RenderCard(t *testing.T) {
 	t.Parallel()
 	card := campaign.Card{Title: "{{a}}", Description: "{{b}}", MediaURL: "https://x.test/{{c}}", Suggestions: []string{"{{a}}?"}}
 	template := campaign.Template{Card: &card}

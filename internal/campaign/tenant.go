@@ -2,7 +2,7 @@ package campaign
 
 import "time"
 
-// Tenant is a company that sends campaigns, through one agent of the provider.
+// Tenant is a company that sends campaigns through one agent.
 type Tenant struct {
 	ID      string
 	Name    string
@@ -12,55 +12,51 @@ type Tenant struct {
 // Agent is a sender registered with the RCS provider.
 type Agent struct {
 	ID string
-	// KeyParameter names the SSM parameter that holds the service account's
-	// key document.
+	// KeyParameter is the SSM parameter with the service account's key document.
 	KeyParameter string
 	// WebhookToken is the client token that signs the provider's webhooks.
 	WebhookToken string
-	// Rate is the number of messages a second that the agent may send at most,
-	// 0 for no limit of our own.
+	// Rate is the maximum number of messages per second, 0 for no limit.
 	Rate int
 }
 
-// Credential is an OAuth client of a tenant. Of its secrets only SHA-256 sums
-// are kept.
+// Credential is an OAuth client of a tenant. Only the SHA-256 hashes of its secrets are
+// stored.
 type Credential struct {
-	ClientID   string // begins with rcs_
+	ClientID   string // starts with rcs_
 	Tenant     string
 	Name       string
 	SecretHash []byte
-	// PreviousSecretHash is accepted too until PreviousUntil, while a client
-	// moves from one secret to the next.
+	// PreviousSecretHash is also accepted until PreviousUntil, during a rotation.
 	PreviousSecretHash []byte
 	PreviousUntil      time.Time
-	// RefreshGeneration counts the rotations without overlap. A refresh token is
-	// valid only in the generation that it was first issued in.
+	// RefreshGeneration counts the rotations without overlap. A refresh token is valid only
+	// in the generation in which its family was issued.
 	RefreshGeneration int
 	Scope             string // space-separated, "campaigns:dispatch"
 	CreatedAt         time.Time
-	CreatedBy         string    // the person's address, "" for an operator
-	RevokedAt         time.Time // zero while it is live
+	CreatedBy         string    // user's email address, "" for an operator
+	RevokedAt         time.Time // zero if not revoked
 }
 
 // Revoked reports whether the credential was revoked.
 func (c Credential) Revoked() bool { return !c.RevokedAt.IsZero() }
 
-// Endpoint is an address of a tenant that receives webhooks.
+// Endpoint is a webhook endpoint of a tenant.
 type Endpoint struct {
 	ID     string
 	Tenant string
 	URL    string
-	Kinds  []string // event kinds it asks for, empty for all
-	Secret string   // Standard Webhooks signing secret, whsec_ and base64
-	// PreviousSecret signs beside Secret until PreviousUntil, while a receiver
-	// moves from one secret to the next.
+	Kinds  []string // webhook event types, empty for the default
+	Secret string   // Standard Webhooks signing secret: whsec_ and base64
+	// PreviousSecret also signs until PreviousUntil, during a rotation.
 	PreviousSecret string
 	PreviousUntil  time.Time
-	// OffReason is why the endpoint was switched off, "" while it is on: "gone",
-	// "failing" or "operator".
+	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is ""
+	// while enabled.
 	OffReason string
 	OffAt     time.Time
 }
 
-// ScopeDispatch permits the dispatch of campaigns.
+// ScopeDispatch allows dispatching campaigns.
 const ScopeDispatch = "campaigns:dispatch"

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Timeline tells when a batch's outcomes came about, in slots that grow with
-// their distance from the first one: what happens first happens fast.
+// Timeline counts a batch's outcomes over time. Its slots grow with the distance from the
+// start, because most outcomes arrive early.
 type Timeline struct {
-	Start time.Time // of the first slot, a whole minute; zero before anything is known
-	Slots []Slot    // those in which something changed, in their order
+	Start time.Time // of the first slot, in whole minutes; zero if there is none
+	Slots []Slot    // slots with changes, in order
 }
 
-// Slot is a span of time of a timeline.
+// Slot is a time span of a timeline.
 type Slot struct {
 	Number int // from 0
-	// Net says by how many more messages have an outcome after the slot than
-	// before it. Over all slots that is how many have it now.
+	// Net is the change of each outcome's count in the slot. The sum over all slots is the
+	// current count.
 	Net map[Outcome]int
 }
 
-// slotWidths are the widths of the slots up to an age of the timeline. The slot
-// after the last one has no end.
+// slotWidths are the slot widths by the age of the timeline. The slot after the last one is
+// unbounded.
 var slotWidths = []struct{ until, width time.Duration }{
 	{5 * time.Minute, time.Minute},
 	{30 * time.Minute, 5 * time.Minute},
@@ -31,8 +31,7 @@ var slotWidths = []struct{ until, width time.Duration }{
 	{96 * time.Hour, 6 * time.Hour},
 }
 
-// slotNumber returns the slot that an instant of this age lies in; what happened
-// before the start counts as webhook event at it.
+// slotNumber returns the slot at the given age. A negative age counts as 0.
 func slotNumber(age time.Duration) int {
 	number, from := 0, time.Duration(0)
 	age = max(age, 0)
@@ -46,8 +45,7 @@ func slotNumber(age time.Duration) int {
 	return number
 }
 
-// End returns the instant at which the slot of that number ends; the last one,
-// which has no end, is taken for as wide as the one before.
+// End returns the end of a slot. The unbounded last slot counts as wide as the one before.
 func (t Timeline) End(number int) time.Time {
 	from, width := time.Duration(0), time.Duration(0)
 	for _, w := range slotWidths {
@@ -70,7 +68,7 @@ func (t Timeline) clone() Timeline {
 	return t
 }
 
-// net returns the changes of the slot that an instant lies in, to be added to.
+// net returns the map to update for the slot at the instant.
 func (t *Timeline) net(at time.Time) map[Outcome]int {
 	if t.Start.IsZero() {
 		t.Start = at.UTC().Truncate(time.Minute)

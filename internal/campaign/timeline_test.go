@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The reasons of an outcome and the changes of all slots add up to the counts,
-// whatever happens in whatever order.
-func TestTalliesAddUpToTheCounts(t *testing.T) {
+// The sums of an outcome's reasons and of its changes over all slots equal its count, for
+// any order of changes.
+func TestHeadAfter_TallyMatchesCounts(t *testing.T) {
 	t.Parallel()
 	outcomes := []campaign.Outcome{
 		campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead, campaign.OutcomeFailed,
@@ -44,7 +44,7 @@ func newBatchLedger() campaign.Ledger {
 	return campaign.Ledger{Frames: map[int]campaign.FrameState{0: {Outcomes: map[int]campaign.Outcome{}}}}
 }
 
-// entered returns the ledger once the news of the changes are entered.
+// entered returns the ledger after the changes.
 func entered(batchLedger campaign.Ledger, changes []campaign.Change) campaign.Ledger {
 	news := batchLedger.Effective(changes)
 	batchLedger.Head = batchLedger.HeadAfter(news, 1)
@@ -71,7 +71,7 @@ func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outc
 	}
 }
 
-func TestHeadAfterLeavesTheHeadAlone(t *testing.T) {
+func TestHeadAfter_DoesNotModifyReceiver(t *testing.T) {
 	t.Parallel()
 	first := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeFailed, At: at}}
 	again := []campaign.Change{{Index: 1, Outcome: campaign.OutcomeRead, At: at}}
@@ -82,7 +82,7 @@ func TestHeadAfterLeavesTheHeadAlone(t *testing.T) {
 	}
 }
 
-func TestSlotsOfATimeline(t *testing.T) {
+func TestTimeline_Slots(t *testing.T) {
 	t.Parallel()
 	start := at.Truncate(time.Minute)
 	for name, test := range map[string]struct {

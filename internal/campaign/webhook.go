@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Kind returns the kind of the webhooks that tell of the outcome. A message that
-// was stopped or revoked has failed, as its client sees it; the code says why.
+// Kind returns the webhook event type of the outcome. Stopped and revoked messages are
+// reported as failed; the code gives the reason.
 func (o Outcome) Kind() Kind {
 	switch o {
 	case OutcomeSent:
@@ -23,12 +23,11 @@ func (o Outcome) Kind() Kind {
 	return ""
 }
 
-// Off reports whether the endpoint was switched off: it is owed nothing new, and
-// nothing is posted to it.
+// Off reports whether the endpoint is disabled. Nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Wants reports whether webhooks of the kind are owed to the endpoint. The end of a
-// campaign is told only to endpoints that name it.
+// Wants reports whether the endpoint receives webhooks of the kind. Campaign completion is
+// sent only to endpoints that list it.
 func (e Endpoint) Wants(kind Kind) bool {
 	if e.Off() {
 		return false
@@ -36,17 +35,17 @@ func (e Endpoint) Wants(kind Kind) bool {
 	return slices.Contains(e.Kinds, string(kind)) || len(e.Kinds) == 0 && kind != KindCompleted
 }
 
-// WebhookEvent is the content of a delivery that belongs to no page of a log, in
-// JSON under the delivery's blob key: a reply, an opt-out, or the end of a
-// campaign. What the provider does not tell is empty.
+// WebhookEvent is a webhook without a log page: a reply, an opt-out, or the end of a
+// campaign. It is stored as JSON under the delivery's blob key. Fields that the provider
+// did not send are empty.
 type WebhookEvent struct {
 	Kind       Kind      `json:"kind"`
-	EventID    string    `json:"eventId"` // tells it from all others, stable however often it comes
+	EventID    string    `json:"eventId"` // unique and stable across repeats
 	At         time.Time `json:"at"`
 	CampaignID string    `json:"campaignId,omitempty"`
 	MessageID  string    `json:"messageId,omitempty"`
 	Phone      string    `json:"phone,omitempty"` // E.164, with the leading +
 	Text       string    `json:"text,omitempty"`  // of a reply
-	// Erased says that the number and the text were erased.
+	// Erased reports whether the phone number and the text were erased.
 	Erased bool `json:"erased,omitempty"`
 }

@@ -1,18 +1,17 @@
 package ledger
 
-// An encoder and a decoder of bits: each bit takes as few bits of the output as it
-// is likely, by how often it was seen before in its context. This is arithmetic
-// coding with 32-bit bounds, whose equal leading bytes are written as they arise.
+// An arithmetic coder for bits, with 32-bit bounds. The cost of a bit depends on how often
+// it was seen before in its context.
 
-// odds counts the zeros and ones of one context. Both sides count the same, so
-// that nothing of it is stored.
+// odds counts the zeros and ones of one context. The encoder and the decoder count alike,
+// so the counts are not stored.
 type odds [2]uint32
 
-// share returns which part of 2^16 the ones take: more than 0 and less than all, for
-// fewer than 2^15 bits.
+// share returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer
+// than 2^15 bits.
 func (o *odds) share() uint32 { return (2*o[1] + 1) << 16 / (2*(o[0]+o[1]) + 2) }
 
-// bounds are the part of the code that is still possible, both ends included.
+// bounds is the remaining range of the code, both ends included.
 type bounds struct{ low, high uint32 }
 
 func (b *bounds) split(o *odds) uint32 {
@@ -28,7 +27,7 @@ func (b *bounds) take(bit byte, o *odds) {
 	o[bit]++
 }
 
-// settled reports whether the leading byte is known.
+// settled reports whether the leading byte is final.
 func (b *bounds) settled() bool { return b.low>>24 == b.high>>24 }
 
 func (b *bounds) shift() { b.low, b.high = b.low<<8, b.high<<8|0xff }
@@ -49,8 +48,8 @@ func (e *encoder) put(bit byte, o *odds) {
 	}
 }
 
-// end returns the code. A decoder takes what it reads behind it for zeros, and the
-// leading bytes of the bounds differ: the next one above the lower bound's is enough.
+// end returns the code. One byte above the lower bound's leading byte is enough, because
+// the decoder reads zeros after the end.
 func (e *encoder) end() []byte {
 	if e.low == 0 {
 		return e.out

@@ -7,15 +7,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codes are the known codes by their number, which rows hold: new ones are added
-// at the end, and none is removed. Another code is spelled out.
+// codes maps stored numbers to codes. Append new codes; never remove one. Codes not listed
+// here are stored as text.
 var codes = []string{
 	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
 	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",
 	"payload_missing", "not_sent_in_time", campaign.CodeTextTooLong, "erased",
 }
 
-// spelled is the number of all codes that have none.
+// spelled marks a code stored as text.
 const spelled = 255
 
 func packCode(b []byte, code string) []byte {

@@ -8,31 +8,31 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Entry is one entry of a batch's log. Its sequence, from 1 and without gaps, is its
-// address wherever it is stored.
+// Entry is one entry of a batch's log. Sequences start at 1 and have no gaps. The sequence
+// identifies the entry in the tail and in LOG rows.
 type Entry struct {
 	Sequence int
 	campaign.Change
 }
 
-// Fresh are entries of a batch that one write has added to its log.
+// Fresh contains the entries that one write added to a batch's log.
 type Fresh struct {
 	Key     campaign.BatchKey
 	Entries []Entry
 }
 
-// UnfedError says that entries of some batches did not become tasks, for good: what is
-// kept of these batches is damaged. Those of all other batches did.
+// UnfedError reports batches whose entries could not become tasks because their stored data
+// is damaged. Do not retry. The entries of all other batches were queued.
 type UnfedError struct{ Keys []campaign.BatchKey }
 
 func (e *UnfedError) Error() string {
-	return fmt.Sprintf("feed the outcomes of %v: %v", e.Keys, e.Unwrap())
+	return fmt.Sprintf("queue webhooks of batches %v: %v", e.Keys, e.Unwrap())
 }
 
 // Unwrap returns campaign.ErrDamaged.
 func (e *UnfedError) Unwrap() error { return campaign.ErrDamaged }
 
-// Numbered returns changes as entries, the first of which has the sequence first.
+// Numbered converts changes to entries. The first one gets the sequence first.
 func Numbered(first int, changes []campaign.Change) []Entry {
 	entries := make([]Entry, len(changes))
 	for i, c := range changes {
@@ -41,9 +41,9 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 	return entries
 }
 
-// Pack writes changes that follow one another: of each the message and the outcome
-// as one number, its distance in milliseconds from the one before, and of one that was
-// not sent, delivered or read its code. It takes some 5 bytes a change.
+// Pack encodes consecutive changes: message and outcome as one number, the time since the
+// previous change in milliseconds, and the code of undelivered messages. A change takes
+// about 5 bytes.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64
@@ -65,7 +65,7 @@ func packChange(b []byte, c campaign.Change, at int64) ([]byte, int64) {
 
 func hasCode(state byte) bool { return state >= stateOf(campaign.OutcomeFailed) }
 
-// Unpack reads what Pack wrote.
+// Unpack decodes the result of Pack.
 func Unpack(packed []byte) (changes []campaign.Change, err error) {
 	r := reader{rest: packed}
 	for at := int64(0); r.more(); {
@@ -91,8 +91,8 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	return c, at
 }
 
-// PackFresh writes entries of several batches: of each batch its key, the number of its
-// entries, and the entries with their sequences, which ascend.
+// PackFresh encodes entries of several batches: for each batch its key, the number of
+// entries, and the entries in ascending order of sequence.
 func PackFresh(fresh []Fresh) []byte {
 	var b []byte
 	for _, f := range fresh {
@@ -114,7 +114,7 @@ func packEntries(b []byte, entries []Entry) []byte {
 	return b
 }
 
-// UnpackFresh reads what PackFresh wrote.
+// UnpackFresh decodes the result of PackFresh.
 func UnpackFresh(packed []byte) (fresh []Fresh, err error) {
 	r := reader{rest: packed}
 	for r.more() {

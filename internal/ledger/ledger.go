@@ -1,8 +1,8 @@
-// Package ledger is how the outcomes of a batch are kept: one HEAD row, below a
-// kilobyte for a batch of 2,000, which holds the states of all messages, why and when
-// they changed, and the newest entries of the log (the tail), and LOG rows of the
-// entries before. It knows no database. An entry is addressed by its sequence alone,
-// since entries move from the tail into LOG rows.
+// Package ledger encodes the outcomes of a batch. A HEAD row, below 1 KB for 2,000
+// messages, contains the states of all messages, the reasons, the timeline and the newest
+// log entries (the tail). LOG rows contain older entries. Entries move from the tail to LOG
+// rows, so they are identified by their sequence alone. The package does not access a
+// database.
 package ledger
 
 import (
@@ -12,33 +12,30 @@ import (
 )
 
 const (
-	// unit is the size up to which a row costs one write unit.
+	// unit is the row size that costs one write unit.
 	unit = 1024
-	// overhead is the size of all of a HEAD row but its three packed values: keys,
-	// names, two sequences and the end of its life, see Head.Size.
+	// overhead is the size of a HEAD row without its three packed values, see Head.Size.
 	overhead = 84
-	// minTail is the room in bytes that a tail has at least, some 5 entries. A head
-	// that leaves less of a kilobyte takes another one.
+	// minTail is the minimum room for the tail in bytes, about 5 entries. A head that
+	// leaves less room takes another unit.
 	minTail = 32
-	// MaxPage is the number of entries that a tail or a LOG row holds at most.
+	// MaxPage is the maximum number of entries in a tail or a LOG row.
 	MaxPage = campaign.PageSize
-	// maxRow is the size of the entries of a LOG row, which so costs one unit.
+	// maxRow is the maximum size of a LOG row's entries, so that the row costs one unit.
 	maxRow = unit - overhead
 )
 
-// Head is what a batch's HEAD row holds. The zero Head is that of a batch of which
-// nothing is known.
+// Head is the content of a batch's HEAD row. The zero Head means no outcomes.
 type Head struct {
-	Sequence int    // of the last entry, 0 before the first
-	States   []byte // of each message, see outcomes
+	Sequence int    // of the last entry, 0 if there is none
+	States   []byte // by message, see outcomes
 	Reasons  map[campaign.Reason]int
 	Timeline campaign.Timeline
-	// Tail are the newest changes, in their order: the last one has the sequence
-	// Sequence. What is older stands in LOG rows.
+	// Tail contains the newest changes, in order. The last one has the sequence Sequence.
 	Tail []campaign.Change
 }
 
-// First returns the sequence of the first entry of the tail.
+// First returns the sequence of the tail's first entry.
 func (h Head) First() int { return h.Sequence - len(h.Tail) + 1 }
 
 // Drop returns the head without the n oldest entries of its tail.
@@ -55,7 +52,7 @@ func (h Head) Outcome(index int) campaign.Outcome {
 	return outcomes[h.States[index]]
 }
 
-// Summary returns the head as the ledger of a batch have it.
+// Summary returns the head as a campaign.LedgerSummary.
 func (h Head) Summary() campaign.LedgerSummary {
 	var byState [len(outcomes)]int
 	for _, s := range h.States {
@@ -70,7 +67,7 @@ func (h Head) Summary() campaign.LedgerSummary {
 	return campaign.LedgerSummary{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
 }
 
-// Ledger returns the head as the ledger of a batch with those frames.
+// Ledger returns the head and the outcomes of the frames as a campaign.Ledger.
 func (h Head) Ledger(frames []int) campaign.Ledger {
 	b := campaign.Ledger{Head: h.Summary(), Frames: make(map[int]campaign.FrameState, len(frames))}
 	for _, f := range frames {
@@ -84,7 +81,7 @@ func (h Head) Ledger(frames []int) campaign.Ledger {
 	return b
 }
 
-// ledger returns what the rules of campaign.Ledger ask for to judge the changes.
+// batchLedger returns the campaign.Ledger needed to apply the changes.
 func (h Head) batchLedger(changes []campaign.Change) campaign.Ledger {
 	b := campaign.Ledger{Head: h.Summary(), Frames: map[int]campaign.FrameState{}}
 	for _, c := range changes {
@@ -99,14 +96,13 @@ func (h Head) batchLedger(changes []campaign.Change) campaign.Ledger {
 	return b
 }
 
-// News returns those of the changes that move a message on, in their order.
+// News returns the changes that supersede the current outcomes, in order.
 func (h Head) News(changes []campaign.Change) []campaign.Change {
 	return h.batchLedger(changes).Effective(changes)
 }
 
-// After returns the head of a batch of so many messages once the news, which News
-// returned, are entered. They all stand in its tail, whether that has room for them
-// or not.
+// After returns the head after news (see News) are appended, for a batch of the given
+// number of messages. The tail contains all of them, even if it becomes too large.
 func (h Head) After(messages int, news []campaign.Change) Head {
 	sum := h.batchLedger(news).HeadAfter(news, 0)
 	next := Head{
@@ -121,18 +117,18 @@ func (h Head) After(messages int, news []campaign.Change) Head {
 	return next
 }
 
-// Packed are the packed values of a HEAD row.
+// Packed contains the encoded values of a HEAD row.
 type Packed struct{ States, Tally, Tail []byte }
 
-// Pack returns the packed values of the head's row.
+// Pack encodes the head.
 func (h Head) Pack() Packed {
 	return Packed{packStates(h.States), packTally(h.Reasons, h.Timeline), Pack(h.Tail)}
 }
 
-// Size is the size of the row in bytes, rounded up.
+// Size returns the row's size in bytes, rounded up.
 func (p Packed) Size() int { return overhead + len(p.States) + len(p.Tally) + len(p.Tail) }
 
-// Head reads the head whose last entry has the sequence.
+// Head decodes a head. sequence is the sequence of its last entry.
 func (p Packed) Head(sequence int) (h Head, err error) {
 	h.Sequence = sequence
 	if h.States, err = unpackStates(p.States); err != nil {
@@ -148,28 +144,28 @@ func (p Packed) Head(sequence int) (h Head, err error) {
 	return h, err
 }
 
-// limit is the size to which the row may grow before its tail moves: a kilobyte, or
-// as many as it takes to hold a few entries.
+// limit is the row size above which the tail is moved to a LOG row: whole units with room
+// for minTail.
 func (p Packed) limit() int {
 	fixed := p.Size() - len(p.Tail)
 	return (fixed + minTail + unit - 1) / unit * unit
 }
 
-// Write is one write of news.
+// Write is a planned write.
 type Write struct {
-	Was    int  // the sequence before
-	Head   Head // as it is then
+	Was    int  // previous sequence
+	Head   Head // new head
 	Packed Packed
-	// Move says that nothing can be written yet: the tail has to move into a LOG
-	// row first, and then the write is planned again.
+	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then
+	// plan again.
 	Move bool
-	// Pages are the news, in parts that fit a LOG row each, where they are more than
-	// a tail holds. They are written together with the head, or not at all.
+	// Pages contains the news, split into LOG rows, if they exceed the tail. Write them in
+	// the same transaction as the head.
 	Pages [][]campaign.Change
 }
 
-// Plan returns how the news, which News returned, are entered into the ledger of a
-// batch of so many messages.
+// Plan returns the write that appends news (see News), for a batch of the given number of
+// messages.
 func (h Head) Plan(messages int, news []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, news)}
 	w.Packed = w.Head.Pack()
@@ -184,7 +180,7 @@ func (h Head) Plan(messages int, news []campaign.Change) Write {
 	return w
 }
 
-// pagesOf divides changes into as few parts as fit a LOG row of one unit each.
+// pagesOf splits changes into LOG rows of at most one unit each.
 func pagesOf(changes []campaign.Change) (pages [][]campaign.Change) {
 	start, size, at := 0, 0, int64(0)
 	for i, c := range changes {

@@ -38,7 +38,7 @@ func changeOf(messages int) *rapid.Generator[campaign.Change] {
 	})
 }
 
-// ledger keeps a batch's ledger as campaign has them, one change a map's entry.
+// ledger is a reference implementation with campaign's types, one map entry per change.
 type batchLedger struct {
 	campaign.Ledger
 
@@ -62,7 +62,7 @@ func (b *batchLedger) enter(changes []campaign.Change) {
 	b.log = append(b.log, news...)
 }
 
-// store keeps rows as a table does.
+// store keeps rows like a table.
 type store struct {
 	head     ledger.Packed
 	sequence int
@@ -97,10 +97,9 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 	s.largest = max(s.largest, s.head.Size())
 }
 
-// TestRules holds what is read of packed rows to the rules of campaign.Ledger,
-// whatever comes in whichever order: states, counts, reasons, timeline, and the log
-// without gaps.
-func TestRules(t *testing.T) {
+// TestHead_MatchesCampaignLedger compares packed rows with campaign.Ledger for random
+// changes: states, counts, reasons, timeline, and a log without gaps.
+func TestHead_MatchesCampaignLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages := rapid.IntRange(1, 300).Draw(t, "messages")
@@ -130,7 +129,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// asTB is what store.enter asks of a test, of rapid's.
+// asTB adapts rapid's T to the parameter of store.enter.
 type asTB struct {
 	testing.TB
 
@@ -164,7 +163,7 @@ func TestPackFresh(t *testing.T) {
 	})
 }
 
-// An entry without an outcome is none that was written: it must not become a webhook.
+// An entry without an outcome is damaged and must not become a webhook.
 func TestUnpack_NoOutcome(t *testing.T) {
 	t.Parallel()
 	packed := ledger.Pack([]campaign.Change{{Index: 7, At: start}})
@@ -191,17 +190,17 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// A mix is what becomes of a batch, in parts of a hundred.
+// A mix is a distribution of outcomes, in percent.
 type mix struct {
 	fails, expires, revoked, stopped, reads int
 	codes                                   []string // why they fail
 	over                                    time.Duration
-	most                                    int // bytes of the full row that is largest
+	most                                    int // size of the largest full row
 }
 
-// TestSizes fills batches of 2,000 one event at a time, and holds the largest HEAD
-// row with its tail to a kilobyte, or to what is said here.
-func TestSizes(t *testing.T) {
+// TestHead_Size fills batches of 2,000 messages event by event. The largest HEAD row with
+// its tail must not exceed 1 KB, or the listed size.
+func TestHead_Size(t *testing.T) {
 	t.Parallel()
 	few := []string{"unreachable"}
 	many := []string{"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "erased"}
@@ -237,8 +236,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// twoBits is what the states would take as two bits a message, with the exceptions
-// as distances, or as a further bit a message where that is less.
+// twoBits is the size of the states with two bits per message, and exceptions as
+// differences or as another bit per message, whichever is smaller.
 func twoBits(s *store) int {
 	h, _ := s.head.Head(s.sequence)
 	sparse, last := 0, 0
@@ -256,8 +255,8 @@ func twoBits(s *store) int {
 	return campaign.MaxMessages/4 + min(sparse, campaign.MaxMessages/8)
 }
 
-// changes returns the changes of a batch in the order of their time: all are sent
-// within 10 minutes, delivered within half an hour, and read over the time.
+// changes returns a batch's changes ordered by time: sent within 10 minutes, delivered
+// within half an hour, read over the given time.
 func (m mix) changes() []campaign.Change {
 	random := rand.New(rand.NewPCG(1, 2))
 	byTime := map[int][]campaign.Change{}
@@ -298,8 +297,7 @@ func (m mix) changes() []campaign.Change {
 	return changes
 }
 
-// BenchmarkEvent is what an isolated event costs in computing: a full row is read,
-// judged and packed.
+// BenchmarkEvent measures one isolated event: a full row is decoded, updated and encoded.
 func BenchmarkEvent(b *testing.B) {
 	m := mix{fails: 5, reads: 60, codes: []string{"unreachable"}, over: 24 * time.Hour}
 	s, changes := &store{}, m.changes()
@@ -316,7 +314,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkSummary is what an overview of a campaign costs in computing for each batch.
+// BenchmarkSummary measures a campaign overview per batch.
 func BenchmarkSummary(b *testing.B) {
 	m := mix{fails: 5, reads: 60, codes: []string{"unreachable"}, over: 24 * time.Hour}
 	s, changes := &store{}, m.changes()

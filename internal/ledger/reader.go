@@ -9,8 +9,7 @@ import (
 
 var errDamaged = fmt.Errorf("outcomes of a batch: %w", campaign.ErrDamaged)
 
-// reader reads numbers and texts off the front of a packed value. After the first
-// failure it reads zeros.
+// reader decodes a packed value. After an error, it returns zeros.
 type reader struct {
 	rest []byte
 	err  error

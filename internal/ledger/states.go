@@ -7,8 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// outcomes are the states of a message by their number, which rows hold: 0 is a
-// message of which nothing is known.
+// outcomes maps stored numbers to outcomes. 0 means no outcome.
 var outcomes = [8]campaign.Outcome{
 	"", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead,
 	campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped,
@@ -16,15 +15,14 @@ var outcomes = [8]campaign.Outcome{
 
 const stateBits = 3
 
-// stateOf returns the number of an outcome.
+// stateOf returns the stored number of an outcome.
 func stateOf(outcome campaign.Outcome) byte {
 	return byte(max(0, slices.Index(outcomes[:], outcome))) //nolint:gosec // there are eight
 }
 
-// packStates writes a batch's states: their number, and then each by its bits, in
-// the context of its bits before. States take what their mix takes: 2,000 messages
-// some 300 bytes when nearly all were delivered or read, 500 when four outcomes are
-// equally frequent, and 750 when all eight are.
+// packStates encodes a batch's states: their number, then the bits of each state, in the
+// context of its preceding bits. 2,000 states take about 300 bytes if nearly all are
+// delivered or read, 500 for four equally frequent outcomes, and 750 for eight.
 func packStates(states []byte) []byte {
 	if len(states) == 0 {
 		return nil
@@ -42,8 +40,8 @@ func packStates(states []byte) []byte {
 	return e.end()
 }
 
-// unpackStates reads what packStates wrote. A damaged code yields other states: it
-// has no redundancy.
+// unpackStates decodes the result of packStates. The code has no redundancy, so corruption
+// can yield wrong states.
 func unpackStates(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, nil

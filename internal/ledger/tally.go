@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// packTally writes why messages ended, and when outcomes came about. How many
-// messages have which outcome is not written: the states say it.
+// packTally encodes the reasons and the timeline. The counts by outcome follow from the
+// states.
 func packTally(reasons map[campaign.Reason]int, t campaign.Timeline) []byte {
 	b := packReasons(nil, reasons)
 	if t.Start.IsZero() {
@@ -42,8 +42,8 @@ func compareReasons(a, b campaign.Reason) int {
 	return strings.Compare(a.Code, b.Code)
 }
 
-// packSlot writes which outcomes changed in a slot, as bits, and by how many. Bit 0
-// says that its number, which follows, is not the next one.
+// packSlot encodes a bit set of the changed outcomes, then their changes. Bit 0 marks an
+// explicit slot number.
 func packSlot(b []byte, slot campaign.Slot, next int) []byte {
 	at := len(b)
 	b = append(b, 0)

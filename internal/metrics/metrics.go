@@ -1,7 +1,6 @@
-// Package metrics counts what the calls of a function do. The counts of a call are
-// one line of the function's log in CloudWatch's Embedded Metric Format, of which
-// CloudWatch makes metrics: nothing of AWS is called, and a call that counts
-// nothing writes nothing.
+// Package metrics counts events per function call. It writes the counts of a call as one
+// log line in CloudWatch Embedded Metric Format, without calling AWS. A call without counts
+// writes nothing.
 package metrics
 
 import (
@@ -16,16 +15,16 @@ import (
 	"time"
 )
 
-// Namespace is the metrics' own. Their one dimension is the function's name, as
-// AWS/Lambda has it: no tenant, no number.
+// Namespace is the CloudWatch namespace. The only dimension is FunctionName, as in
+// AWS/Lambda, without tenants or phone numbers.
 const Namespace = "CampaignDispatch"
 
-// Handler is a function of Lambda.
+// Handler is a Lambda handler.
 type Handler interface {
 	Invoke(ctx context.Context, payload []byte) ([]byte, error)
 }
 
-// Of returns the handler with its calls counted, in a line to out for each.
+// Of returns the handler with metrics. Each call writes a line to out.
 func Of(h Handler, out io.Writer, now func() time.Time) Handler { return counted{h, out, now} }
 
 type counted struct {
@@ -34,26 +33,26 @@ type counted struct {
 	now     func() time.Time
 }
 
-// Invoke calls the handler, and writes down what it counted even if it panics.
+// Invoke calls the handler and writes its counts, also after a panic.
 func (c counted) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	t := &tally{counts: map[string]int{}, kinds: map[string]int{}}
 	defer func() {
 		if err := t.write(c.out, c.now()); err != nil {
-			slog.WarnContext(ctx, "metrics were lost", "error", err)
+			slog.WarnContext(ctx, "writing metrics failed", "error", err)
 		}
 	}()
 	return c.handler.Invoke(context.WithValue(ctx, tallyKey{}, t), payload)
 }
 
-// Add counts n more, where ctx is of a call that is counted.
+// Add adds n to a metric. It has no effect outside a call of Of's handler.
 func Add(ctx context.Context, m Metric, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
 		t.add(t.counts, string(m), n)
 	}
 }
 
-// Kind notes that n of what is counted were of that kind, a code of the program's
-// own. Kinds stand beside the metrics in the line, for who searches the logs.
+// Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as
+// metrics.
 func Kind(ctx context.Context, kind string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
 		t.add(t.kinds, kind, n)
@@ -62,7 +61,7 @@ func Kind(ctx context.Context, kind string, n int) {
 
 type tallyKey struct{}
 
-// tally is what one call counted.
+// tally contains the counts of one call.
 type tally struct {
 	mu            sync.Mutex
 	counts, kinds map[string]int
@@ -76,9 +75,9 @@ func (t *tally) add(to map[string]int, name string, n int) {
 	}
 }
 
-// write writes the line in one piece, because others may log at the same time.
-// Lambda takes a line without a valid level and an RFC 3339 timestamp for INFO,
-// and drops it where the function's log level is higher: the line has both
+// write writes the line with a single Write, because other lines can be written
+// concurrently. Lambda drops lines without a valid level and an RFC 3339 timestamp if the
+// function's log level is above INFO, so the line has both
 // (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
 func (t *tally) write(out io.Writer, at time.Time) error {
 	t.mu.Lock()

@@ -30,7 +30,7 @@ func logOf(t *testing.T, h handler) string {
 	return log.String()
 }
 
-func TestCountsOfACallAreOneLineOfTheLog(t *testing.T) {
+func TestInvoke_OneLine(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "campaign-send")
 	t.Setenv("AWS_LAMBDA_LOG_LEVEL", "WARN")
 	got := logOf(t, func(ctx context.Context, _ []byte) ([]byte, error) {
@@ -67,7 +67,7 @@ func parsed(t *testing.T, text string) (v any) {
 	return v
 }
 
-func TestWhatIsWrittenOfACall(t *testing.T) {
+func TestInvoke_Output(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		call  handler
@@ -95,7 +95,7 @@ func TestWhatIsWrittenOfACall(t *testing.T) {
 	}
 }
 
-func TestCallsThatAreNotCounted(t *testing.T) {
+func TestAdd_OutsideCall(t *testing.T) {
 	t.Parallel()
 	metrics.Add(t.Context(), metrics.MessagesSent, 1)
 	metrics.Kind(t.Context(), "unreachable", 1)

@@ -1,29 +1,29 @@
 package metrics
 
-// Metric is something that is counted.
+// Metric is the name of a metric.
 type Metric string
 
 // The metrics.
 const (
 	TokensIssued      Metric = "TokensIssued"
-	CallsRefused      Metric = "CallsRefused"   // 4xx but 429
-	CallsLimited      Metric = "CallsLimited"   // 429, the service's own
+	CallsRefused      Metric = "CallsRefused"   // 4xx except 429
+	CallsLimited      Metric = "CallsLimited"   // 429 by this service
 	CallsFailed       Metric = "CallsFailed"    // 5xx
-	CallsUncounted    Metric = "CallsUncounted" // passed though the tenant's limit could not be judged
-	TasksFailed       Metric = "TasksFailed"    // they come again
+	CallsUncounted    Metric = "CallsUncounted" // accepted without a check of the tenant's limit, because the check failed
+	TasksFailed       Metric = "TasksFailed"    // retried
 	MessagesAccepted  Metric = "MessagesAccepted"
-	HandoffsFailed    Metric = "HandoffsFailed" // sweep will release those batches
+	HandoffsFailed    Metric = "HandoffsFailed" // batches left to reconcile
 	MessagesSent      Metric = "MessagesSent"
-	MessagesEnded     Metric = "MessagesEnded"     // not sent: refused for good, expired or stopped
-	MessagesUntaken   Metric = "MessagesUntaken"   // the provider failed, they are tried again
-	MessagesThrottled Metric = "MessagesThrottled" // the provider said 429, they are tried again
+	MessagesEnded     Metric = "MessagesEnded"     // refused, expired or stopped before sending
+	MessagesUntaken   Metric = "MessagesUntaken"   // transient failures, retried
+	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"
-	EventsDropped     Metric = "EventsDropped" // unreadable, or of messages that nobody knows
+	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages
 	WebhooksTaken     Metric = "WebhooksTaken"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
 	CircuitsOpened    Metric = "CircuitsOpened"
 	EndpointsOff      Metric = "EndpointsOff"
-	SweepFound        Metric = "SweepFound"  // batches that were left behind
-	SweepFailed       Metric = "SweepFailed" // due items that could not be swept, they stay due
+	SweepFound        Metric = "SweepFound"  // lost work found
+	SweepFailed       Metric = "SweepFailed" // due items that failed; they stay due
 )

@@ -12,38 +12,36 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// optChange is a change of a tenant's opt-outs.
+// optChange is an opt-out or opt-in of a tenant.
 type optChange struct {
 	tenant string
 	campaign.OptChange
 }
 
-// applyAnswer applies what a person answered: a reply, an opt-out or its end. It
-// returns the changes of opt-outs that are still to be recorded, also where it
-// returns an error.
-// What is owed to endpoints is written before the opt-out: after a failure it is
-// owed again, and never not at all.
+// applyAnswer applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
+// record, also with an error. Deliveries are written before the opt-out, so a crash repeats
+// webhooks but loses none.
 func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
 	content, err := a.content(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply answer: %w", err)
 	}
 	if content.Phone == "" {
 		return nil, nil
 	}
-	if !e164.WellFormed(content.Phone) { // queued before rbmhook dropped such events
+	if !e164.WellFormed(content.Phone) { // queued before rcs/events dropped such events
 		drop(ctx, droppedPhone, 1)
 		return nil, nil
 	}
 	tenants, campaignID, err := a.concerned(ctx, t)
 	if err != nil {
-		return nil, fmt.Errorf("apply an answer: %w", err)
+		return nil, fmt.Errorf("apply answer: %w", err)
 	}
 	for _, tenant := range tenants {
 		h := campaign.WebhookEvent{At: t.At, CampaignID: campaignID, MessageID: t.MessageID, Phone: content.Phone, Text: content.Text}
 		change, ok, err := a.applyFor(ctx, tenant, t, h, content.Postback)
 		if err != nil {
-			return changes, fmt.Errorf("apply an answer to tenant %s: %w", tenant, err)
+			return changes, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 		}
 		if ok {
 			changes = append(changes, optChange{tenant, change})
@@ -52,9 +50,8 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (change
 	return changes, nil
 }
 
-// recordOptOuts records the changes that the events made, by their positions, and
-// writes its errors to theirs. The changes of one tenant are recorded together:
-// each write is of a whole shard.
+// recordOptOuts records the changes made by each event and adds errors to errs by event.
+// The changes of a tenant are recorded together, because each write replaces a whole shard.
 func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs []error) {
 	changes, events := map[string][]campaign.OptChange{}, map[string][]int{}
 	for i, made := range byEvent {
@@ -66,7 +63,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent [][]optChange, errs
 	for tenant := range changes {
 		if err := a.OptOuts.Record(ctx, tenant, changes[tenant]); err != nil {
 			for _, i := range events[tenant] {
-				errs[i] = errors.Join(errs[i], fmt.Errorf("apply an answer to tenant %s: %w", tenant, err))
+				errs[i] = errors.Join(errs[i], fmt.Errorf("apply answer for tenant %s: %w", tenant, err))
 			}
 		}
 	}
@@ -78,14 +75,14 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 		return content, err
 	}
 	if err := json.Unmarshal(body, &content); err != nil {
-		return content, fmt.Errorf("read the content of an event: %w", err)
+		return content, fmt.Errorf("decode event content: %w", err)
 	}
 	return content, nil
 }
 
-// concerned returns the tenants that an answer goes to: the one whose message it
-// answers, where the provider tells, or all of its agent. It returns none where the
-// message was sent by another agent than the one that the answer is signed for.
+// concerned returns the tenants that receive an answer: the sender of the answered message,
+// if the provider sent its ID, or else all tenants of the agent. It returns none if another
+// agent sent the message.
 func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
@@ -104,8 +101,8 @@ func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants 
 	return tenants, "", err
 }
 
-// applyFor writes what is owed to the tenant's endpoints. It returns the change of
-// the tenant's opt-outs, if there is one.
+// applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
+// opt-out change; changes reports whether there is one.
 func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, postback string) (c campaign.OptChange, changes bool, err error) {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
@@ -118,7 +115,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 	if !out {
 		return c, changes, nil
 	}
-	// One that was out already, or came back since, is no news.
+	// A repeated or outdated opt-out causes no webhook.
 	news, err := a.OptOuts.Turns(ctx, tenant, c)
 	if err == nil && news {
 		h.Kind = campaign.KindOptedOut
@@ -127,10 +124,9 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 	return c, err == nil, err
 }
 
-// optChangeOf returns changes where an answer opts out or in, and out where it opts
-// out. An answer opts out or in by an event of its own, or by one of the words that
-// do so in Brazil. The word is the answer's text or the postback data of a tapped
-// suggestion.
+// optChangeOf reports whether an answer changes the opt-out (changes), and to which value
+// (out). An answer is an opt-out or opt-in event, or a reply with the keyword PARAR or
+// COMEÇAR as its text or postback data.
 func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes bool) {
 	reply := kind == campaign.EventReply
 	text, postback = plain(text), plain(postback)
@@ -143,15 +139,15 @@ func optChangeOf(kind campaign.EventKind, text, postback string) (out, changes b
 	return false, false
 }
 
-// plain returns a text in small letters without cedillas, composed or not, and
-// without what stands around its letters.
+// plain returns the text in lower case, with c for ç, and without leading and trailing
+// characters that are not letters.
 func plain(text string) string {
 	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// tell owes the webhook event to the tenant's endpoints, under a blob and an id that
-// are the same however often the event comes.
+// tell writes deliveries of the webhook event for the tenant's endpoints. Its blob key and
+// event ID do not change when the event is repeated.
 func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
 	deliveries, err := a.Recorder.owed(ctx, tenant, h.Kind)
 	if err != nil || len(deliveries) == 0 {

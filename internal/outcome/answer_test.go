@@ -14,8 +14,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// people keeps what belongs to answers: one tenant, its opt-outs, and what its
-// endpoints are owed.
+// people stores the data of answers: one tenant, its opt-outs and its pending deliveries.
 type people struct {
 	*batchLedger
 	content    campaign.EventContent
@@ -24,8 +23,8 @@ type people struct {
 	told       []campaign.Kind
 	deliveries []campaign.Delivery // as written
 	split      bool
-	tenants    int    // how often all of an agent's tenants were asked for
-	agent      string // that the batch is sent by
+	tenants    int    // number of reads of the agent's tenants
+	agent      string // agent of the batch
 	dropped    bool   // the event was counted as dropped
 	records    int    // writes of opt-outs
 	optErr     error  // of these
@@ -89,7 +88,7 @@ func (f invoker) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	return nil, nil
 }
 
-func TestWordsThatOptOutAndIn(t *testing.T) {
+func TestHandle_OptOutKeywords(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		content campaign.EventContent
@@ -123,9 +122,9 @@ func TestWordsThatOptOutAndIn(t *testing.T) {
 	}
 }
 
-// A reply is owed once however often its event comes: by a delivery of its batch's layout
-// that has an ID, or has none, and whose task is queued after the delivery is written.
-func TestReply_Deliveries(t *testing.T) {
+// A repeated reply causes one delivery, with an ID or without one, depending on the layout
+// of its batch. Its task is queued after the delivery is written.
+func TestHandle_RepeatedReply(t *testing.T) {
 	t.Parallel()
 	for name, split := range map[string]bool{"v1": false, "v2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -137,20 +136,20 @@ func TestReply_Deliveries(t *testing.T) {
 				}
 			}
 			if len(p.deliveries) != 2 || len(p.queued) != 2 || p.queued[0] != p.queued[1] {
-				t.Fatalf("%d notices and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
+				t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 			}
 			n := p.deliveries[0]
 			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
-				t.Errorf("notices %+v, want the same reply twice", p.deliveries)
+				t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 			}
 			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {
-				t.Errorf("the notice has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
+				t.Errorf("the delivery has the ID %q and the task is %s; want an ID in v2 alone", n.ID, p.queued[0])
 			}
 		})
 	}
 }
 
-func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
+func TestHandle_RepeatedOptOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		latest campaign.OptChange
@@ -175,9 +174,9 @@ func TestAnOptOutIsToldWhereItIsNews(t *testing.T) {
 	}
 }
 
-// Each write of opt-outs is of a whole shard, and after a campaign many people opt
-// out within seconds.
-func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
+// Each write of opt-outs replaces a whole shard, and after a campaign many people opt out
+// within seconds.
+func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 	t.Parallel()
 	for _, optErr := range []error{nil, errBroken} {
 		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000"}, optErr: optErr}
@@ -198,8 +197,8 @@ func TestOptOutsOfOneCallAreRecordedTogether(t *testing.T) {
 	}
 }
 
-// An answer whose batch cannot be read just now is nobody else's.
-func TestWhomAnAnswerConcerns(t *testing.T) {
+// While the batch of an answer cannot be read, the answer goes to no other tenant.
+func TestHandle_TenantsOfAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		findErr error
@@ -222,7 +221,7 @@ func TestWhomAnAnswerConcerns(t *testing.T) {
 	}
 }
 
-// The token of an agent signs nothing about the messages of another.
+// An agent's token does not authenticate events of another agent's messages.
 func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -253,9 +252,8 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// An event that stands in the queue since before its number was checked on arrival
-// must not keep the queue from getting empty.
-func TestHandle_PhoneThatCannotBeANumber(t *testing.T) {
+// An event queued before phone numbers were checked on arrival must not block the queue.
+func TestHandle_InvalidPhone(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {
 		for _, kind := range []campaign.EventKind{campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn} {

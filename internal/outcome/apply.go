@@ -13,32 +13,31 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Batches finds the batch that a message belongs to, and the agent that the batch is
-// sent by.
+// Batches finds the batch of a message and the agent that sends it.
 type Batches interface {
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Tenants knows who sends through an agent.
+// Tenants finds the tenants of an agent.
 type Tenants interface {
 	TenantsOf(ctx context.Context, agentID string) ([]string, error)
 }
 
-// OptOuts keeps the numbers that opted out of a tenant's messages.
+// OptOuts stores opted-out phone numbers by tenant.
 type OptOuts interface {
 	Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
-// Contents keeps the contents of events.
+// Contents stores the contents of events.
 type Contents interface {
 	Blobs
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 
-// Applier applies the provider's events.
+// Applier applies provider events.
 type Applier struct {
 	Batches  Batches
 	Tenants  Tenants
@@ -50,25 +49,24 @@ type Applier struct {
 }
 
 const (
-	// patience is how often an event of a message that is not known may arrive: it
-	// can overtake the recording of its message.
+	// patience is the maximum number of receives of an event for an unknown message. An
+	// event can arrive before its message is recorded.
 	patience = 5
-	// atOnce is how many batches, or answers of people, are worked on at once.
+	// atOnce is the number of batches or answers processed concurrently.
 	atOnce = 32
-	// maxBatches is the number of batches of which is kept what never changes, some
-	// 300 bytes each.
+	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
 	maxBatches = 10_000
 )
 
-// The codes of outcomes that events tell.
+// Outcome codes of events.
 const (
 	codeTTL       = "ttl_passed"
 	codeCancelled = "cancelled"
 	codeNoAnswer  = "no_answer"
 )
 
-// Handle applies events in any order and any number of times, and returns an
-// error by its position for each that has to come again.
+// Handle applies events. They can arrive in any order and more than once. It returns an
+// error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
 	errs := make([]error, len(tasks))
 	messages, answers := map[campaign.BatchKey][]int{}, []int{}
@@ -105,8 +103,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	return errs
 }
 
-// applyToBatch applies the events at those positions, which are one batch's, and
-// writes its errors to theirs.
+// applyToBatch applies the events of one batch, given by position, and sets their errors.
 func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []campaign.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -144,8 +141,8 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	a.refuseUnknown(ctx, tasks, unknown, errs)
 }
 
-// withCancellation returns the batch with whether it is cancelled now, where there is an
-// event among those at the positions that depends on it.
+// withCancellation returns the batch with its current cancellation state, if any event
+// depends on it.
 func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) (campaign.Batch, error) {
 	if !slices.ContainsFunc(at, func(i int) bool { return tasks[i].Kind == campaign.EventExpired }) {
 		return b, nil
@@ -155,7 +152,7 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 	return b, err
 }
 
-// findBatch returns what never changes of a batch with its agent.
+// findBatch returns the immutable fields of a batch, including its agent.
 func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.batches.Get(key, a.Recorder.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) {
 		b, err := a.loadBatch(ctx, key)
@@ -167,18 +164,17 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 	return b, err
 }
 
-// lasting returns what never changes of a batch that has an agent. It is kept as long as
-// the process lives, so that an event costs no more reads than that of its ledger's
-// head. None of it can be stale: the rest of a batch is read when it is needed.
+// lasting returns the immutable fields of a batch with an agent. They are cached for the
+// life of the process, so that an event costs only the read of the ledger head. Other
+// fields are read when needed.
 func lasting(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
 	}
 }
 
-// loadBatch returns the batch with the agent that it is sent by. The error wraps
-// campaign.ErrNotFound too where that agent is not known: the batch was not released
-// yet, as far as the table says, or its tenant has no agent.
+// loadBatch returns the batch with its agent. The error wraps campaign.ErrNotFound if the
+// batch or its agent is unknown.
 func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.Batches.FindBatch(ctx, key)
 	if err != nil {
@@ -190,9 +186,9 @@ func (a *Applier) loadBatch(ctx context.Context, key campaign.BatchKey) (campaig
 	return b, err
 }
 
-// dropForeign counts and drops the events that are signed for another agent than the
-// batch's, and returns the positions of the others. The token of an agent proves
-// nothing about the messages of another.
+// dropForeign drops events that are signed for another agent than the batch's. It returns
+// the positions of the other events. An agent's token must not authenticate events of
+// another agent's messages.
 func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTask, at []int) []int {
 	own := make([]int, 0, len(at))
 	for _, i := range at {
@@ -206,11 +202,11 @@ func dropForeign(ctx context.Context, b campaign.Batch, tasks []campaign.EventTa
 	return own
 }
 
-// Why events are dropped, as the log says it.
+// Reasons in the log message "events dropped".
 const (
-	droppedForeign = "signed for another agent than the batch's"
-	droppedUnknown = "no such message"
-	droppedPhone   = "the phone cannot be a number"
+	droppedForeign = "signed for another agent"
+	droppedUnknown = "unknown message"
+	droppedPhone   = "invalid phone number"
 )
 
 func drop(ctx context.Context, reason string, events int) {
@@ -218,8 +214,7 @@ func drop(ctx context.Context, reason string, events int) {
 	slog.WarnContext(ctx, "events dropped", "reason", reason, "events", events)
 }
 
-// changeOf returns what the event means for the message at index, false where
-// nothing is known by it.
+// changeOf returns the change that an event causes for the message at index, false if none.
 func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Change, bool) {
 	c := campaign.Change{Index: index, At: t.At}
 	switch t.Kind {
@@ -233,13 +228,12 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
 		}
 	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
-		return c, false // a message that could not be revoked may have been delivered: wait for that
+		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""
 }
 
-// earlier orders changes by their time, and what happened at once by how one
-// outcome follows another.
+// earlier orders changes by time, then by the order of outcomes.
 func earlier(a, b campaign.Change) int {
 	switch {
 	case !a.At.Equal(b.At):
@@ -252,10 +246,10 @@ func earlier(a, b campaign.Change) int {
 	return 0
 }
 
-var errUnknown = errors.New("the event's message is not known")
+var errUnknown = errors.New("unknown message")
 
-// refuseUnknown lets events come again whose message is not known yet, for a
-// while. Then they are counted and dropped.
+// refuseUnknown sets errUnknown for events of unknown messages, so that they are retried.
+// After patience receives, it drops them.
 func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
@@ -270,9 +264,8 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 	}
 }
 
-// CloseUnanswered ends those messages of a batch as expired that the provider
-// has but never told what became of, once their time and a grace have passed, and
-// completes the batch.
+// CloseUnanswered ends a batch's sent messages without a delivery status as expired and
+// completes the batch. Call it after their TTL and AnswerGrace have passed.
 func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error {
 	frames := make([]int, b.Frames())
 	for f := range frames {
@@ -292,7 +285,7 @@ func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error 
 		if err := r.Record(ctx, b, changes); err != nil {
 			return err
 		}
-		slog.InfoContext(ctx, "messages without an answer have expired", "batch_id", b.BatchID, "messages", len(changes))
+		slog.InfoContext(ctx, "messages without delivery status expired", "batch_id", b.BatchID, "messages", len(changes))
 	}
 	return r.Complete(ctx, b)
 }

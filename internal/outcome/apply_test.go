@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// released is a batch of three messages that agent has, and a clock.
+// released is a batch of three messages with an agent, and a clock.
 type released struct {
 	*batchLedger
 	batch campaign.Batch
@@ -40,7 +40,7 @@ func (r *released) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Bat
 	return b, nil
 }
 
-// process returns a warm process, which gets events one at a time.
+// process returns a warm process that receives events one at a time.
 func (r *released) process() func(t *testing.T, kind campaign.EventKind, index int) error {
 	recorder := r.recorder()
 	recorder.Store, recorder.Now = r, func() time.Time { return r.now }
@@ -52,7 +52,7 @@ func (r *released) process() func(t *testing.T, kind campaign.EventKind, index i
 	}
 }
 
-// A process reads a batch once, and again only what can have changed and matters.
+// A process reads a batch once, and later only the fields that can change.
 func TestHandle_KnownBatch(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
@@ -81,8 +81,8 @@ func TestHandle_KnownBatch(t *testing.T) {
 	}
 }
 
-// An event of a known batch whose time is over is one of an unknown message.
-func TestHandle_EndedBatch(t *testing.T) {
+// An event of an expired batch counts as an event of an unknown message.
+func TestHandle_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	r := newReleased(true)
 	apply := r.process()

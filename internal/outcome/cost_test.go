@@ -21,8 +21,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// units counts the write units of DynamoDB calls: one for each kilobyte begun of
-// an item, two in a transaction, and one for each write of the sparse index.
+// units counts DynamoDB write units: one per started KB, two in a transaction, and one per
+// write of the sparse index.
 type units struct {
 	mu    sync.Mutex
 	total int
@@ -49,7 +49,7 @@ func (u *units) count(in any) {
 				u.total += 2*kilobytes(item.Put.Item) + index(item.Put.Item)
 				continue
 			}
-			u.total += 2 // an update: of a batch's row or a counter, once in a batch's life
+			u.total += 2 // an update of a batch's row or a counter, once per batch
 		}
 	case *dynamodb.PutItemInput:
 		u.total += kilobytes(in.Item) + index(in.Item)
@@ -89,11 +89,10 @@ func (discard) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (discard) Put(context.Context, string, []byte, string) error { return nil }
 func (discard) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 
-// TestWriteUnits meters what it costs to record that messages were sent, were
-// delivered and were read, and to owe each of these changes to two endpoints and
-// to clear the debt. The events come in groups of 500 in any order, of one batch
-// or of four that are under way at once.
-func TestWriteUnits(t *testing.T) {
+// TestRecord_WriteUnits measures the write units of recording sent, delivered and read,
+// with deliveries for two endpoints. Events arrive in groups of 500 in random order, for
+// one batch or four concurrent ones.
+func TestRecord_WriteUnits(t *testing.T) {
 	t.Parallel()
 	for name, batches := range map[string]int{"one batch": 1, "four batches at once": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +188,7 @@ func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Ba
 	}
 }
 
-// clearing clears each debt as soon as it is queued.
+// clearing deletes each delivery as soon as it is queued.
 type clearing struct{ store *dynamo.Store }
 
 func (c clearing) SendAll(ctx context.Context, _ string, bodies [][]byte) error {

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// finish moves the batch on where the entry made it complete, or where nothing
-// was news and whoever entered the last of it may have died. A failure is no
-// failure of recording: sweep finishes what it finds complete.
+// finish updates the batch's state if the entry completed it. It also checks repeated
+// changes, because the caller that completed the batch may have crashed. Errors are only
+// logged: reconcile repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
 	again := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
@@ -26,13 +26,12 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "a complete batch could not be finished, sweep will", "batch_id", e.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
-// moveOn moves a batch to a state by an update. Where nothing was news it reads first
-// whether the batch is in that state: events that arrive twice are many, and a refused
-// update costs more than a read.
+// moveOn updates the batch's state with move. For repeated changes it reads the state
+// first: they are frequent, and a failed conditional update costs more than a read.
 func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
 	if again {
 		now, err := r.Store.Batch(ctx, b.BatchRef)
@@ -56,9 +55,8 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	return r.announce(ctx, b)
 }
 
-// Complete ends a batch of which nothing more has to come, whether or not
-// somebody began to: its campaign may be completed with it, which is then owed to
-// the endpoints that ask for it.
+// Complete completes a batch whose messages all have final outcomes. It can be repeated. If
+// the campaign is completed too, webhooks are queued.
 func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
 		return err
@@ -66,9 +64,8 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	return r.announce(ctx, b)
 }
 
-// announce tells of the campaign's completion if the completed batch was its
-// last, and only then lets sweep forget the batch. The end of a campaign that was
-// cancelled is no completion, and is not told.
+// announce queues the webhook of the campaign's completion if the batch was its last one.
+// Then reconcile stops checking the batch. A cancelled campaign causes no webhook.
 func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
@@ -76,15 +73,14 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	}
 	if tally.Ended() {
 		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
-			return fmt.Errorf("tell of the end of campaign %s: %w", b.CampaignID, err)
+			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
 	return r.Store.Forget(ctx, b.BatchRef)
 }
 
-// tellCompleted owes the campaign's completion to the endpoints. It is another
-// event once the campaign has more batches. Told again it is told the same: its time
-// is not that of the telling.
+// tellCompleted writes the deliveries of the campaign's completion. A repeated call creates
+// the same event. A campaign that was extended gets a new event.
 func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	deliveries, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {
@@ -102,7 +98,7 @@ func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally camp
 	return r.owe(ctx, deliveries, blob)
 }
 
-// owed returns an unwritten delivery for each endpoint that wants the kind.
+// owed returns a new delivery for each endpoint that wants the kind.
 func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
@@ -131,8 +127,7 @@ func (r *Recorder) owe(ctx context.Context, deliveries []campaign.Delivery, blob
 	return nil
 }
 
-// post asks for the deliveries, which are written, to be posted. Sweep finds what
-// could not be queued.
+// post queues tasks for the written deliveries. On failure, reconcile queues them.
 func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 	if len(deliveries) == 0 {
 		return
@@ -146,6 +141,6 @@ func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "notices could not be queued, sweep will", "tenant", deliveries[0].Tenant, "error", err)
+		slog.WarnContext(ctx, "queueing deliveries failed; reconcile retries", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

@@ -10,23 +10,22 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Ledgers keeps the outcomes of batches. AppendLedger's error wraps
-// campaign.ErrLostRace where the head is no longer as it was read.
+// Ledgers stores the outcomes of batches. The error of AppendLedger wraps
+// campaign.ErrLostRace if the head was changed concurrently.
 type Ledgers interface {
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error)
 }
 
-// Appended is what one call has entered into a ledger.
+// Appended is the result of AppendLedger.
 type Appended struct {
 	Before, After ledger.Head
 	Tries         int
 }
 
-// AppendLedger enters those of a batch's changes that are news, in their order, and
-// drops the others: the same change may be entered any number of times. After an
-// error they may have been entered; to enter them again is harmless. Whoever loses a
-// race reads the ledger and judges the changes again.
+// AppendLedger appends the effective changes, in order, and ignores the others. Repeated
+// calls are harmless, also after an error. After a concurrent update, it reads the ledger
+// and tries again.
 func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes []campaign.Change) (e Appended, err error) {
 	for ; e.Tries < tries; e.Tries++ {
 		if err := retry.Wait(ctx, e.Tries); err != nil {

@@ -23,12 +23,11 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// metered is a batch with a ledger, of a tenant with so many endpoints, whose outcomes
-// are recorded and fed by one warm process. Its calls of DynamoDB are metered by what
-// DynamoDB says that they consume.
+// metered is a batch with a ledger and a number of endpoints. One warm process records and
+// feeds its outcomes. DynamoDB reports the consumed capacity of each call.
 type metered struct {
 	used    *metering.Consumed
-	store   *dynamo.Store // unmetered
+	store   *dynamo.Store // not measured
 	applier *outcome.Applier
 	feeder  *feed.Feeder
 	fed     int // entries
@@ -73,7 +72,7 @@ func newMetered(t *testing.T, endpoints int) *metered {
 	return m
 }
 
-// record enters changes and feeds what is new.
+// record records changes and feeds the new entries.
 func (m *metered) record(t *testing.T, changes []campaign.Change) {
 	t.Helper()
 	if kind := changes[0].Outcome; kind == campaign.OutcomeDelivered || kind == campaign.OutcomeRead {
@@ -91,7 +90,7 @@ func (m *metered) record(t *testing.T, changes []campaign.Change) {
 	}
 }
 
-// apply records changes as the provider's events.
+// apply records changes as provider events.
 func (m *metered) apply(t *testing.T, changes []campaign.Change) {
 	t.Helper()
 	kinds := map[campaign.Outcome]campaign.EventKind{campaign.OutcomeDelivered: campaign.EventDelivered, campaign.OutcomeRead: campaign.EventRead}
@@ -104,8 +103,8 @@ func (m *metered) apply(t *testing.T, changes []campaign.Change) {
 	}
 }
 
-// groups records a kind of change of those messages in any order, so many at once, over
-// a time.
+// groups records one kind of change of the messages in random order, in groups of a size,
+// over a time.
 func (m *metered) groups(t *testing.T, size int, messages []int, kind campaign.Outcome, from, over time.Duration) {
 	t.Helper()
 	for first := 0; first < len(messages); first += size {
@@ -122,10 +121,9 @@ func (m *metered) groups(t *testing.T, size int, messages []int, kind campaign.O
 	}
 }
 
-// TestLedgerUnits_IsolatedEvents meters 200 reads of a batch of 2,000, each alone in
-// its call, spread over a day, after a tenth of it has failed and all others were
-// delivered and half of them read. The first and the second hundred are metered apart
-// only for the log.
+// TestLedgerUnits_IsolatedEvents measures 200 read events of a batch of 2,000, each in its
+// own call, spread over a day, after 10% have failed, the others are delivered, and half of
+// those are read. The two hundreds are logged separately.
 func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
@@ -155,8 +153,8 @@ func TestLedgerUnits_IsolatedEvents(t *testing.T) {
 	}
 }
 
-// TestLedgerUnits_Groups meters what TestWriteUnits meters of the former rows: a batch
-// of 2,000 that is sent, delivered and read in groups of 500 in any order.
+// TestLedgerUnits_Groups measures the same as TestRecord_WriteUnits in the new layout: a
+// batch of 2,000 is sent, delivered and read in groups of 500 in random order.
 func TestLedgerUnits_Groups(t *testing.T) {
 	t.Parallel()
 	m := newMetered(t, 2)

@@ -1,7 +1,6 @@
-// Package outcome records what becomes of messages. Recording is one operation,
-// whoever learns of an outcome: states, counts and the log of a batch change
-// together with the deliveries that endpoints are owed of it, so that its ledger
-// always balance and no webhook is lost.
+// Package outcome records message outcomes. One write changes a batch's states, counts and
+// log together with the pending deliveries, so the ledger is consistent and no webhook is
+// lost.
 package outcome
 
 import (
@@ -17,7 +16,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store keeps the ledger of batches, and how far the batches are.
+// Store stores the ledgers and states of batches.
 type Store interface {
 	Ledgers
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -29,19 +28,18 @@ type Store interface {
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Webhooks knows the endpoints of tenants, and keeps what they are owed beside
-// what Append writes.
+// Webhooks stores endpoints and the deliveries that Append does not write.
 type Webhooks interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
 }
 
-// Blobs keeps what deliveries tell that belong to no batch.
+// Blobs stores webhook events that belong to no batch.
 type Blobs interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 }
 
-// Queue takes the tasks of webhooks.
+// Queue is the notify queue.
 type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
@@ -52,13 +50,12 @@ type Recorder struct {
 	Webhooks Webhooks
 	Blobs    Blobs
 	Notify   Queue
-	// MaxAppend is how many changes Store.Append takes at once for so many
+	// MaxAppend returns the maximum number of changes per Store.Append, by the number of
 	// endpoints.
 	MaxAppend func(endpoints int) int
-	// Split says that the deliveries of webhook events stand in the Webhooks table.
+	// Split stores deliveries of webhook events in the Webhooks table.
 	Split bool
-	// SweepAfter is how long a delivery or a completed batch is left to those whose
-	// work it is before sweep looks at it.
+	// SweepAfter is the time until reconcile checks a new delivery or a completed batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 
@@ -66,19 +63,18 @@ type Recorder struct {
 }
 
 const (
-	// tries is how many lost races for a batch's ledger is run again. Each round
-	// somebody wins, and no more frames of a batch than 20 are recorded at once.
+	// tries is the maximum number of attempts after concurrent updates. Each conflict has a
+	// winner, and at most 20 frames of a batch are recorded at once.
 	tries = 40
-	// endpointsFor is how long a tenant's endpoints are taken for what they were:
-	// so long it may take until a new one is owed anything.
+	// endpointsFor is the cache TTL of a tenant's endpoints. A new endpoint receives
+	// webhooks after at most this time.
 	endpointsFor = 10 * time.Second
-	// maxKnown is the number of tenants whose endpoints are kept.
+	// maxKnown is the size of the endpoint cache, in tenants.
 	maxKnown = 1000
 )
 
-// Record enters those of a batch's changes that are news, in their order, and
-// drops the others: the same change may be recorded any number of times. After
-// an error some may have been entered; to record them again is harmless.
+// Record appends the effective changes, in order, and ignores the others. Repeated calls
+// are harmless, also after an error.
 func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	if b.Ledger {
 		return r.recordInLedger(ctx, b, changes)
@@ -110,8 +106,8 @@ func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campa
 	return fmt.Errorf("record outcomes of batch %s, try %d: %w", b.BatchID, tries, campaign.ErrLostRace)
 }
 
-// recordInLedger is Record for a batch with a ledger. Nothing is queued: what is
-// entered is in the stream of the ledger's table.
+// recordInLedger is Record for a batch with a ledger. It queues nothing: the table's stream
+// does.
 func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
 	e, err := AppendLedger(ctx, r.Store, b, changes)
 	if err != nil {
@@ -121,17 +117,17 @@ func (r *Recorder) recordInLedger(ctx context.Context, b campaign.Batch, changes
 	return nil
 }
 
-// entry is what one write enters into the ledger of a batch.
+// entry is one write to the ledger of a batch.
 type entry struct {
 	batch      campaign.Batch
 	endpoints  []campaign.Endpoint
 	before     campaign.LedgerSummary
 	after      campaign.LedgerSummary
 	deliveries []campaign.Delivery
-	more       bool // news are left that did not fit
+	more       bool // some changes did not fit
 }
 
-// enter reads the ledger, judges the changes and writes the news.
+// enter reads the ledger and appends the effective changes.
 func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Change) error {
 	batchLedger, err := r.Store.Ledger(ctx, e.batch, framesOf(changes))
 	if err != nil {
@@ -150,7 +146,7 @@ func (r *Recorder) enter(ctx context.Context, e *entry, changes []campaign.Chang
 	return err
 }
 
-// endpointsOf returns the tenant's endpoints that are switched on.
+// endpointsOf returns the tenant's enabled endpoints.
 func (r *Recorder) endpointsOf(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
 	return r.endpoints.Get(tenant, r.Now(), cache.Options{TTL: endpointsFor, MaxEntries: maxKnown}, func() ([]campaign.Endpoint, error) {
 		all, err := r.Webhooks.Endpoints(ctx, tenant)

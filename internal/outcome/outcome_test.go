@@ -17,7 +17,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// ledger keeps one batch's ledger, as a table does, and can lose races.
+// ledger stores one batch's ledger like a table. It can simulate conflicts.
 type batchLedger struct {
 	batchLedger campaign.Ledger
 	ledger      ledger.Head
@@ -25,7 +25,7 @@ type batchLedger struct {
 	lose        int // so many races, to somebody who enters rival
 	rival       campaign.Change
 	entered     []campaign.Change
-	frames      []int // as asked for last
+	frames      []int // as last requested
 	finished    int
 	readErr     error
 	enterErr    error
@@ -212,8 +212,8 @@ func TestRecord(t *testing.T) {
 			[]int{0},
 			0, campaign.ErrLostRace,
 		},
-		"the books cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
-		"the books cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the ledger cannot be read":    {func(b *batchLedger) { b.readErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
+		"the ledger cannot be written": {func(b *batchLedger) { b.enterErr = errBroken }, []campaign.Change{sent(1)}, nil, []int{0}, 0, errBroken},
 		"the batch cannot be finished": {
 			func(b *batchLedger) { b.finishErr = errBroken },
 			[]campaign.Change{sent(0), sent(1), sent(2)},
@@ -226,7 +226,7 @@ func TestRecord(t *testing.T) {
 		for _, inLedger := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, in a ledger %v", name, inLedger), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { // lost races are waited out
+				synctest.Test(t, func(t *testing.T) { // conflicts are retried with backoff
 					store := newBatchLedger()
 					if tt.prepare != nil {
 						tt.prepare(store)
@@ -256,7 +256,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-func TestRecordStopsWithItsCall(t *testing.T) {
+func TestRecord_ContextEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -268,17 +268,17 @@ func TestRecordStopsWithItsCall(t *testing.T) {
 	}
 }
 
-func TestBatchEndsWithItsLastMessage(t *testing.T) {
+func TestRecord_LastMessage(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
 		t.Run(fmt.Sprint("in a ledger ", inLedger), func(t *testing.T) {
 			t.Parallel()
-			endsWithItsLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
+			recordLastMessage(t, campaign.Batch{Accepted: 2, Ledger: inLedger})
 		})
 	}
 }
 
-func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
+func recordLastMessage(t *testing.T, b campaign.Batch) {
 	t.Helper()
 	store := newBatchLedger()
 	store.write([]campaign.Change{sent(0), sent(1), failed})
@@ -300,7 +300,7 @@ func endsWithItsLastMessage(t *testing.T, b campaign.Batch) {
 	}
 }
 
-func TestNewsThatDoNotFitAreEnteredInParts(t *testing.T) {
+func TestRecord_LargeWrite(t *testing.T) {
 	t.Parallel()
 	for name, queueErr := range map[string]error{"queued": nil, "not queued, which sweep repairs": errBroken} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// moveTenant gives the tenant another agent.
+// moveTenant assigns another agent to the tenant.
 func (w *world) moveTenant() (former, present string) {
 	w.t.Helper()
 	former, present = w.agent, "agent-"+rand.Text()
@@ -19,7 +19,7 @@ func (w *world) moveTenant() (former, present string) {
 	return former, present
 }
 
-func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
+func TestSend_AgentChangedAfterRelease(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
@@ -36,9 +36,9 @@ func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
 		b.NextCheck = b.Due
 	})
 	w.handOff(b)
-	w.run(b, 3*time.Minute) // released, and refused again and again
+	w.run(b, 3*time.Minute) // released, and repeatedly throttled
 	former, present := w.moveTenant()
-	w.must(w.store.Pause(t.Context(), "agent#"+present)) // another agent's switch
+	w.must(w.store.Pause(t.Context(), "agent#"+present)) // pause of another agent
 	w.run(b, 3*time.Minute)
 	failing = false
 	w.run(b, time.Hour)
@@ -53,7 +53,7 @@ func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
 	w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(1), AgentID: former})
 	w.deliver(w.events, w.applier(), 10)
 	if diff := cmp.Diff(map[string]int{"sent ": 102, "read ": 1}, w.outcomes(b)); diff != "" || len(w.events.held) > 0 {
-		t.Errorf("%d events come again; outcomes (-want +got):\n%s", len(w.events.held), diff)
+		t.Errorf("%d events are retried; outcomes (-want +got):\n%s", len(w.events.held), diff)
 	}
 
 	w.must(w.store.Resume(t.Context(), "agent#"+present))
@@ -70,7 +70,7 @@ func TestBatchKeepsTheAgentOfItsRelease(t *testing.T) {
 	}
 }
 
-func TestPauseOfTheFormerAgentStopsItsBatches(t *testing.T) {
+func TestPause_FormerAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103)
@@ -80,16 +80,16 @@ func TestPauseOfTheFormerAgentStopsItsBatches(t *testing.T) {
 	former, _ := w.moveTenant()
 	w.run(b, time.Hour)
 	if w.provider.calls > 0 {
-		t.Errorf("%d messages were sent in spite of the pause", w.provider.calls)
+		t.Errorf("%d messages were sent despite the pause", w.provider.calls)
 	}
 	w.must(w.store.Resume(t.Context(), "agent#"+former))
 	w.run(b, time.Hour)
 	w.checkSent(b)
 }
 
-// The version before released batches without an agent. Whatever touches such a batch
-// first gives it its tenant's present one.
-func TestBatchReleasedByTheVersionBefore(t *testing.T) {
+// The former version released batches without an agent. The first function that processes
+// such a batch records the tenant's current agent.
+func TestAdoptAgent_OldBatch(t *testing.T) {
 	t.Parallel()
 	for name, touch := range map[string]func(w *world, b campaign.Batch){
 		"send": func(w *world, b campaign.Batch) { w.run(b, time.Hour) },

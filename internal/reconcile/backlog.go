@@ -10,29 +10,28 @@ import (
 )
 
 const (
-	// backlog is how many tasks wait where a frame that is not sent may be waiting
-	// among them rather than lost: send takes as many in a few minutes at most. To
-	// queue it again would make the backlog longer, and bring it no earlier.
+	// backlog is the queue length above which an unsent frame is probably still queued, not
+	// lost. The consumers need at most a few minutes for such a queue. Requeueing the frame
+	// would only lengthen the queue.
 	backlog = 1000
-	// share is how much of a backlog one sweep sees at least: it reads no batches but
-	// those that are due, and they come due one after the other.
+	// share is the part of a backlog that one sweep sees at least. It reads only batches
+	// that are due, and they become due one after the other.
 	share = backlog / 20
-	// heldMargin is what is kept of a call's time for the batches that are held.
+	// heldMargin is the time reserved for held batches at the end of a call.
 	heldMargin = 15 * time.Second
 )
 
-// heldBatch is a batch found behind a backlog, with its frames that are not sent.
+// heldBatch is a batch found during a backlog, with its unsent frames.
 type heldBatch struct {
 	campaign.Batch
 	frames []int
 }
 
-// waitingTenants returns the tenants whose held frames may be waiting in the queue.
+// waitingTenants returns the tenants whose held frames may still be queued.
 //
-// The queue is fair: tenants take turns, so before the last task of one of them as
-// many of each other one are taken, if it has as many. A tenant with little to send
-// waits for little, however long the backlogs of others are, and what it has not
-// sent when its batch is due is lost.
+// The queue serves tenants in turn, so the tasks ahead of a tenant's last task are at most
+// as many per tenant as its own. The tasks of a small tenant wait only briefly, whatever
+// the backlogs of others. If they are unsent when the batch is due, they are lost.
 func waitingTenants(held []heldBatch) map[string]bool {
 	unsent := map[string]int{}
 	for _, b := range held {
@@ -49,8 +48,8 @@ func waitingTenants(held []heldBatch) map[string]bool {
 	return waits
 }
 
-// settleHeld queues the frames of the held batches again, except those of the
-// tenants that wait. What the end of ctx leaves no time for stays due.
+// settleHeld requeues the frames of the held batches, except those of waiting tenants.
+// Batches not reached before the end of ctx stay due.
 func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -60,7 +59,7 @@ func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 		}
 		did, err := r.sweeper.settle(ctx, b, waits[b.Tenant])
 		if err != nil {
-			slog.ErrorContext(ctx, "a batch could not be swept", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			slog.ErrorContext(ctx, "reconciling batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			did = failed
 		}
 		r.actions[did]++

@@ -9,8 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// crowd puts batches of a tenant on the send queue, each of so many frames, as
-// release does. Nobody takes them.
+// crowd queues batches of a tenant for sending, as release does. No function receives them.
 func (w *world) crowd(tenant string, batches, frames int) []campaign.Batch {
 	w.t.Helper()
 	var all []campaign.Batch
@@ -28,7 +27,7 @@ func (w *world) crowd(tenant string, batches, frames int) []campaign.Batch {
 	return all
 }
 
-// tasksOf counts the tasks of a tenant that may be taken.
+// tasksOf counts the visible tasks of a tenant.
 func (w *world) tasksOf(tenant string) int {
 	n := 0
 	for _, m := range w.frames.held {
@@ -47,8 +46,8 @@ func (w *world) sweepEach(every time.Duration, times int) {
 	}
 }
 
-// In a deep queue frames wait longer than sweep leaves a batch alone. They are
-// queued again only where nothing waits that they could be among.
+// With a long queue, frames wait longer than the reconcile interval. They are requeued only
+// if they cannot be in the queue.
 func TestSweep_Backlog(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(w *world) campaign.Batch{
@@ -81,7 +80,7 @@ func TestSweep_Backlog(t *testing.T) {
 				t.Errorf("it looks again in %v, want at most %v", wait, sweepAfter)
 			}
 
-			clear(w.frames.held) // what waited was lost after all
+			clear(w.frames.held) // the waiting tasks are lost after all
 			w.sweepEach(time.Minute, 11)
 			if again := w.frames.waiting(); again < 1000 {
 				t.Errorf("%d of %d lost tasks were queued again", again, before)
@@ -90,8 +89,8 @@ func TestSweep_Backlog(t *testing.T) {
 	}
 }
 
-// The queue is fair: behind the backlog of one tenant the tasks of others are taken
-// at once, so what they have not sent is lost.
+// The queue is fair: behind one tenant's backlog, tasks of others are received at once, so
+// their unsent frames are lost.
 func TestSweep_LostFramesBehindAnotherTenantsBacklog(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]struct{ batches, frames int }{

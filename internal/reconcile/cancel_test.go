@@ -26,7 +26,7 @@ func (w *world) canceller() sqs.Handler {
 	return sqs.BatchHandler(c.Handle)
 }
 
-// cancel calls the API as a client does, again and again until it is answered.
+// cancel calls the API until it succeeds, as a client does.
 func (w *world) cancel(b campaign.Batch, query string) {
 	w.t.Helper()
 	mux := http.NewServeMux()
@@ -46,8 +46,8 @@ func (w *world) cancel(b campaign.Batch, query string) {
 	w.t.Error("the campaign could not be cancelled")
 }
 
-// sentAndWaiting is a campaign of which one batch is with the provider, which will
-// not deliver it, and the other waits for its time.
+// sentAndWaiting is a campaign with one batch at the provider, which does not deliver it,
+// and one batch before its due time.
 func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
 	w.t.Helper()
 	withEndpoints(w).provider.answers = false
@@ -62,8 +62,8 @@ func (w *world) sentAndWaiting() (sent, waiting campaign.Batch) {
 	return sent, waiting
 }
 
-// checkCancelled checks that each message of both batches has the end that it is
-// to have, and that nothing is left to do.
+// checkCancelled checks that each message of both batches has the expected outcome and that
+// nothing is left to do.
 func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 	w.t.Helper()
 	if diff := cmp.Diff(map[string]int{end: 103}, w.outcomes(sent)); diff != "" {
@@ -84,12 +84,12 @@ func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 	w.checkNothingIsDue()
 }
 
-func TestCancellingSurvivesADeathAtAnyCall(t *testing.T) {
+func TestCancel_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, cancellingSurvivesADeathAtAnyCall)
+	inLayouts(t, cancelCrashAtAnyCall)
 }
 
-func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	live := func(t *testing.T, at int, after bool) *world {
 		t.Helper()
@@ -107,21 +107,21 @@ func cancellingSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *
 			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
 				t.Parallel()
 				if w := live(t, at, after); len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: nothing died", len(w.death.calls))
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 				}
 			})
 		}
 	}
 }
 
-// The task of a call that was answered is lost, and what was never released ends
-// all the same.
-func TestSweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T) {
+// The task of a successful call is lost. The messages that were never released end
+// nevertheless.
+func TestSweep_LostCancelTask(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, sweepEndsACancelledBatchWhoseTaskWasLost)
+	inLayouts(t, sweepLostCancelTask)
 }
 
-func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepLostCancelTask(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	sent, waiting := w.sentAndWaiting()
@@ -133,14 +133,14 @@ func sweepEndsACancelledBatchWhoseTaskWasLost(t *testing.T, newWorld func(*testi
 	w.checkCancelled(sent, waiting, "expired no_answer")
 }
 
-// A message of a cancelled campaign whose ttl ends was revoked only if that was
-// asked for, with the cancellation or later.
-func TestAnExpiryAfterACancellation(t *testing.T) {
+// An expired message of a cancelled campaign counts as revoked only if revocation was
+// requested, with the cancellation or later.
+func TestCancel_LaterExpiry(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, anExpiryAfterACancellation)
+	inLayouts(t, cancelLaterExpiry)
 }
 
-func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelLaterExpiry(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	for name, test := range map[string]struct {
 		queries []string
@@ -161,7 +161,7 @@ func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) 
 				w.cancel(b, query)
 			}
 			w.advance(time.Minute)
-			w.provider.forget = true // it does as it is asked, but tells of the ttl alone
+			w.provider.forget = true // it revokes, but sends only a TTL event
 			for i := range b.Accepted {
 				w.event(campaign.EventTask{Kind: campaign.EventExpired, MessageID: b.Key.MessageID(i)})
 			}
@@ -173,9 +173,9 @@ func anExpiryAfterACancellation(t *testing.T, newWorld func(*testing.T) *world) 
 	}
 }
 
-// The answer to a message's first attempt was lost, and its campaign cancelled
-// before the second: it ends as stopped, but the provider has it.
-func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
+// The response to a message's first attempt is lost, and its campaign is cancelled before
+// the second: it ends as stopped, although the provider has it.
+func TestCancel_StoppedMessageAtProvider(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(3)
@@ -197,12 +197,12 @@ func TestWhatWasStoppedButSentIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestACancelledCampaignIsNotToldToBeCompleted(t *testing.T) {
+func TestCancel_NoCompletionWebhook(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, aCancelledCampaignIsNotToldToBeCompleted)
+	inLayouts(t, cancelNoCompletionWebhook)
 }
 
-func aCancelledCampaignIsNotToldToBeCompleted(t *testing.T, newWorld func(*testing.T) *world) {
+func cancelNoCompletionWebhook(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
@@ -223,7 +223,7 @@ func aCancelledCampaignIsNotToldToBeCompleted(t *testing.T, newWorld func(*testi
 	w.checkNothingIsDue()
 }
 
-// Revoke takes a message back once, and tells it as the provider does.
+// Revoke revokes a message once and sends the same event as the provider.
 func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// sweepDeliveries begins to queue the deliveries of the Webhooks table that are due, the shards
-// of the part side by side. It returns a function that waits for the end of that, until
-// ctx is near its own.
+// sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
+// the part in parallel. The returned function waits for the result. The work stops shortly
+// before the end of ctx.
 func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*round) {
 	var rounds []*round
 	var shards sync.WaitGroup
@@ -37,7 +37,7 @@ func (r *round) lookAtDeliveries(ctx context.Context) error {
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("sweep: %w", err)
+			return fmt.Errorf("reconcile: %w", err)
 		}
 		if starting.Err() != nil {
 			return nil
@@ -47,15 +47,14 @@ func (r *round) lookAtDeliveries(ctx context.Context) error {
 	return nil
 }
 
-// deliveries are due deliveries of one shard, gathered until there are enough to be
-// worth a call of the queue.
+// deliveries collects due deliveries of a shard by tenant, to queue them in batches.
 type deliveries struct {
 	sweeper *Sweeper
 	actions map[action]int
 	held    map[string][]campaign.Due // by tenant
 }
 
-// perCall is how many messages one call of the queue takes.
+// perCall is the number of messages per SQS call.
 const perCall = 10
 
 func (n *deliveries) add(ctx context.Context, due campaign.Due) {
@@ -75,13 +74,13 @@ func (n *deliveries) flush(ctx context.Context) {
 	}
 }
 
-// queue queues what is held of a tenant, and only then leaves it alone for a
-// while: who dies in between queues it twice, and never not at all.
+// queue queues the tenant's deliveries, then postpones their next check. A crash in between
+// requeues them (at least once).
 func (n *deliveries) queue(ctx context.Context, tenant string) {
 	held := n.held[tenant]
 	delete(n.held, tenant)
 	if err := n.sweeper.queueDeliveries(ctx, tenant, held); err != nil {
-		slog.ErrorContext(ctx, "notices could not be swept", "tenant", tenant, "error", err)
+		slog.ErrorContext(ctx, "requeueing deliveries failed", "tenant", tenant, "error", err)
 		n.actions[failed] += len(held)
 		return
 	}

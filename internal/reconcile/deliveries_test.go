@@ -16,7 +16,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// deliveryStore has three due deliveries in each shard of the Webhooks table, and nothing else.
+// deliveryStore has three due deliveries in each shard of the Webhooks table and nothing
+// else.
 type deliveryStore struct {
 	reconcile.Store
 	reconcile.Moves
@@ -89,7 +90,7 @@ func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {
 	}
 }
 
-// A shard of the Webhooks table that cannot be read is an error, and holds up no other.
+// An unreadable shard of the Webhooks table is an error and does not block other shards.
 func TestSweep_UnreadableDeliveries(t *testing.T) {
 	t.Parallel()
 	s := &deliveryStore{indexes: errUnavailable}

@@ -16,8 +16,8 @@ import (
 
 var errUnavailable = errors.New("unavailable")
 
-// brokenStore has a batch and a campaign that are due, and fails to read them, or
-// cannot read what is due.
+// brokenStore has a due batch and a due campaign and fails to read them, or fails to read
+// the index.
 type brokenStore struct {
 	reconcile.Store
 
@@ -41,7 +41,7 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 	return false, errUnavailable
 }
 
-// sweeping is the sweep of a store as Lambda calls it.
+// sweeping runs the sweep of a store as a Lambda handler.
 type sweeping struct{ store reconcile.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
@@ -49,7 +49,7 @@ func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	return nil, sweeper.Sweep(ctx)
 }
 
-func TestSweep_CountsWhatFails(t *testing.T) {
+func TestSweep_CountsFailures(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	if _, err := metrics.Of(sweeping{brokenStore{}}, &log, time.Now).Invoke(t.Context(), nil); err != nil {
@@ -61,7 +61,7 @@ func TestSweep_CountsWhatFails(t *testing.T) {
 	}
 }
 
-func TestSweep_UnreadableIndexIsAnError(t *testing.T) {
+func TestSweep_UnreadableIndex(t *testing.T) {
 	t.Parallel()
 	if _, err := (sweeping{brokenStore{index: errUnavailable}}).Invoke(t.Context(), nil); !errors.Is(err, errUnavailable) {
 		t.Errorf("sweep: %v, want %v", err, errUnavailable)

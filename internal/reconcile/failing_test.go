@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// pass lets the world go on like run, for all of the time and in longer steps.
+// pass is run without an early end and with longer steps.
 func (w *world) pass(d, step time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); w.advance(step) {
@@ -25,7 +25,7 @@ func unavailable(campaign.OutgoingMessage) error {
 	return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 }
 
-// The batch has failed for 60 hours; the tests of send go through all 72.
+// The batch has been failing for 60 hours. The tests of send cover all 72.
 func TestFailingBatch_EndsAfter72Hours(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,9 +91,9 @@ func TestFailingBatch_ScheduledIn5Days(t *testing.T) {
 	w.checkSent(b)
 }
 
-// All frames of a batch are tried at once, each by a function of its own, and the
-// provider takes one message. What the others count is counted once, or forgotten.
-func TestFailingBatch_RacingRuns(t *testing.T) {
+// All frames of a batch are sent concurrently, each by its own function, and the provider
+// accepts one message. The failures of the others are counted once, or reset.
+func TestFailingBatch_ConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(1000, func(b *campaign.Batch) {

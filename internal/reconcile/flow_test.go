@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// worthDying returns the calls at which a process is killed, counted from 1: all
-// of them, of those to the provider the first, one in the middle and the last.
+// worthDying returns the calls at which a process crashes, counted from 1: all of them,
+// except that of the provider calls only the first, a middle one and the last.
 func worthDying(calls []string) []int {
 	var steps []int
 	seen := 0
@@ -29,12 +29,12 @@ func worthDying(calls []string) []int {
 	return steps
 }
 
-func TestBatchSurvivesADeathAtAnyCall(t *testing.T) {
+func TestSend_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, batchSurvivesADeathAtAnyCall)
+	inLayouts(t, sendCrashAtAnyCall)
 }
 
-func batchSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func sendCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	rehearsal := newWorld(t)
 	b := rehearsal.accept(103)
@@ -52,16 +52,16 @@ func batchSurvivesADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world
 				w.run(b, 2*time.Hour)
 				w.checkSent(b)
 				if len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: nothing died", len(w.death.calls))
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 				}
 			})
 		}
 	}
 }
 
-func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
+func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	// Nobody was told of the batch, and later the tasks of its frames are lost.
+	// The batch is never handed off, and later the tasks of its frames are lost.
 	live := func(t *testing.T, at int, after bool) (*world, campaign.Batch) {
 		t.Helper()
 		w := newWorld(t)
@@ -88,12 +88,12 @@ func TestSweepSurvivesADeathAtAnyCall(t *testing.T) {
 	}
 }
 
-func TestProviderDownForLongerThanEveryRetry(t *testing.T) {
+func TestSend_LongOutage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, providerDownForLongerThanEveryRetry)
+	inLayouts(t, sendLongOutage)
 }
 
-func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T) *world) {
+func sendLongOutage(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	up := w.clock().Add(2 * time.Hour)
@@ -108,11 +108,11 @@ func providerDownForLongerThanEveryRetry(t *testing.T, newWorld func(*testing.T)
 	w.run(b, 4*time.Hour)
 	w.checkSent(b)
 	if len(w.frames.dead) > 0 {
-		t.Errorf("%d tasks became dead letters, for which they were too healthy", len(w.frames.dead))
+		t.Errorf("%d tasks became dead letters, want none", len(w.frames.dead))
 	}
 }
 
-func TestWhatTheProviderRefusesForGood(t *testing.T) {
+func TestSend_PermanentFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
@@ -136,7 +136,7 @@ func TestWhatTheProviderRefusesForGood(t *testing.T) {
 	}
 }
 
-func TestNotAfterPassesDuringAnOutage(t *testing.T) {
+func TestSend_NotAfterDuringOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
@@ -158,7 +158,7 @@ func TestNotAfterPassesDuringAnOutage(t *testing.T) {
 	}
 }
 
-func TestPauses(t *testing.T) {
+func TestPause(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(w *world) string{
 		"tenant": func(w *world) string { return "tenant#" + w.tenant },
@@ -173,7 +173,7 @@ func TestPauses(t *testing.T) {
 			w.handOff(b)
 			w.run(b, time.Hour)
 			if w.provider.calls > 0 {
-				t.Fatalf("%d messages were sent in spite of the pause", w.provider.calls)
+				t.Fatalf("%d messages were sent despite the pause", w.provider.calls)
 			}
 			w.must(w.store.Resume(t.Context(), subject(w)))
 			w.run(b, 3*time.Minute)
@@ -182,8 +182,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// A frame may meet the pause before the release of its batch is over.
-func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
+// A frame can find the pause before its batch's release is complete.
+func TestResume_PausedDuringRelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
@@ -201,7 +201,7 @@ func TestResumeOfABatchPausedDuringItsRelease(t *testing.T) {
 	w.checkSent(b)
 }
 
-func TestPausedBatchEndsWhenItsTimeIsOver(t *testing.T) {
+func TestPause_NotAfter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
@@ -213,7 +213,7 @@ func TestPausedBatchEndsWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestTenantWithoutAnAgentWaitsForOne(t *testing.T) {
+func TestSend_TenantWithoutAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}))
@@ -228,14 +228,14 @@ func TestTenantWithoutAnAgentWaitsForOne(t *testing.T) {
 	w.checkSent(b)
 }
 
-func TestPoisonBlocksNobody(t *testing.T) {
+func TestSend_PoisonTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(103)
 	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
 	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
 	w.provider.refuse = func(d campaign.OutgoingMessage) error {
-		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch goes on as long as the poison
+		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch continues as long as the poison task
 			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
 		}
 		return nil
@@ -252,9 +252,9 @@ func TestPoisonBlocksNobody(t *testing.T) {
 	}
 }
 
-// TestEverythingAtOnce delivers every task of a full batch three times, to eight
-// functions at once, while sweeps look on.
-func TestEverythingAtOnce(t *testing.T) {
+// TestSend_ConcurrentDuplicates delivers every task of a full batch three times, to eight
+// concurrent functions, while sweeps run.
+func TestSend_ConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b := w.accept(campaign.MaxMessages)
@@ -289,7 +289,7 @@ func together(n int, do func(i int)) {
 	all.Wait()
 }
 
-func TestSweepForgetsWhatIsDone(t *testing.T) {
+func TestSweep_CompletedBatch(t *testing.T) {
 	t.Parallel()
 	for _, state := range []campaign.BatchState{campaign.BatchCompleted, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestSweepForgetsWhatIsDone(t *testing.T) {
 	}
 }
 
-func TestScheduledBatchWaitsForItsTime(t *testing.T) {
+func TestRelease_ScheduledBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	due := w.clock().Add(40 * time.Minute)
@@ -322,7 +322,7 @@ func TestScheduledBatchWaitsForItsTime(t *testing.T) {
 	}
 	w.handOff(b) // far too early
 	w.advance(30 * time.Minute)
-	w.handOff(b) // a little too early
+	w.handOff(b) // slightly too early
 	w.run(b, time.Hour)
 	w.checkSent(b)
 }

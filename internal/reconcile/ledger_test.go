@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// newSplitWorld is newWorld where batches have ledgers.
+// newSplitWorld is newWorld for batches with a ledger.
 func newSplitWorld(t *testing.T) *world {
 	t.Helper()
 	w, env := newWorld(t), stackenv.Load(t)
@@ -28,7 +28,7 @@ func newSplitWorld(t *testing.T) *world {
 	return w
 }
 
-// inLayouts runs a test in a world of each layout of what is new.
+// inLayouts runs a test in each layout.
 func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *world)) {
 	t.Helper()
 	for name, layout := range map[string]func(*testing.T) *world{"v1": newWorld, "v2": newSplitWorld} {
@@ -39,8 +39,8 @@ func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *
 	}
 }
 
-// feed gives the feeder what is new in the ledgers, as the stream of their table does,
-// and reports whether anything was. What it had when it died comes again.
+// feed passes new ledger entries to the feeder, like the table's stream, and reports
+// whether there were any. Entries are repeated after a crash.
 func (w *world) feed() bool {
 	w.t.Helper()
 	var fresh []ledger.Fresh
@@ -70,7 +70,7 @@ func (w *world) feed() bool {
 	return len(fresh) > 0
 }
 
-// postEntries posts the entries of a task, all of which its endpoint takes.
+// postEntries posts the entries of a task; the endpoint accepts all.
 func (m mortal) postEntries(t campaign.NotifyTask) error {
 	packed, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
@@ -99,7 +99,7 @@ func (m mortal) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.H
 	return call(m, "LedgerHead", func() (ledger.Head, error) { return m.w.store.LedgerHead(ctx, key) })
 }
 
-// AppendLedger may die at each of its writes.
+// AppendLedger can crash at each of its writes.
 func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	m.w.mu.Lock()
 	m.w.written[b.Key] = true
@@ -117,7 +117,7 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 					return err
 				})
 				if errors.Is(err, errDead) {
-					cancel() // the dead do not try again
+					cancel() // a crashed process does not retry
 				}
 				return out, metadata, err
 			}), middleware.Before)
@@ -126,8 +126,8 @@ func (m mortal) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 	return store.AppendLedger(ctx, b, head, news)
 }
 
-// All rows of a ledger end with its batch.
-func TestLedgersEndWithTheirBatches(t *testing.T) {
+// All rows of a ledger expire with their batch.
+func TestLedger_Expiry(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newSplitWorld(t))
 	b := w.accept(303)

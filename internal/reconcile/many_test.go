@@ -13,16 +13,16 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// manyVariable is how many batches the test below has, fewBatches where it is not set.
+// manyVariable is the number of batches of the test below, default fewBatches.
 const (
 	manyVariable = "FLOW_BATCHES"
 	fewBatches   = 6
 	manyMessages = 50 // of a batch
 )
 
-// Events of many batches come in any order, three times, over two hours. Each process is
-// killed: the first before its first call, the next one after it, and so on.
-func TestOutcomesOfManyBatchesSurviveDeathsInTurn(t *testing.T) {
+// Events of many batches arrive in random order, three times, over two hours. Each process
+// crashes: the first before its first call, the next after it, and so on.
+func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	t.Parallel()
 	n, err := strconv.Atoi(os.Getenv(manyVariable))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestOutcomesOfManyBatchesSurviveDeathsInTurn(t *testing.T) {
 	w.checkNothingIsDue()
 }
 
-// goOn is settle where an operator redrives dead letters.
+// goOn is settle with redriven dead letters.
 func (w *world) goOn(d time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); {
@@ -65,7 +65,7 @@ func (w *world) goOn(d time.Duration) {
 	}
 }
 
-// tellOf has the provider tell three times that each message was delivered and read.
+// tellOf makes the provider send delivered and read events for each message, three times.
 func (w *world) tellOf(batches []campaign.Batch) {
 	w.t.Helper()
 	var bodies [][]byte
@@ -84,8 +84,8 @@ func (w *world) tellOf(batches []campaign.Batch) {
 	}
 }
 
-// checkRead checks that each message of the batch is read, and that each entry of its log
-// was posted.
+// checkRead checks that each message of the batch is read and that each log entry was
+// posted.
 func (w *world) checkRead(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {

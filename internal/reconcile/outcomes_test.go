@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// withEndpoints gives the tenant an endpoint that wants everything of messages,
-// and one that wants no more than what was read and the end of the campaign.
+// withEndpoints adds an endpoint for all message events, and one for read events and the
+// campaign's completion.
 func withEndpoints(w *world) *world {
 	w.provider.answers = true
 	for id, kinds := range map[string][]string{"all": nil, "some": {string(campaign.KindRead), string(campaign.KindCompleted)}} {
@@ -23,8 +23,8 @@ func withEndpoints(w *world) *world {
 	return w
 }
 
-// checkAnswered checks that each message of the batch is read, that nothing is
-// left to do, and that the endpoints have had all that they are owed.
+// checkAnswered checks that each message of the batch is read, that nothing is left to do,
+// and that the endpoints received all pending webhooks.
 func (w *world) checkAnswered(b campaign.Batch) {
 	w.t.Helper()
 	if now := w.batch(b); now.State != campaign.BatchCompleted || !now.NextCheck.IsZero() {
@@ -51,7 +51,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 		}
 	}
 	if w.sink.posts["some"][string(campaign.KindCompleted)] == 0 {
-		w.t.Error("nobody was told that the campaign is completed")
+		w.t.Error("no webhook says that the campaign is completed")
 	}
 	if w.sink.posts["all"][string(campaign.KindCompleted)] > 0 {
 		w.t.Error("an endpoint that did not ask for it was told that the campaign is completed")
@@ -59,8 +59,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 	w.checkNothingIsDue()
 }
 
-// checkNothingIsDue checks that sweep finds nothing more of the tenant, however
-// long it waits.
+// checkNothingIsDue checks that reconcile finds no due items of the tenant later on.
 func (w *world) checkNothingIsDue() {
 	w.t.Helper()
 	far := w.clock().Add(1000 * time.Hour)
@@ -72,7 +71,7 @@ func (w *world) checkNothingIsDue() {
 	}
 }
 
-// live runs a batch from its hand-off until all of it is answered and posted.
+// live runs a batch from its hand-off until all messages are read and posted.
 func (w *world) live(b campaign.Batch) {
 	w.t.Helper()
 	w.handOff(b)
@@ -80,7 +79,7 @@ func (w *world) live(b campaign.Batch) {
 	w.settle(40 * time.Minute)
 }
 
-// settle lets the world go on for a while.
+// settle runs the world for a while.
 func (w *world) settle(d time.Duration) {
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		for w.step() {
@@ -92,12 +91,12 @@ func (w *world) settle(d time.Duration) {
 	}
 }
 
-func TestOutcomesSurviveADeathAtAnyCall(t *testing.T) {
+func TestOutcomes_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, outcomesSurviveADeathAtAnyCall)
+	inLayouts(t, outcomesCrashAtAnyCall)
 }
 
-func outcomesSurviveADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
+func outcomesCrashAtAnyCall(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	rehearsal := withEndpoints(newWorld(t))
 	b := rehearsal.accept(103)
@@ -117,9 +116,9 @@ func outcomesSurviveADeathAtAnyCall(t *testing.T, newWorld func(*testing.T) *wor
 	}
 }
 
-// worthTrying returns the calls at which a process is killed: the first two and
-// the last two of each name, less the sweeps that find nothing. The others differ
-// only in which messages they are about.
+// worthTrying returns the calls at which a process crashes: the first two and the last two
+// of each name, without sweeps that find nothing. The other calls only concern other
+// messages.
 func worthTrying(calls []string) []int {
 	byName := map[string][]int{}
 	for i, name := range calls {
@@ -134,12 +133,12 @@ func worthTrying(calls []string) []int {
 	return steps
 }
 
-func TestUnansweredMessagesExpire(t *testing.T) {
+func TestSweep_UnansweredMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, unansweredMessagesExpire)
+	inLayouts(t, sweepUnansweredMessages)
 }
 
-func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
+func sweepUnansweredMessages(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	w.provider.answers = false
@@ -162,7 +161,7 @@ func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
 	if got := w.sink.posts["all"]["7 expired"]; got != 1 {
 		t.Errorf("its end was posted %d times", got)
 	}
-	// It was delivered after all: a delivery is proof.
+	// It was delivered after all: a delivery receipt overrides the expiry.
 	w.event(campaign.EventTask{Kind: campaign.EventDelivered, MessageID: b.Key.MessageID(7)})
 	w.settle(10 * time.Minute)
 	if diff := cmp.Diff(map[string]int{"expired no_answer": 102, "delivered ": 1}, w.outcomes(b)); diff != "" {
@@ -171,8 +170,7 @@ func unansweredMessagesExpire(t *testing.T, newWorld func(*testing.T) *world) {
 	w.checkNothingIsDue()
 }
 
-// event puts an event of the provider on its queue, of the tenant's agent where it
-// names none.
+// event queues a provider event of the given agent, by default the tenant's.
 func (w *world) event(e campaign.EventTask) {
 	w.t.Helper()
 	e.At = w.clock()
@@ -184,23 +182,23 @@ func (w *world) event(e campaign.EventTask) {
 	w.events.add(body, 0)
 }
 
-func TestEventsOfUnknownMessages(t *testing.T) {
+func TestEvents_UnknownMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, eventsOfUnknownMessages)
+	inLayouts(t, unknownMessages)
 }
 
-func eventsOfUnknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
+func unknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := newWorld(t)
 	b := w.accept(3)
 	for _, id := range []string{"", "unknown", uuid(), b.Key.MessageID(3)} {
 		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: id})
 	}
-	w.event(campaign.EventTask{Kind: campaign.EventDelivered, MessageID: b.Key.MessageID(1)}) // overtakes the recording of its message
+	w.event(campaign.EventTask{Kind: campaign.EventDelivered, MessageID: b.Key.MessageID(1)}) // it arrives before its message is recorded
 	for w.deliver(w.events, w.applier(), 500) {
 	}
 	if len(w.events.held) != 5 {
-		t.Errorf("%d of 5 events come again", len(w.events.held))
+		t.Errorf("%d of 5 events are retried", len(w.events.held))
 	}
 	w.handOff(b)
 	w.run(b, time.Hour)
@@ -209,11 +207,11 @@ func eventsOfUnknownMessages(t *testing.T, newWorld func(*testing.T) *world) {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 	if len(w.events.held)+len(w.events.dead) > 0 {
-		t.Errorf("%d events come again still, %d are dead letters", len(w.events.held), len(w.events.dead))
+		t.Errorf("%d events are still retried, %d are dead letters", len(w.events.held), len(w.events.dead))
 	}
 }
 
-// answer is an event of a person.
+// answer is an event sent by a recipient.
 func (w *world) answer(kind campaign.EventKind, phone, text string) {
 	w.t.Helper()
 	body, err := json.Marshal(campaign.EventContent{Phone: phone, Text: text})
@@ -248,7 +246,7 @@ func TestOptOuts(t *testing.T) {
 			}
 			w.answer(campaign.EventKind(tt.in[0]), "+5511900000001", tt.in[1])
 			w.settle(time.Minute)
-			w.events.add([]byte(stale), 0) // the provider tells of the opt-out again
+			w.events.add([]byte(stale), 0) // the provider repeats the opt-out
 			w.settle(time.Minute)
 			second := w.accept(3)
 			w.handOff(second)
@@ -259,7 +257,7 @@ func TestOptOuts(t *testing.T) {
 			got := map[string]int{}
 			for what, n := range w.sink.posts["all"] {
 				if _, of := tt.posts[what]; of {
-					got[what] = min(n, tt.posts[what]) // what comes again may be posted again
+					got[what] = min(n, tt.posts[what]) // repeated events can repeat posts
 				}
 			}
 			if diff := cmp.Diff(tt.posts, got); diff != "" {
@@ -269,12 +267,12 @@ func TestOptOuts(t *testing.T) {
 	}
 }
 
-func TestCampaignIsCompletedWithItsLastBatch(t *testing.T) {
+func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, campaignIsCompletedWithItsLastBatch)
+	inLayouts(t, completedWithLastBatch)
 }
 
-func campaignIsCompletedWithItsLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
+func completedWithLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
 	t.Helper()
 	w := withEndpoints(newWorld(t))
 	first := w.accept(3)

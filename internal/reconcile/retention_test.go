@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// keptFor are the kinds of rows that have no end of their own, by who ends them.
+// keptFor lists the kinds of rows without a TTL, by the component that deletes them.
 var keptFor = map[string]string{
 	"C META": "sweep", "C SET#": "sweep", "C PROGRESS": "sweep", "N NAME": "sweep",
 
@@ -31,7 +31,7 @@ var keptFor = map[string]string{
 
 type row = map[string]types.AttributeValue
 
-// kind is what the keys of a row begin with.
+// kind returns the prefixes of a row's keys.
 func kind(r row) string {
 	pk := regexp.MustCompile(`^[A-Z]+`).FindString(textOf(r, "pk"))
 	sk := regexp.MustCompile(`^[A-Z]+#?`).FindString(textOf(r, "sk"))
@@ -69,7 +69,7 @@ func (w *world) rowsOf(table string) (rows []row) {
 	return rows
 }
 
-// expire deletes what is past its time, as DynamoDB does.
+// expire deletes expired rows, as DynamoDB does.
 func (w *world) expire(table string) {
 	w.t.Helper()
 	for _, r := range w.rowsOf(table) {
@@ -85,7 +85,7 @@ func (w *world) expire(table string) {
 	}
 }
 
-// leaveTraces does what leaves rows behind that no batch does by itself.
+// leaveTraces creates the rows that no batch creates by itself.
 func (w *world) leaveTraces(b campaign.Batch) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), w.clock()
@@ -111,7 +111,7 @@ func (w *world) leaveTraces(b campaign.Batch) {
 	w.must(w.store.RevokeFamily(ctx, "f", token.Expires))
 }
 
-// acceptKeyed adds a batch by a call that has an idempotency key.
+// acceptKeyed accepts a batch with an idempotency key.
 func (w *world) acceptKeyed(b campaign.Batch) {
 	w.t.Helper()
 	b.BatchID, b.Ordinal, b.State, b.NextCheck = campaign.BatchID("keyed"), 2, campaign.BatchCompleted, time.Time{}
@@ -122,9 +122,9 @@ func (w *world) acceptKeyed(b campaign.Batch) {
 	}, rand.Text()))
 }
 
-// Whatever a campaign leaves behind has an end, or somebody who ends it; and when
-// all of it has come, nothing of the campaign is left.
-func TestEverythingHasAnEnd(t *testing.T) {
+// Every row of a campaign has a TTL or a component that deletes it. After all of them
+// expired, no row is left.
+func TestRetention_EveryRowExpires(t *testing.T) {
 	t.Parallel()
 	w := withEndpoints(newWorld(t))
 	env := stackenv.Load(t)
@@ -134,7 +134,7 @@ func TestEverythingHasAnEnd(t *testing.T) {
 	w.live(b)
 	w.answer(campaign.EventReply, "+5511900000001", "obrigado")
 	w.answer(campaign.EventOptOut, "+5511900000002", "")
-	for w.deliver(w.events, w.applier(), 500) { // and nobody takes what endpoints are owed of it
+	for w.deliver(w.events, w.applier(), 500) { // its webhooks stay pending
 	}
 	w.leaveTraces(b)
 
@@ -168,8 +168,8 @@ func TestEverythingHasAnEnd(t *testing.T) {
 	}
 }
 
-// checkSeen checks that all kinds of rows were met: those that are kept, and those
-// with an end.
+// checkSeen checks that all kinds of rows occurred: those that are kept and those with a
+// TTL.
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
@@ -180,8 +180,8 @@ func checkSeen(t *testing.T, seen map[string]bool) {
 	}
 }
 
-// A batch that was never finished is not swept for ever.
-func TestSweepLeavesWhatIsPastItsTime(t *testing.T) {
+// A batch that was never completed is not checked forever.
+func TestSweep_ExpiredBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))

@@ -1,6 +1,5 @@
-// Package reconcile brings back what was left behind, whatever died where: batches
-// that were not released in time, frames that were not sent, messages that were
-// never answered and webhooks that were not posted.
+// Package reconcile repeats lost work: batches that were not released in time, frames that
+// were not sent, messages without a delivery status, and webhooks that were not posted.
 package reconcile
 
 import (
@@ -18,19 +17,19 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Store knows the batches that are not done, and how far they are.
+// Store reads unfinished batches and their progress.
 type Store interface {
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
-	// DueDeliveries are those of the Webhooks table, which has shards of its own.
+	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
-	// AdoptAgent returns the batch with the agent that it is sent by.
+	// AdoptAgent returns the batch with its agent.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Moves moves batches on, where they still are as they were read.
+// Moves updates batches and deliveries if they are unchanged since they were read.
 type Moves interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
@@ -38,31 +37,31 @@ type Moves interface {
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Recorder ends batches: CloseUnanswered those whose messages should have had an
-// answer by now, Complete those of which nothing more has to come.
+// Recorder ends batches: CloseUnanswered those with messages without a delivery status,
+// Complete those whose messages all have final outcomes.
 type Recorder interface {
 	CloseUnanswered(ctx context.Context, b campaign.Batch) error
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
-// Purger forgets campaigns that have ended, and reports whether one is.
+// Purger deletes expired campaigns. It reports whether the campaign was deleted.
 type Purger interface {
 	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
 }
 
-// Queue takes tasks.
+// Queue is a task queue.
 type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// Line is a queue that tells how many of its tasks nobody has taken yet.
+// Line is a task queue with a queue length.
 type Line interface {
 	Queue
 	Waiting(ctx context.Context) (int, error)
 }
 
-// Sweeper looks at every batch and every delivery whose next check has come. Two may do so at
-// once: tasks that are queued twice are done once.
+// Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
+// consumers ignore duplicate tasks.
 type Sweeper struct {
 	Store    Store
 	Moves    Moves
@@ -72,29 +71,29 @@ type Sweeper struct {
 	Frames   Line
 	Notify   Queue
 	Revokes  Queue
-	Shards   int // of the index of what is due
-	// DeliveryShards are those of the index of the Webhooks table.
+	Shards   int // of the index of due items
+	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
-	// After is how long a batch is left alone once its tasks were queued again.
+	// After is the time until the next check of a batch whose tasks were requeued.
 	After time.Duration
 	Now   func() time.Time
 }
 
 const (
-	// pauseCheck is when a batch whose sending is paused is looked at again.
+	// pauseCheck is the time until the next check of a paused batch.
 	pauseCheck = time.Minute
-	// dueGrace is how long the schedule of a batch may be late.
+	// dueGrace is the permitted delay of a batch's schedule.
 	dueGrace = 2 * time.Minute
-	// shutdownMargin is what is kept of a call's time for what was begun.
+	// shutdownMargin is the time reserved for started work at the end of a call.
 	shutdownMargin = 5 * time.Second
-	// maxEnded is how many campaigns of a shard are looked at in one sweep.
+	// maxEnded is the maximum number of campaigns per shard in one sweep.
 	maxEnded = 500
-	// atOnce is how many shards are worked on at once. Each of them waits for the
-	// database most of the time.
+	// atOnce is the number of shards processed concurrently. They mostly wait for the
+	// database.
 	atOnce = 32
 )
 
-// action is what sweep did about a batch.
+// action is what the sweep did with an item. It is a metric dimension.
 type action string
 
 const (
@@ -103,25 +102,24 @@ const (
 	finished  action = "finished"
 	paused    action = "paused"
 	postponed action = "postponed"
-	waiting   action = "waiting"   // behind a backlog of the queue
-	undecided action = "undecided" // until it is known whose backlog it is: never counted
+	waiting   action = "waiting"   // still queued behind a backlog
+	undecided action = "undecided" // until the tenants' backlogs are known; not counted
 	forgotten action = "forgotten"
-	closed    action = "closed"    // messages that were not answered have expired
-	completed action = "completed" // what somebody began is done
+	closed    action = "closed"    // messages without a delivery status expired
+	completed action = "completed" // an interrupted completion was repeated
 	notified  action = "notified"
 	stopping  action = "stopping" // messages of a batch that was cancelled before its release
-	over      action = "over"     // batches past their time, which DynamoDB is about to delete
-	ended     action = "ended"    // campaigns that are forgotten
-	kept      action = "kept"     // campaigns that are not, for they have newer batches
+	over      action = "over"     // expired batches, deleted soon by DynamoDB
+	ended     action = "ended"    // campaigns that were deleted
+	kept      action = "kept"     // campaigns with newer batches
 	failed    action = "failed"
 )
 
-// lost are the actions that somebody else would have done, had they not died or
-// failed. The others are sweep's own, such as webhooks whose next time has come.
+// lost lists the actions that repeat lost work. The other actions are regular work of the
+// sweep.
 var lost = [...]action{released, resent, finished, completed, stopping}
 
-// Part is a part of the shards: those whose number has the remainder Part when divided
-// by Of. The zero Part is all shards.
+// Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
 type Part struct {
 	Part int `json:"part"`
 	Of   int `json:"of"`
@@ -132,9 +130,9 @@ func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 // Sweep sweeps all shards, see SweepPart.
 func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Part{}) }
 
-// SweepPart looks at everything in its shards whose next check has come, until ctx is
-// near its end. What it does not reach, and what fails, it finds again the next time. Items
-// that fail are counted; only an index that cannot be read is an error.
+// SweepPart checks all due items of its shards, until shortly before the end of ctx. Items
+// that it does not reach or that fail stay due. Failed items are counted; only an
+// unreadable index is an error.
 func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 	deliveries := s.sweepDeliveries(ctx, part)
 	var rounds []*round
@@ -153,7 +151,7 @@ func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 	waits := waitingTenants(behind)
 	each(rounds, func(r *round) {
 		r.settleHeld(ctx, waits)
-		r.endCampaigns(ctx) // after all that somebody waits for
+		r.endCampaigns(ctx) // lowest priority
 	})
 	return report(ctx, append(rounds, deliveries()...))
 }
@@ -166,8 +164,8 @@ type round struct {
 	channels  map[channelKey]campaign.Channel
 	actions   map[action]int
 	held      []heldBatch
-	holding   *atomic.Bool  // whether any round holds a batch: all of them end early then
-	campaigns []campaign.ID // that may have ended
+	holding   *atomic.Bool  // set if any round holds a batch; all rounds then stop early
+	campaigns []campaign.ID // that may have expired
 	err       error
 }
 
@@ -183,21 +181,20 @@ func each(rounds []*round, do func(r *round)) {
 	shards.Wait()
 }
 
-// turns lets as many rounds work at once as it has room for. Those that wait come in
-// the order in which they began to wait, so that a shard with much to do holds up no
-// other one.
+// turns limits the number of concurrent rounds. Waiting rounds continue in FIFO order, so a
+// shard with many items does not block the others.
 type turns chan struct{}
 
 func (t turns) begin() { t <- struct{}{} }
 func (t turns) end()   { <-t }
 
-// next lets another round work, where one waits.
+// next lets a waiting round continue.
 func (t turns) next() {
 	t.end()
 	t.begin()
 }
 
-// report counts and logs what was done.
+// report counts and logs the actions.
 func report(ctx context.Context, rounds []*round) error {
 	total := map[action]int{}
 	var errs []error
@@ -214,11 +211,11 @@ func report(ctx context.Context, rounds []*round) error {
 	for d, n := range total {
 		metrics.Kind(ctx, string(d), n)
 	}
-	slog.InfoContext(ctx, "swept", "deeds", total)
+	slog.InfoContext(ctx, "reconciled", "deeds", total)
 	return errors.Join(errs...)
 }
 
-// look does what the due rows of the shard need, except for what it holds.
+// look processes the due items of the shard. Batches behind a backlog are held.
 func (r *round) look(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -228,7 +225,7 @@ func (r *round) look(ctx context.Context) error {
 	defer owed.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("sweep: %w", err)
+			return fmt.Errorf("reconcile: %w", err)
 		}
 		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
 			return nil
@@ -251,7 +248,7 @@ func (r *round) look(ctx context.Context) error {
 func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
 	did, err := r.sweepBatch(ctx, ref)
 	if err != nil {
-		slog.ErrorContext(ctx, "a batch could not be swept", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		slog.ErrorContext(ctx, "reconciling batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
 		did = failed
 	}
 	if did != undecided {
@@ -269,7 +266,7 @@ func (r *round) endCampaigns(ctx context.Context) {
 		forgotten, err := r.sweeper.Purger.PurgeIfExpired(ctx, id)
 		switch {
 		case err != nil:
-			slog.ErrorContext(ctx, "a campaign could not be forgotten", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
+			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
 			r.actions[failed]++
 		case forgotten:
 			r.actions[ended]++
@@ -280,8 +277,8 @@ func (r *round) endCampaigns(ctx context.Context) {
 	}
 }
 
-// sweepBatch does what the batch needs in the state that it is in: the index
-// that named it may be late.
+// sweepBatch processes the batch according to its current state, because the index may be
+// outdated.
 func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
@@ -314,8 +311,8 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, 
 	return forgotten, s.Moves.Forget(ctx, ref)
 }
 
-// stop asks again for the messages of a cancelled batch to be ended, until all of
-// them are. The task is the campaign's: it does all that cancelling leaves to do.
+// stop queues the cancellation of the campaign again, until all messages of the cancelled
+// batch have ended.
 func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	batchLedger, err := s.Store.Ledger(ctx, b, nil)
 	if err != nil {
@@ -331,8 +328,8 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
 }
 
-// resend queues the frames that are not complete again, each as a whole: send skips
-// what has an outcome. Where the queue has a backlog it holds the batch.
+// resend requeues the incomplete frames. Sending skips messages with an outcome. During a
+// backlog, the batch is held instead.
 func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
 	frames := make([]int, b.Frames())
@@ -366,7 +363,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	return resent, s.queueFrames(ctx, unsent)
 }
 
-// unsentFrames returns those frames that are not complete.
+// unsentFrames returns the incomplete frames.
 func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) {
 	for f := range b.Frames() {
 		if len(batchLedger.Frames[f].Outcomes) < b.FrameLen(f) {
@@ -376,7 +373,7 @@ func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) 
 	return frames
 }
 
-// finish moves on a batch of which every message has an outcome.
+// finish updates the state of a batch whose messages all have outcomes.
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
 	if batchLedger.Head.Settled() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
@@ -385,11 +382,11 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger camp
 	return finished, err
 }
 
-// channelKey names a channel: a batch keeps the agent of its release.
+// channelKey identifies a channel. A batch keeps the agent of its release.
 type channelKey struct{ tenant, agentID string }
 
-// stopped reports whether a switch stops the batch's sending. What may not be
-// sent any more is queued all the same, to end as expired.
+// stopped reports whether sending of the batch is paused. Expired and cancelled batches are
+// queued nevertheless, so that their messages end.
 func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
 	if err != nil {
@@ -406,8 +403,8 @@ func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
 }
 
-// queue puts the tasks on the queue, and only then leaves the batch alone for a
-// while: who dies in between queues them twice, and never not at all.
+// queue queues the tasks, then postpones the batch's next check. A crash in between
+// requeues them (at least once).
 func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
 	bodies, err := campaign.Bodies(tasks)
 	if err != nil {
@@ -419,7 +416,7 @@ func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []
 	return s.check(ctx, b, s.Now().Add(s.After))
 }
 
-// check sets when the batch is looked at next, unless somebody else has.
+// check sets the batch's next check, unless it was changed concurrently.
 func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
 	_, err := s.Moves.MoveCheck(ctx, b, next)
 	return err

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/reconcile"
 )
 
-// busyStore has batches without end in the first half of the shards, and one in each of
-// the others. Each read of one takes a time.
+// busyStore has an endless number of batches in the first half of the shards, and one in
+// each of the others. Each read takes time.
 type busyStore struct {
 	reconcile.Store
 
@@ -48,14 +48,14 @@ func (s *busyStore) count(id string, n int) {
 	s.looked[id] = true
 }
 
-// Shards with more to do than a call has time for hold up no other one, and no more
-// than some are worked on at once.
+// Shards with more items than a call can process do not block other shards, and at most
+// atOnce shards are processed concurrently.
 func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &busyStore{looked: map[string]bool{}}
 		sweeper := &reconcile.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five of them are kept for what was begun
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
 		if err := sweeper.Sweep(ctx); err != nil {
 			t.Error(err)
@@ -69,7 +69,7 @@ func TestSweep_BusyShards(t *testing.T) {
 	})
 }
 
-// The parts that the template's rules name go through each shard once.
+// The parts in the template's rules cover each shard once.
 func TestSweepPart_Shards(t *testing.T) {
 	t.Parallel()
 	looked := map[int]int{}
@@ -90,7 +90,7 @@ func TestSweepPart_Shards(t *testing.T) {
 	}
 }
 
-// countingStore counts how often each shard is read. Nothing is due.
+// countingStore counts the reads of each shard. Nothing is due.
 type countingStore struct {
 	reconcile.Store
 

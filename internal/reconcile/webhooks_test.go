@@ -11,15 +11,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// sink counts what is posted to endpoints: by endpoint, and by message and
-// outcome, or by kind for what belongs to no message.
+// sink counts posts by endpoint, and by message and outcome, or by kind for webhooks
+// without a message.
 type sink struct {
 	mu       sync.Mutex
 	posts    map[string]map[string]int
-	contents map[string]string // of what belongs to no message, by its blob
+	contents map[string]string // webhooks without a message, by blob
 }
 
-// sameAs reports whether the content of a blob is as it was when it was posted last.
+// sameAs reports whether a blob's content equals the last posted one.
 func (s *sink) sameAs(blob, content string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *sink) post(endpoint, what string) {
 	s.posts[endpoint][what]++
 }
 
-// notifier posts what endpoints are owed, without any failure of theirs.
+// notifier posts pending webhooks; all endpoints are healthy.
 func (w *world) notifier() sqs.Handler {
 	m := mortal{w}
 	return sqs.BatchHandler(func(ctx context.Context, messages []campaign.NotifyMessage) []error {

@@ -34,16 +34,15 @@ import (
 
 const sweepAfter = 10 * time.Minute
 
-// maxReceives is how often a task may fail before it is a dead letter.
+// maxReceives is the number of receives before a task becomes a dead letter.
 const maxReceives = 5
 
-// beginning lies far from now, so that no batch of a test is due to a sweep
-// that runs in the stack beside it.
+// beginning is far from now, so that the stack's own sweep finds no batch of a test.
 var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is all that a batch meets between its acceptance and the provider: the
-// real use cases and the real table, with queues, payloads, provider and clock
-// in memory. It is one process at a time, which may die at any call.
+// world runs a batch from its acceptance to the provider: the real use cases and the real
+// table, with queues, payloads, provider and clock in memory. It runs one process at a
+// time, which can crash at any call.
 type world struct {
 	t          *testing.T
 	store      *dynamo.Store
@@ -57,10 +56,10 @@ type world struct {
 	provider   *provider
 	death      *death
 	tenant     string
-	others     map[string]bool // tenants beside it
+	others     map[string]bool // other tenants
 	agent      string
 	template   campaign.Template
-	ledgers    []campaign.BatchKey       // of the batches that have one
+	ledgers    []campaign.BatchKey       // of batches with a ledger
 	fed        map[campaign.BatchKey]int // entries of them
 	written    map[campaign.BatchKey]bool
 
@@ -89,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// another returns a tenant beside the world's own, with an agent of its own.
+// another returns another tenant with its own agent.
 func (w *world) another() string {
 	w.t.Helper()
 	tenant, agent := "tenant-"+rand.Text(), "agent-"+rand.Text()
@@ -118,7 +117,7 @@ func (w *world) advance(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// accept writes a batch as dispatch does, without handing it off.
+// accept writes a batch like dispatch, without queueing its release.
 func (w *world) accept(messages int, edit ...func(*campaign.Batch)) campaign.Batch {
 	w.t.Helper()
 	var writer payload.Writer
@@ -183,7 +182,7 @@ func (w *world) applier() sqs.Handler {
 	m := mortal{w}
 	a := &outcome.Applier{
 		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
-		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out divides its row
+		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
 	return sqs.BatchHandler(a.Handle)
 }
@@ -197,8 +196,8 @@ func (w *world) sweeper() *reconcile.Sweeper {
 	}
 }
 
-// run lets the world go on until the batch waits for answers or has left sweep's
-// sight, or the time is up.
+// run advances the world until the batch waits for delivery events, nothing is due any
+// more, or the time is over.
 func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	w.t.Helper()
 	for end := w.clock().Add(until); w.clock().Before(end); {
@@ -213,14 +212,14 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 	return w.batch(b)
 }
 
-// step delivers some of the tasks that are visible, and reports whether any were.
+// step delivers some visible tasks and reports whether there were any.
 func (w *world) step() bool {
 	return w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, w.sender(1), 5) ||
 		w.deliver(w.revokes, w.canceller(), 1) || w.deliver(w.events, w.applier(), 500) || w.feed() || w.deliver(w.deliveries, w.notifier(), 1)
 }
 
-// deliver gives a function up to n tasks. Those that it does not answer for,
-// because they failed or it died, come again.
+// deliver passes up to n tasks to a function. Tasks that failed, or whose process crashed,
+// are received again.
 func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
 	event := q.receive(n)
 	if len(event.Records) == 0 {
@@ -246,7 +245,7 @@ func (w *world) deliver(q *tasks, handler sqs.Handler, n int) bool {
 	return true
 }
 
-// attempt is the life of one process.
+// attempt runs one process.
 func (w *world) attempt(do func(ctx context.Context)) {
 	do(w.t.Context())
 	w.death.resurrect()
@@ -259,8 +258,8 @@ func (w *world) batch(b campaign.Batch) campaign.Batch {
 	return now
 }
 
-// outcomes checks that the batch's ledger balance, log, states and counts, and
-// returns how many messages have which outcome and code.
+// outcomes checks that the batch's log, states and counts are consistent, and returns the
+// number of messages by outcome and code.
 func (w *world) outcomes(b campaign.Batch) map[string]int {
 	w.t.Helper()
 	var frames []int
@@ -300,8 +299,8 @@ func (w *world) outcomes(b campaign.Batch) map[string]int {
 	return codes
 }
 
-// pages returns how many pages the log of a batch without a ledger has, and checks that
-// none is missing.
+// pages returns the number of log pages of a batch without a ledger and checks that none is
+// missing.
 func (w *world) pages(b campaign.Batch) int {
 	w.t.Helper()
 	pages, err := w.store.Log(w.t.Context(), b.Key, 0)
@@ -316,7 +315,7 @@ func (w *world) pages(b campaign.Batch) int {
 	return len(pages)
 }
 
-// checkReasons checks that a head's reasons and its timeline add up to its counts.
+// checkReasons checks that the reasons and the timeline of a head add up to its counts.
 func (w *world) checkReasons(head campaign.LedgerSummary) {
 	w.t.Helper()
 	byReason, lost, byTime := map[campaign.Outcome]int{}, map[campaign.Outcome]int{}, map[campaign.Outcome]int{}
@@ -344,7 +343,7 @@ func (w *world) checkReasons(head campaign.LedgerSummary) {
 	}
 }
 
-// checkSent checks that the batch is sent, each of its messages once.
+// checkSent checks that each message of the batch was sent once.
 func (w *world) checkSent(b campaign.Batch) {
 	w.t.Helper()
 	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
@@ -362,21 +361,20 @@ func uuid() string {
 	return k.MessageID(0)
 }
 
-// provider takes each message id once, like the real one, and can be told to
-// refuse.
+// provider accepts each message ID once, like the real one, and can be configured to fail.
 type provider struct {
 	world   *world
-	answers bool // it tells that each message was delivered and read, three times, in a bad order
+	answers bool // it sends delivered and read events for each message, three times, in a bad order
 	refuse  func(d campaign.OutgoingMessage) error
-	forget  bool // it does not tell what it took back
+	forget  bool // it sends no events for revoked messages
 
 	mu      sync.Mutex
 	taken   map[string]string // text by message id
 	phones  map[string]string // message id by phone
-	twice   []string          // phones that got messages of two ids
+	twice   []string          // phones with messages of two IDs
 	revoked map[string]bool   // message ids
 	calls   int
-	agents  map[string]int // calls by the agent that they were made as
+	agents  map[string]int // calls by agent
 }
 
 func (p *provider) asked(agent campaign.Agent) {
@@ -430,8 +428,7 @@ func (p *provider) check(t *testing.T, b campaign.Batch) {
 	}
 }
 
-// tasks is a queue that delivers at least once, after a delay where one is
-// asked for.
+// tasks is an at-least-once queue with delays.
 type tasks struct {
 	world *world
 	mu    sync.Mutex
@@ -474,7 +471,7 @@ func (q *tasks) receive(n int) events.SQSEvent {
 	return event
 }
 
-// waiting is how many tasks may be taken.
+// waiting returns the number of visible tasks.
 func (q *tasks) waiting() (n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -486,7 +483,7 @@ func (q *tasks) waiting() (n int) {
 	return n
 }
 
-// settle ends a task, or lets it be seen again after a while.
+// settle deletes a task, or makes it visible again after a while.
 func (q *tasks) settle(id string, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -502,14 +499,13 @@ func (q *tasks) settle(id string, again bool) {
 	m.taken, m.from = false, q.world.clock().Add(6*time.Minute)
 }
 
-// death kills a process at one of its calls to the outside: before the call
-// takes place, or after it, before its answer arrives. Every later call of the
-// process fails.
+// death crashes a process at one of its external calls: before the call, or after it,
+// before its response. Every later call of the process fails.
 type death struct {
 	mu     sync.Mutex
 	at     int // 0 for never
 	after  bool
-	turns  bool // each process is killed, one call later than the one before, in turn before and after the call
+	turns  bool // every process crashes, one call later than the previous one, alternately before and after the call
 	lived  int  // calls of this process
 	calls  []string
 	killed bool
@@ -561,7 +557,7 @@ func (d *death) resurrect() {
 	d.killed, d.lived = false, 0
 }
 
-// mortal makes the calls of a process that may die.
+// mortal wraps the calls of a process that can crash.
 type mortal struct{ w *world }
 
 func call[T any](m mortal, name string, do func() (T, error)) (out T, err error) {
@@ -637,7 +633,7 @@ func (m mortal) SwapRateLimit(ctx context.Context, agentID string, old, pace cam
 	return call(m, "SwapPace", func() (bool, error) { return m.w.store.SwapRateLimit(ctx, agentID, old, pace) })
 }
 
-// Due leaves out the batches of other tests, which share the table.
+// DueDeliveries omits batches of other tests, which share the table.
 func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Seq2[campaign.Due, error] {
 	return func(yield func(campaign.Due, error) bool) {
 		for _, shard := range m.w.shardsOf(m.w.store.Webhooks) { //nolint:contextcheck // the test looks, not the process
@@ -650,8 +646,8 @@ func (m mortal) DueDeliveries(ctx context.Context, _ int, now time.Time) iter.Se
 	}
 }
 
-// shardsOf returns the shards of a table's index that have rows. To ask for each shard
-// would take long: the emulator goes through the whole table each time.
+// shardsOf returns the shards of a table's index that have rows. Querying every shard is
+// slow, because the emulator scans the whole table each time.
 func (w *world) shardsOf(table string) []int {
 	w.t.Helper()
 	found := map[int]bool{}
@@ -713,7 +709,7 @@ func (q mortalQueue) Waiting(context.Context) (n int, err error) {
 }
 
 func (q mortalQueue) SendAll(_ context.Context, _ string, bodies [][]byte) error {
-	for _, body := range bodies { // whoever dies in between has sent some of them
+	for _, body := range bodies { // a crash in between has sent some of them
 		err := q.w.death.call("queue", func() error {
 			q.queue.add(body, 0)
 			return nil

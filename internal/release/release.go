@@ -1,5 +1,5 @@
-// Package release schedules the release of accepted batches, and puts the frames of a
-// batch that is due on the send queue.
+// Package release schedules the release of accepted batches and queues the frames of due
+// batches.
 package release
 
 import (
@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store keeps batches.
+// Store reads and updates batches.
 type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
@@ -21,33 +21,33 @@ type Store interface {
 	EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 }
 
-// FrameQueue takes the tasks of sending.
+// FrameQueue is the send queue.
 type FrameQueue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// Queue takes the tasks of releasing.
+// Queue is the release queue.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Releaser releases batches. Whatever step it dies at, the same task given to
-// it again does the rest; frames that were queued twice are sent once.
+// Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
+// resumes; frames queued twice are sent once.
 type Releaser struct {
 	Store    Store
 	Frames   FrameQueue
 	Releases Queue
-	// SweepAfter is how long a released batch may go on before sweep looks at it.
+	// SweepAfter is the time until reconcile checks a released batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 }
 
-// soon is how far in the future a task that came too early is held by the
-// queue, the longest delay that it knows. What is due later is left to sweep.
+// soon is the maximum delay of SQS. A task that is early by at most this time is requeued.
+// Other early batches are released by reconcile.
 const soon = 15 * time.Minute
 
-// Handle releases the batches of the tasks, and returns an error by its
-// position for each that has to be tried again.
+// Handle releases the batches of the tasks. It returns an error by position for each task
+// to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
 	errs := make([]error, len(tasks))
 	for i, task := range tasks {
@@ -59,7 +59,7 @@ func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []er
 func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error {
 	b, err := r.Store.Batch(ctx, task.BatchRef)
 	if errors.Is(err, campaign.ErrNotFound) {
-		slog.WarnContext(ctx, "a task names a batch that does not exist", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
+		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", task.CampaignID, "batch_id", task.BatchID)
 		return nil
 	}
 	if err != nil {
@@ -74,26 +74,26 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 		}
 	}
 	if b.State != campaign.BatchReleasing {
-		return nil // released before, or cancelled, or postponed just now
+		return nil // already released, cancelled, or rescheduled
 	}
 	return r.queueFrames(ctx, b)
 }
 
-// holdBack lets the task come again when its batch is due.
+// holdBack requeues the task until its batch is due.
 func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
 	if wait > soon {
 		return nil
 	}
 	body, err := json.Marshal(task)
 	if err != nil {
-		return fmt.Errorf("write a release task: %w", err)
+		return fmt.Errorf("encode release task: %w", err)
 	}
-	// The queue counts whole seconds: one more, lest the task come too early again.
+	// Delays are in whole seconds. Add one, so that the task is not early again.
 	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, soon))
 }
 
-// start moves the batch to releasing, to be sent by its tenant's agent, and returns
-// it as it is then: another call may have been faster, or have cancelled it.
+// start moves the batch to releasing, with the tenant's current agent. It returns the
+// updated batch, which another call may have released or cancelled.
 func (r Releaser) start(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	tenant, err := r.Store.Tenant(ctx, b.Tenant)
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {

@@ -21,11 +21,11 @@ var (
 
 const sweepAfter = 10 * time.Minute
 
-// row keeps one batch, as a table does.
+// row stores one batch like a table.
 type row struct {
 	batch     campaign.Batch
 	err       error
-	cancelled bool // by somebody else, right after the first read
+	cancelled bool // by another call, after the first read
 	tenant    campaign.Tenant
 	tenantErr error
 }
@@ -60,7 +60,7 @@ func (r *row) move(from, to campaign.BatchState, next time.Time) bool {
 	return true
 }
 
-// queue notes what it is given as "group delay body".
+// queue records messages as "group delay body".
 type queue struct {
 	got []string
 	err error
@@ -150,8 +150,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// The bodies that the queues carry are read as they were written.
-func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
+// The encoded tasks decode to the same values.
+func TestTasks_RoundTrip(t *testing.T) {
 	t.Parallel()
 	ref := campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"}
 	turn := campaign.Reservation{Start: noon, Every: 3 * time.Millisecond}
@@ -170,7 +170,7 @@ func TestTasksAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestRelease_TakesTheTenantsAgent(t *testing.T) {
+func TestRelease_RecordsAgent(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		tenant campaign.Tenant

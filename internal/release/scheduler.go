@@ -11,22 +11,22 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Schedules puts a message on the release queue at an instant.
+// Schedules sends a message to the release queue at an instant.
 type Schedules interface {
 	At(ctx context.Context, name string, at time.Time, body []byte) error
 }
 
-// Scheduler hands batches to release, at least once each.
+// Scheduler queues batches for release, at least once each.
 type Scheduler struct {
 	Queue     Queue
 	Schedules Schedules
 }
 
-// Schedule asks for the batch's release when it is due.
+// Schedule queues or schedules the batch's release.
 func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	body, err := json.Marshal(campaign.ReleaseTask{BatchRef: b.BatchRef})
 	if err != nil {
-		return fmt.Errorf("write a release task: %w", err)
+		return fmt.Errorf("encode release task: %w", err)
 	}
 	if b.Scheduled {
 		return r.Schedules.At(ctx, scheduleName(b), b.Due, body)
@@ -34,8 +34,8 @@ func (r Scheduler) Schedule(ctx context.Context, b campaign.Batch) error {
 	return r.Queue.Send(ctx, b.Tenant, body, 0)
 }
 
-// scheduleName is the same for the same batch and due time, however often it is
-// asked for. A schedule's name has 64 characters at most: this one has 43.
+// scheduleName returns a schedule name that depends only on the batch and its due time. It
+// has 43 characters; the maximum is 64.
 func scheduleName(b campaign.Batch) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", b.Tenant, b.CampaignID, b.BatchID, b.Due.UnixMilli()))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

@@ -1,4 +1,5 @@
-// Package retry spaces repeated tries, and reserves time for a shutdown.
+// Package retry provides backoff between attempts, and deadlines with a margin for
+// shutdown.
 package retry
 
 import (
@@ -12,10 +13,9 @@ const (
 	longest = time.Second
 )
 
-// Wait waits before a try, counted from 0, and returns the error of ctx if that
-// ends meanwhile. The first try does not wait; each other one waits for a random time
-// below a limit that doubles from 20 ms to a second, so that tries which collided
-// do not collide again.
+// Wait waits before an attempt, counted from 0, with full jitter and a limit that doubles
+// from 20 ms to 1 s. The first attempt does not wait. It returns the error of ctx if ctx
+// ends first.
 func Wait(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil

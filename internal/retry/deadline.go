@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// WithMargin returns a context that ends that long before ctx does, or with it where
-// ctx has no deadline.
+// WithMargin returns a context that ends reserve before the deadline of ctx. Without a
+// deadline, it ends with ctx.
 func WithMargin(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-func TestBefore(t *testing.T) {
+func TestWithMargin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		call, end := context.WithTimeout(t.Context(), time.Minute)
@@ -24,7 +24,7 @@ func TestBefore(t *testing.T) {
 	})
 }
 
-func TestBeforeAnEndlessCall(t *testing.T) {
+func TestWithMargin_NoDeadline(t *testing.T) {
 	t.Parallel()
 	call, end := context.WithCancel(t.Context())
 	ctx, cancel := retry.WithMargin(call, time.Hour)

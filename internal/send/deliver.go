@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// The codes of this package; the others are the provider's.
+// Codes of this package. All others come from the provider.
 const (
 	codeTooLate        = "not_after_passed"
 	codeUnknown        = "no_answer"
@@ -24,24 +24,22 @@ const (
 )
 
 const (
-	// attemptFor is the longest time that one message may take, reserve what is
-	// kept of a call's time for what was begun and for recording it.
+	// attemptFor is the timeout of one message. shutdownMargin is the time reserved for
+	// running sends and for recording.
 	attemptFor     = 8 * time.Second
 	shutdownMargin = attemptFor + 4*time.Second
-	// cancelCheck is how often a run looks whether its batch was cancelled.
+	// cancelCheck is the interval of cancellation checks within a run.
 	cancelCheck = 2 * time.Second
-	// enough throttled messages, if they are too many, end a run: to go on would
-	// only bring more.
+	// enough is the number of throttled messages from which a run can stop.
 	enough = 10
-	// tolerated is one in how many answers may throttle. Providers throttle a few
-	// messages at any rate, for limits of their own parts; to send those again
-	// costs far less than half the rate, and a rate that is really too high
-	// throttles more.
+	// tolerated is the permitted ratio of throttled responses: 1 in 20. Providers throttle
+	// a few messages at any rate, because of internal limits. Sending those again costs
+	// less than halving the rate. A rate that is too high throttles more.
 	tolerated = 20
 )
 
-// deliver sends the run's messages in the order of their turns, until the
-// provider throttles too many or ctx is near its end.
+// deliver sends the run's messages in the order of their send times, until too many are
+// throttled or ctx nearly ends.
 func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -73,8 +71,8 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	}
 }
 
-// cancelled reports whether the run's batch was cancelled meanwhile. What could not
-// be read is taken for not cancelled.
+// cancelled reports whether the run's batch was cancelled since the start. A failed read
+// counts as not cancelled.
 func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	now := s.Now()
 	if now.Sub(r.checked) < cancelCheck {
@@ -89,7 +87,7 @@ func (s *Sender) cancelled(ctx context.Context, r *run) bool {
 	return true
 }
 
-// await waits until the instant, and reports whether ctx lasted that long.
+// await waits until the instant. It returns false if ctx ends first.
 func (s *Sender) await(ctx context.Context, at time.Time) bool {
 	wait := at.Sub(s.Now())
 	if at.IsZero() || wait <= 0 {
@@ -105,7 +103,7 @@ func (s *Sender) await(ctx context.Context, at time.Time) bool {
 	}
 }
 
-// take takes a slot, and reports whether ctx lasted until one was free.
+// take takes a slot. It returns false if ctx ends first.
 func take(ctx context.Context, slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
@@ -136,11 +134,11 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	})
 	r.judge(ctx, j, err, s.Now())
 	if j.settled() {
-		_ = s.clearFailing(ctx, r) // countFailures returns its error
+		_ = s.clearFailing(ctx, r) // countFailures returns the error
 	}
 }
 
-// judge notes what the provider's answer means for the message.
+// judge applies the provider's response to the message.
 func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
 	r.answered.Add(1)
 	if err == nil {
@@ -157,7 +155,7 @@ func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
 		r.throttled.Add(1)
 	case campaign.Transient:
 		r.trouble.Do(func() {
-			slog.WarnContext(ctx, "the provider did not take a message, it is tried again", "batch_id", r.batch.BatchID, "error", err)
+			slog.WarnContext(ctx, "send failed; message is retried", "batch_id", r.batch.BatchID, "error", err)
 		})
 	}
 	j.code, j.retryAfter = failure.Code, failure.RetryAfter

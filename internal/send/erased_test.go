@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// replacing is a rig whose payload is replaced between a sender's look at the batch
-// and at the payload.
+// replacing is a rig whose payload is replaced between the reads of the batch and of the
+// payload.
 type replacing struct{ *rig }
 
 func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
@@ -38,7 +38,7 @@ func (r replacing) GetRange(ctx context.Context, key string, from, to int) ([]by
 	return r.rig.GetRange(ctx, key, from, to)
 }
 
-func TestAnErasedMessageIsNotSentAndTheOthersAre(t *testing.T) {
+func TestHandle_ErasedMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(5)

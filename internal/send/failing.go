@@ -9,22 +9,19 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codeNotSentInTime is the code of what the provider did not take within
-// campaign.MaxFailing of attempts.
+// codeNotSentInTime is the code of messages that were not sent within campaign.MaxFailing.
 const codeNotSentInTime = "not_sent_in_time"
 
-// attemptGap is the longest time between two attempts of a batch that nothing
-// holds back: what a failed attempt may be delayed by, and the time after which
-// sweep queues what has no task any more. Longer gaps are pauses, turns of the
-// agent's rate that are far away, or a backlog of the queue.
+// attemptGap is the maximum time between two attempts of an active batch: the longest retry
+// delay, plus the time until reconcile requeues lost frames. Longer gaps are pauses, rate
+// limiting or queue backlogs.
 func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 
-// countFailures keeps on the batch for how long its attempts have failed, and ends
-// the run's messages once that is too long. Any answer for good begins anew: a
-// message that was taken, or one that was refused for its own sake.
+// countFailures updates how long the batch has been failing, and ends the run's messages
+// after campaign.MaxFailing. A sent or permanently refused message resets the count.
 //
-// It comes before recording: a run that dies in between is repeated, and its success
-// is not lost.
+// Call it before recording outcomes: after a crash in between, the run is repeated and its
+// success is counted.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	failed, failing := r.untaken(), r.batch.Failing
 	answered := int(r.answered.Load())
@@ -40,7 +37,7 @@ func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	return nil
 }
 
-// untaken returns how many messages the provider was asked to take in vain.
+// untaken returns the number of messages that the provider did not accept.
 func (r *run) untaken() (n int) {
 	for _, j := range r.jobs() {
 		if j.code != "" {
@@ -50,8 +47,8 @@ func (r *run) untaken() (n int) {
 	return n
 }
 
-// clearFailing forgets the failed attempts before the run's first success. It does
-// not wait for the end of the run: another one could give up by then.
+// clearFailing resets the batch's failing time on the run's first success. It does not wait
+// for the end of the run, because a concurrent run could end the batch.
 func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 	r.clearing.Do(func() {
 		if r.batch.Failing != (campaign.Failing{}) {
@@ -61,24 +58,23 @@ func (s *Sender) clearFailing(ctx context.Context, r *run) error {
 	return r.clearErr
 }
 
-// addFailure writes seldom. To lose a write costs no more than the time until the
-// next one, so it is no failure of the run.
+// addFailure updates the failing time at most once per SweepAfter/2. A lost update only
+// delays the count, so errors are logged.
 func (s *Sender) addFailure(ctx context.Context, r *run) {
 	now, failing := s.Now(), r.batch.Failing
 	if now.Sub(failing.At) < s.SweepAfter/2 {
 		return
 	}
 	if _, err := s.Batches.SetFailing(ctx, r.batch, failing.After(now, s.attemptGap())); err != nil {
-		slog.WarnContext(ctx, "failed attempts of a batch were not counted", "batch_id", r.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "updating failing time of batch failed", "batch_id", r.batch.BatchID, "error", err)
 	}
 }
 
-// giveUp ends all messages of the run's parts that have not ended, unless another
-// run has had a success meanwhile.
+// giveUp ends all messages of the run as failed, unless a concurrent run had a success.
 func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	b, err := s.Batches.Batch(ctx, r.batch.BatchRef)
 	if err != nil {
-		return fmt.Errorf("end a batch that fails for too long: %w", err)
+		return fmt.Errorf("end failing batch: %w", err)
 	}
 	if !b.Failing.TooLong() {
 		return nil
@@ -87,7 +83,7 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 		p.now, p.later = append(p.now, p.later...), nil
 	}
 	r.settleAll(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
-	slog.WarnContext(ctx, "batch gave up after 72 hours of failed attempts, messages of this run end as failed",
+	slog.WarnContext(ctx, "batch failing for 72 hours; messages of this run end as failed",
 		"tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID)
 	return nil
 }

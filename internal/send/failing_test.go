@@ -15,7 +15,7 @@ import (
 
 func unavailable() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"} }
 
-// failing is a provider that takes nothing, until a time where there is one.
+// failing is a provider that accepts nothing, optionally until a time.
 func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, int) error {
 	return func(campaign.OutgoingMessage, int) error {
 		if until.IsZero() || time.Now().Before(until) {
@@ -25,8 +25,8 @@ func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, i
 	}
 }
 
-// sweepFor queues the frames again as sweep does, until nothing is left to send or
-// the time is over.
+// sweepFor requeues the frames like reconcile, until nothing is left to send or the time is
+// over.
 func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end) && len(g.outcomes) < g.batch.Accepted; {
@@ -36,7 +36,7 @@ func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	}
 }
 
-// ends counts the outcomes with their codes.
+// ends counts outcomes and codes.
 func (g *rig) ends() map[string]int {
 	ends := map[string]int{}
 	for _, c := range g.outcomes {
@@ -82,9 +82,8 @@ func TestSender_ProviderRecoversBefore72Hours(t *testing.T) {
 	})
 }
 
-// An answer for good to one message shows that the provider is at work for the
-// others.
-func TestSender_AnySuccessBeginsAnew(t *testing.T) {
+// A permanent response to one message shows that the provider works.
+func TestSender_SuccessResetsFailing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{
 		"sent ":              nil,
@@ -110,7 +109,7 @@ func TestSender_AnySuccessBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestSender_NotAfterAloneDecides(t *testing.T) {
+func TestSender_FailingWithNotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -126,9 +125,9 @@ func TestSender_NotAfterAloneDecides(t *testing.T) {
 	})
 }
 
-// A pause ends no batch: after it the provider is asked once more, even where the
-// 72 hours were over when it began.
-func TestSender_PausedWhileItFails(t *testing.T) {
+// A pause does not end a batch: after it, the provider is tried once more, even if the 72
+// hours were over when it started.
+func TestSender_PausedWhileFailing(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"at the first failure": 0, "after 72 hours": campaign.MaxFailing} {
 		t.Run(name, func(t *testing.T) {
@@ -150,9 +149,9 @@ func TestSender_PausedWhileItFails(t *testing.T) {
 	}
 }
 
-// A batch of the last of 20 million messages at 50 a second waits 4.6 days for its
-// turns, the retries as well.
-func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
+// A batch among the last of 20 million messages at 50 per second waits 4.6 days for its
+// reservations, retries included.
+func TestSender_FailingWhileRateLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -177,8 +176,8 @@ func TestSender_FailsWhileItWaitsForItsRate(t *testing.T) {
 	})
 }
 
-// A run does not end its messages after the success of another one, which goes on.
-func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
+// A run does not end its messages after the success of a concurrent run.
+func TestSender_SuccessInConcurrentRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -208,9 +207,9 @@ func TestSender_SuccessWhileAnotherRunGivesUp(t *testing.T) {
 	})
 }
 
-// A run that dies between the provider's answer and its record leaves the success
-// to the run that repeats it.
-func TestSender_SuccessThatIsNotRecorded(t *testing.T) {
+// If a run crashes between the provider's response and its record, the repeated run counts
+// the success.
+func TestSender_CrashAfterSuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)

@@ -23,8 +23,8 @@ const (
 	perCall   = 5
 )
 
-// office is one agent's sending as a whole: campaigns of batches, their ledger, the
-// agent's rate limit, a queue as SQS is one, and functions that take from it.
+// office simulates one agent's sending: campaigns of batches, their ledger, the agent's
+// rate limit, an SQS-like queue, and functions that receive from it.
 type office struct {
 	mu        sync.Mutex
 	random    *rand.Rand
@@ -37,9 +37,9 @@ type office struct {
 	busy      int
 	sends     []delivery
 	open      int                          // messages without an outcome
-	lose      func(campaign.SendTask) bool // which tasks that were put back are lost
+	lose      func(campaign.SendTask) bool // selects the requeued tasks that are lost
 	writes    int                          // of the rate limit
-	lost      int                          // races for it
+	lost      int                          // conflicts
 	requeues  int
 	checks    int // MoveCheck calls
 	tickets   map[string]map[int64]bool
@@ -73,7 +73,7 @@ func newOffice(rate int) *office {
 	}
 }
 
-// framesOf returns the payload of a batch of so many messages.
+// framesOf returns the payload of a batch of the given size.
 func (o *office) framesOf(messages int) frames {
 	made, ok := o.payloads[messages]
 	if !ok {
@@ -87,7 +87,7 @@ func (o *office) framesOf(messages int) frames {
 	return made
 }
 
-// dispatch queues the frames of a campaign as release does, one call a batch.
+// dispatch queues the frames of a campaign like release, one call per batch.
 func (o *office) dispatch(campaignID string, messages int) {
 	for n := 0; messages > 0; n++ {
 		b := o.accept(campaignID, min(messages, perBatch))
@@ -116,7 +116,7 @@ func (o *office) accept(campaignID string, messages int) campaign.Batch {
 	return b.Batch
 }
 
-// put makes a task visible as late as SQS and its poller may do.
+// put makes a task visible as late as SQS and its poller can.
 func (o *office) put(task campaign.SendTask, delay time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -128,17 +128,17 @@ func (o *office) put(task campaign.SendTask, delay time.Duration) {
 	o.queue = append(o.queue, waitingTask{task, time.Now().Add(delay.Round(time.Second) + latency)})
 }
 
-// SetFailing takes no part: the simulated provider fails for no batch.
+// SetFailing does nothing: the simulated provider never fails.
 func (o *office) SetFailing(context.Context, campaign.Batch, campaign.Failing) (bool, error) {
 	return true, nil
 }
 
-// AdoptAgent returns the batch as it is: all are the one agent's.
+// AdoptAgent returns the batch unchanged: all batches belong to one agent.
 func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch, error) {
 	return b, nil
 }
 
-// run gives the tasks to functions until every message that is not lost was sent.
+// run passes the tasks to functions until every message that is not lost is sent.
 func (o *office) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
@@ -176,7 +176,7 @@ func (o *office) left() int {
 	return o.open
 }
 
-// take returns what one more call gets: the oldest visible tasks.
+// take returns the tasks of one receive: the oldest visible ones.
 func (o *office) take() []campaign.SendTask {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -301,7 +301,7 @@ func (o *office) Send(_ context.Context, _ string, body []byte, delay time.Durat
 	return nil
 }
 
-// note counts the tickets that a frame is given: each one is a write.
+// note counts the tickets of a frame: each one is a write.
 func (o *office) note(task campaign.SendTask) {
 	if task.Ticket == (campaign.Ticket{}) {
 		return
@@ -325,7 +325,7 @@ func (p officeProvider) Send(_ context.Context, _ campaign.Agent, d campaign.Out
 	return nil
 }
 
-// campaignOf finds whose message it is.
+// campaignOf returns the campaign of a message.
 func (o *office) campaignOf(messageID string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -347,13 +347,13 @@ func (o *office) first(campaignID string) time.Time {
 	return o.sends[i].at
 }
 
-// figures are what a simulation came to.
+// figures are the results of a simulation.
 type figures struct {
 	messages, busiestSecond int
 	share, worstMinute      float64 // of the agent's rate
-	writes, races, requeues float64 // a frame; races that were lost cost a write too
+	writes, races, requeues float64 // per frame; lost conflicts cost a write too
 	mostTickets, checks     int     // of one frame; MoveCheck calls
-	billed                  float64 // seconds of functions a frame
+	billed                  float64 // seconds of function time per frame
 	took                    time.Duration
 }
 
@@ -374,8 +374,8 @@ func (o *office) figures(t *testing.T, began time.Time) figures {
 	return f
 }
 
-// keeps fails the test where the rate was exceeded, or less than 95 % of it was
-// used, or a frame cost more than one write for a ticket and one for its turn.
+// keeps fails the test if the rate was exceeded, less than 95% of it was used, or a frame
+// cost more than one write for a ticket and one for its reservation.
 func (f figures) keeps(t *testing.T, rate int) {
 	t.Helper()
 	f.keepsRate(t, rate)
@@ -387,7 +387,7 @@ func (f figures) keeps(t *testing.T, rate int) {
 	}
 }
 
-// keepsRate fails the test where the rate was exceeded.
+// keepsRate fails the test if the rate was exceeded.
 func (f figures) keepsRate(t *testing.T, rate int) {
 	t.Helper()
 	if f.busiestSecond > rate+1+rate/100 {
@@ -395,7 +395,7 @@ func (f figures) keepsRate(t *testing.T, rate int) {
 	}
 }
 
-// busiestSecond returns the most messages that were sent in less than a second.
+// busiestSecond returns the maximum number of messages within a second.
 func (o *office) busiestSecond() int {
 	most, i := 0, 0
 	for j := range o.sends {
@@ -407,8 +407,8 @@ func (o *office) busiestSecond() int {
 	return most
 }
 
-// worstMinute is the least share of the rate that was used in a minute, from the
-// first second on until the last message.
+// worstMinute returns the lowest share of the rate used in a minute, from the first second
+// to the last message.
 func (o *office) worstMinute(began time.Time) float64 {
 	worst, i := 1.0, 0
 	end := o.sends[len(o.sends)-1].at
@@ -422,7 +422,7 @@ func (o *office) worstMinute(began time.Time) float64 {
 	return worst
 }
 
-// simulate takes each step in its time, and runs until all is sent.
+// simulate executes each step at its time and runs until all messages are sent.
 func (o *office) simulate(t *testing.T, steps map[time.Duration]func()) time.Time {
 	t.Helper()
 	began := time.Now()
@@ -441,14 +441,14 @@ func (o *office) simulate(t *testing.T, steps map[time.Duration]func()) time.Tim
 	return began
 }
 
-// later keeps the simulation running for steps that are to come.
+// later keeps the simulation running until the last step.
 func (o *office) later(steps int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open += steps
 }
 
-// sentUntil counts each campaign's messages that were sent up to then.
+// sentUntil counts each campaign's messages sent until then.
 func (o *office) sentUntil(at time.Time) map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// plan finds what the parts have left to send, and when it may go.
+// plan determines the messages to send and when.
 func (s *Sender) plan(ctx context.Context, r *run) error {
 	var frames []int
 	for _, p := range r.parts {
@@ -42,7 +42,7 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	return s.takeReservations(ctx, r)
 }
 
-// fits reports whether the task asks for messages that its batch has.
+// fits reports whether the task refers to existing messages of its batch.
 func fits(t campaign.SendTask, b campaign.Batch) bool {
 	if t.Frame < 0 || t.Frame >= b.Frames() || len(b.Offsets) != b.Frames()+1 {
 		return false
@@ -50,8 +50,8 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// takeOpen gives each part the messages that it asks for, that have no outcome,
-// and that no part before it asks for.
+// takeOpen assigns to each part its requested messages that have no outcome and belong to
+// no earlier part.
 func (r *run) takeOpen(batchLedger campaign.Ledger) {
 	taken := map[int]bool{}
 	for _, p := range r.parts {
@@ -79,8 +79,8 @@ func wanted(t campaign.SendTask, b campaign.Batch) []int {
 	return all
 }
 
-// load reads the messages that are to be sent now. A frame that cannot be read
-// fails its own task alone; one that is gone for good ends its messages.
+// load reads the messages to send now. An unreadable frame fails only its own task. The
+// messages of a deleted payload end as failed.
 func (s *Sender) load(ctx context.Context, r *run) {
 	var frames sync.WaitGroup
 	for _, p := range r.parts {
@@ -91,7 +91,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 			err := s.loadFrame(ctx, r.batch, p)
 			switch {
 			case errors.Is(err, campaign.ErrNotFound):
-				slog.ErrorContext(ctx, "a payload is gone, its messages end as failed", "tenant", r.batch.Tenant,
+				slog.ErrorContext(ctx, "payload not found; messages end as failed", "tenant", r.batch.Tenant,
 					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", p.task.Frame)
 				p.abandon(s.Now())
 			case err != nil:
@@ -103,7 +103,7 @@ func (s *Sender) load(ctx context.Context, r *run) {
 	frames.Wait()
 }
 
-// leaveOptedOut ends those messages whose recipients want none.
+// leaveOptedOut ends the messages of opted-out recipients.
 func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
 	open := slices.DeleteFunc(r.jobs(), (*job).settled)
 	if len(open) == 0 {
@@ -122,7 +122,7 @@ func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
 	return nil
 }
 
-// abandon ends all messages of the part, whenever their turns are.
+// abandon ends all messages of the part, later ones included.
 func (p *part) abandon(now time.Time) {
 	p.now, p.later = append(p.now, p.later...), nil
 	for _, j := range p.now {

@@ -12,21 +12,20 @@ import (
 )
 
 const (
-	// maxAttempts is how often what the provider did not take is tried before it
-	// is left to sweep, which tries again as long as it takes.
+	// maxAttempts is the number of attempts before the task is left to reconcile, which
+	// retries without limit.
 	maxAttempts = 8
-	// firstDelay doubles with each attempt, up to maxDelay, the longest time for
-	// which the queue holds a task back.
+	// firstDelay doubles with each attempt, up to maxDelay, the maximum delay of SQS.
 	firstDelay = 2 * time.Second
 	maxDelay   = 15 * time.Minute
-	// maxShrinkingDelay is maxDelay for a wait that may get much shorter.
+	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
-	// early is how long before its turn a task comes back: the queue counts
-	// whole seconds, and the turn is then waited for.
+	// early is how long before its reservation a task is received. SQS delays are in whole
+	// seconds; the run waits for the rest.
 	early = 2 * time.Second
 )
 
-// requeue puts what the run left unsent back on the queue.
+// requeue queues the messages that the run left unsent.
 func (s *Sender) requeue(ctx context.Context, r *run) {
 	var last time.Time
 	for _, p := range r.parts {
@@ -40,11 +39,10 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 	s.expect(ctx, r.batch, last)
 }
 
-// putBack puts the tasks of a run that got no turns back on the queue as they
-// are, for a few seconds later: as failed ones the queue would hide them for
-// minutes.
+// putBack requeues the unchanged tasks of a run without reservations, with a delay of
+// seconds. A failed task would be invisible for minutes.
 func (s *Sender) putBack(ctx context.Context, r *run) {
-	slog.InfoContext(ctx, "the agent's pace is contended, frames are put back", "agent_id", r.channel.Agent.ID,
+	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.channel.Agent.ID,
 		"batch_id", r.batch.BatchID, "frames", len(r.parts))
 	for _, p := range r.parts {
 		if p.err == nil {
@@ -59,14 +57,13 @@ func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time
 		err = q.Send(ctx, t.Tenant, body, delay)
 	}
 	if err != nil {
-		p.err = fmt.Errorf("put the rest of frame %d of batch %s back: %w", t.Frame, t.BatchID, err)
+		p.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
 	}
 }
 
-// rest is the task of those messages that were to go in this run and have no
-// outcome, and the time until their next attempt; random is from 0 up to 1. It
-// is false where there are none, or after too many attempts. An attempt that
-// failed counts, the end of the time for the run does not.
+// rest returns a task for the part's unsent messages and its delay. random is in [0, 1).
+// The result is false if no message is left, or after maxAttempts. A failed send counts as
+// an attempt; the end of ctx does not.
 func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
@@ -86,8 +83,8 @@ func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Durat
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// turned is the task of those messages that hold a turn which is too far away
-// for this run, and the time until it should come back.
+// turned returns a task for the messages whose reservation is too late for this run, and
+// its delay.
 func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
 	t := p.taskOf(p.later)
 	t.Reservation = p.task.Reservation
@@ -103,28 +100,27 @@ func (p *part) taskOf(jobs []*job) campaign.SendTask {
 	return t
 }
 
-// retryDelay is the time until the attempt, from 1: it doubles, at least half
-// of it is certain, and it is no shorter than what the provider asked for.
+// retryDelay returns the delay before an attempt, counted from 1. It doubles, has up to 50%
+// jitter, and is at least the provider's Retry-After.
 func retryDelay(attempt int, asked time.Duration, random float64) time.Duration {
 	limit := min(firstDelay<<min(attempt-1, 10), maxDelay)
 	delay := limit/2 + time.Duration(random*float64(limit/2))
 	return min(max(delay, asked), maxDelay)
 }
 
-// expect keeps sweep from taking a batch for stuck that waits for its agent's
-// rate until the given time, if any. It writes seldom: each time puts sweep off
-// by far more than it has to.
+// expect postpones the reconcile check of a batch that waits for its agent's rate. It
+// writes rarely, because it postpones the check by more than necessary.
 func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) {
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
 	if _, err := s.Batches.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
-		slog.WarnContext(ctx, "sweep could not be put off, it will queue frames again", "batch_id", b.BatchID, "error", err)
+		slog.WarnContext(ctx, "postponing reconciliation failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
 }
 
-// adapt slows the agent down after too many throttled messages, and lets it get
-// faster after frames without any. It is no failure of sending if it cannot.
+// adapt decreases the agent's rate after too many throttled messages, and increases it
+// after frames without any. Its own errors are only logged.
 func (s *Sender) adapt(ctx context.Context, r *run) {
 	change := s.adaptation(r)
 	if change(r.rateLimit) == r.rateLimit {
@@ -137,7 +133,7 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 		return rateLimit
 	})
 	if err != nil {
-		slog.WarnContext(ctx, "the pace could not be adapted", "agent_id", r.channel.Agent.ID, "error", err)
+		slog.WarnContext(ctx, "updating rate limit failed", "agent_id", r.channel.Agent.ID, "error", err)
 		return
 	}
 	if changed {
@@ -145,9 +141,9 @@ func (s *Sender) adapt(ctx context.Context, r *run) {
 	}
 }
 
-// adaptation is what the run's answers make of a rate limit. An agent that had none
-// was as fast as this run, which would have sent more at once if there had been
-// more: the time that a few messages took says little about their rate.
+// adaptation returns the change of the rate limit that follows from the run's responses.
+// For an unlimited agent, it estimates the rate from the run, with at least Concurrency
+// messages: the duration of a few messages says little about the rate.
 func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit {
 	now, answers := s.Now(), int(r.answered.Load())
 	if r.tooFast() {
@@ -164,8 +160,8 @@ func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit 
 	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
 }
 
-// release frees the turns that the run does not use since it was stopped. Otherwise
-// no message would go until they are over.
+// release returns the unused reservations of a stopped run. Otherwise, nothing would be
+// sent until they end.
 func (r *run) release(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
 	if !r.stopped {
 		return rateLimit

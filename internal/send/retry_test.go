@@ -34,7 +34,7 @@ func TestRetryDelay(t *testing.T) {
 	}
 }
 
-func TestRetryDelayStaysInBounds(t *testing.T) {
+func TestRetryDelay_Bounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		attempt := rapid.IntRange(1, 100).Draw(t, "attempt")
@@ -46,9 +46,9 @@ func TestRetryDelayStaysInBounds(t *testing.T) {
 	})
 }
 
-// All attempts of a task are over before sweep looks at its batch, so that it
-// does not queue what is still on its way.
-func TestAttemptsEndBeforeSweepBegins(t *testing.T) {
+// All attempts of a task are over before reconcile checks its batch, so that it does not
+// requeue tasks in progress.
+func TestRetryDelay_EndsBeforeSweep(t *testing.T) {
 	t.Parallel()
 	total := time.Duration(0)
 	for attempt := 1; attempt < maxAttempts; attempt++ {

@@ -21,8 +21,8 @@ const (
 
 var errBroken = errors.New("broken")
 
-// rig is all that a sender needs, in memory, for one batch. Within a bubble of
-// testing/synctest its clock runs as fast as it can.
+// rig contains a sender's dependencies in memory, for one batch. In a synctest bubble, its
+// clock runs as fast as possible.
 type rig struct {
 	mu        sync.Mutex
 	batch     campaign.Batch
@@ -37,20 +37,20 @@ type rig struct {
 	channels  int // reads of the channel
 	optedOut  map[string]bool
 	text      string // of the template
-	counted   int    // writes of how long the batch fails
+	counted   int    // writes of the failing time
 
-	// What the test wants to happen, nil for nothing special.
+	// Hooks of the test, nil for none.
 	provider       func(d campaign.OutgoingMessage, calls int) error
-	swapped        func(p campaign.RateLimit) // hears of each new pace
+	swapped        func(p campaign.RateLimit) // called with each new rate limit
 	recordErr      error
 	queueErr       error
 	blobErr        error
 	optOutErr      error
 	latency        time.Duration
-	rateLimitTakes time.Duration // to read the rate limit, and to write it
-	swapLost       bool          // every race for the rate limit is
+	rateLimitTakes time.Duration // latency of reading and writing the rate limit
+	swapLost       bool          // every update of the rate limit conflicts
 
-	// functions get what is queued, where there are any.
+	// functions receive the queued tasks, if set
 	functions *send.Sender
 	running   sync.WaitGroup
 }
@@ -93,7 +93,7 @@ func (g *rig) sender() *send.Sender {
 	}
 }
 
-// frame is the task of a frame as release writes it.
+// frame is the task of a frame, as written by release.
 func (g *rig) frame(n int) campaign.SendTask {
 	return campaign.SendTask{BatchRef: g.batch.BatchRef, Frame: n}
 }
@@ -223,8 +223,8 @@ func (g *rig) Send(ctx context.Context, _ string, body []byte, delay time.Durati
 	return nil
 }
 
-// deliver gives a task to a function of its own, as soon as it is visible and a
-// little later, and so all tasks that come of it.
+// deliver passes a task to a new function when it is visible, and again a little later, and
+// then the tasks queued by it.
 func (g *rig) deliver(ctx context.Context, q queued) {
 	g.running.Go(func() {
 		time.Sleep(time.Until(q.from) + queueLatency)
@@ -236,7 +236,7 @@ func (g *rig) deliver(ctx context.Context, q queued) {
 	})
 }
 
-// run delivers the tasks and waits until nothing is left to do.
+// run delivers the tasks until nothing is left to do.
 func (g *rig) run(ctx context.Context, tasks ...campaign.SendTask) {
 	g.functions = g.sender()
 	for _, task := range tasks {
@@ -245,7 +245,7 @@ func (g *rig) run(ctx context.Context, tasks ...campaign.SendTask) {
 	g.running.Wait()
 }
 
-// accepted returns the messages that the provider took, in order.
+// accepted returns the messages accepted by the provider, in order.
 func (g *rig) accepted() []sent {
 	return slices.DeleteFunc(slices.Clone(g.sends), func(s sent) bool { return s.err != nil })
 }

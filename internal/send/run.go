@@ -12,39 +12,39 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// run is the sending of some parts of one batch.
+// run sends some parts of one batch.
 type run struct {
 	batch       campaign.Batch
 	channel     campaign.Channel
 	template    campaign.Template
-	rateLimit   campaign.RateLimit // of the agent, as last seen
-	every       time.Duration      // between two messages of the run, 0 for no limit
+	rateLimit   campaign.RateLimit // last seen rate limit of the agent
+	every       time.Duration      // time between two messages of the run, 0 for no limit
 	parts       []*part
-	slots       chan struct{} // one is taken by each message being sent
+	slots       chan struct{} // a token for each message being sent
 	started     time.Time
-	answered    atomic.Int64 // messages that the provider was asked to take
-	throttled   atomic.Int64 // those of them that it throttled
-	stopped     bool         // before its end, because of those
-	checked     time.Time    // when the batch was last found not to be cancelled
-	cancelledAt time.Time    // when it was found cancelled, zero for not
-	trouble     sync.Once    // logs the first transient failure, which stands for all
-	clearing    sync.Once    // forgets the failed attempts of the batch
-	clearErr    error        // of that
+	answered    atomic.Int64 // messages sent to the provider, with any response
+	throttled   atomic.Int64 // throttled responses
+	stopped     bool         // stopped early because of throttling
+	checked     time.Time    // last check for cancellation
+	cancelledAt time.Time    // when the cancellation was found, zero if not cancelled
+	trouble     sync.Once    // logs only the first transient failure
+	clearing    sync.Once    // resets the batch's failing time once
+	clearErr    error        // error of clearing
 }
 
-// part is one task: what it asks for and what came of it.
+// part is a task with the state of its messages.
 type part struct {
 	task campaign.SendTask
-	// now are the messages to be sent in this run, later those whose turn is too
-	// far away for it. Those are back on the queue.
+	// now are the messages to send in this run. later are messages whose reservation is too
+	// late for it; they are requeued.
 	now, later []*job
-	grant      campaign.Grant // what the part got of its agent's rate, if it asked
-	until      time.Time      // when the last of later will be sent, about
-	err        error          // why the task has to come again
+	grant      campaign.Grant // the reservation or ticket, if requested
+	until      time.Time      // estimated send time of the last of later
+	err        error          // why the task must be retried
 }
 
-// failure is why the task has to come again where its run failed with err. A part
-// that waits for its turn does not depend on the run.
+// failure returns why the task must be retried after its run failed with err. A part that
+// waits for a reservation does not depend on the run.
 func (p *part) failure(err error) error {
 	if p.grant.Wait > 0 {
 		return p.err
@@ -52,21 +52,21 @@ func (p *part) failure(err error) error {
 	return errors.Join(err, p.err)
 }
 
-// job is the sending of one message.
+// job is the send of one message.
 type job struct {
 	index      int       // within the batch
-	at         time.Time // its turn, zero for at once
+	at         time.Time // send time, zero for at once
 	message    campaign.Message
-	change     campaign.Change // what became of it, if Outcome is not ""
-	code       string          // why it was not taken this time
-	retryAfter time.Duration   // how long the provider asked to wait
+	change     campaign.Change // the outcome, if Outcome is not ""
+	code       string          // why the last send failed
+	retryAfter time.Duration   // the provider's Retry-After
 }
 
 func (j *job) settle(outcome campaign.Outcome, code string, at time.Time) {
 	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at, First: true}
 }
 
-// settleAll ends those messages of the run that have not ended.
+// settleAll ends the run's messages without an outcome.
 func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
 	for _, j := range r.jobs() {
 		if !j.settled() {
@@ -75,8 +75,8 @@ func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
 	}
 }
 
-// stop ends what the provider was not asked to take, nor may have taken, of a
-// batch that was found cancelled, also what was to have a later turn.
+// stop ends the unsent messages of a cancelled batch, later ones included. Messages that
+// the provider may have accepted are not stopped.
 func (r *run) stop() {
 	if r.cancelledAt.IsZero() {
 		return
@@ -93,7 +93,7 @@ func (r *run) stop() {
 
 func (j *job) settled() bool { return j.change.Outcome != "" }
 
-// ttl is how long the provider may try to deliver a message that is sent now.
+// ttl returns the TTL of a message sent now.
 func (r *run) ttl(now time.Time) time.Duration {
 	if r.batch.NotAfter.IsZero() {
 		return campaign.MessageTTL
@@ -120,15 +120,15 @@ func (r *run) changes() []campaign.Change {
 	return changes
 }
 
-// tooFast reports whether the provider throttled so many of the run's messages that
-// they went too fast. One alone says so only if there was no other: else the runs
-// of a few messages would slow an agent down whose every hundredth is throttled.
+// tooFast reports whether too many of the run's messages were throttled. A single throttled
+// message counts only if there were no other responses. Otherwise, runs with few messages
+// would slow down an agent with 1% throttling.
 func (r *run) tooFast() bool {
 	throttled, answered := r.throttled.Load(), r.answered.Load()
 	return throttled > 0 && (throttled == answered || throttled > 1+answered/tolerated)
 }
 
-// report logs what came of the run in numbers.
+// report logs the run's results as counts.
 func (r *run) report(ctx context.Context) {
 	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
 	for _, j := range r.jobs() {

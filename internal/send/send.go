@@ -1,6 +1,6 @@
-// Package send gives the messages of frames to the RCS provider, each of them
-// once as far as the provider is concerned, at the rate of their agent, and
-// records what became of them.
+// Package send sends the messages of frames to the RCS provider, at the rate of their
+// agent, and records the outcomes. Message IDs are deterministic, so the provider ignores
+// repeated sends.
 package send
 
 import (
@@ -15,58 +15,57 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Batches keeps batches and their ledger.
+// Batches reads and updates batches and their ledgers.
 type Batches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error)
-	// AdoptAgent returns the batch with the agent that it is sent by.
+	// AdoptAgent returns the batch with its agent.
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Directory knows how tenants send, and what.
+// Directory reads channels and templates.
 type Directory interface {
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// RateLimits keeps the paces of agents.
+// RateLimits stores the rate limits of agents.
 type RateLimits interface {
 	RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error)
 	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error)
 }
 
-// Blobs reads payloads: the bytes from offset from up to, not including, to.
+// Blobs reads the bytes [from, to) of payloads.
 type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Provider takes messages. It ignores one whose id it has seen. An error that
-// is no campaign.Failure counts as a transient one; none of them names a number
-// or a text.
+// Provider sends messages and ignores repeated IDs. An error that is not a campaign.Failure
+// counts as transient. Errors contain no phone number and no text.
 type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d campaign.OutgoingMessage) error
 }
 
-// Recorder records outcomes, each once however often it is told.
+// Recorder records outcomes. Repeated outcomes are ignored.
 type Recorder interface {
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
-// OptOuts knows the numbers that opted out of a tenant's messages: it returns a
-// look-up by a number in E.164.
+// OptOuts returns a function that reports whether an E.164 number opted out of the tenant's
+// messages.
 type OptOuts interface {
 	Of(ctx context.Context, tenant string) (func(phone string) bool, error)
 }
 
-// Queue takes the tasks of sending.
+// Queue is the send queue.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Sender sends frames. A task may be given to it any number of times, and
-// whatever step it dies at, the same task or sweep does the rest.
+// Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
+// reconcile resumes.
 type Sender struct {
 	Batches    Batches
 	Directory  Directory
@@ -76,9 +75,9 @@ type Sender struct {
 	Recorder   Recorder
 	OptOuts    OptOuts
 	Queue      Queue
-	// Concurrency is how many messages one call of Handle sends at once.
+	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
-	// SweepAfter is how long a batch may go on before sweep looks at it.
+	// SweepAfter is the time until reconcile checks an active batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 
@@ -86,8 +85,8 @@ type Sender struct {
 	templates cache.Cache[templateKey, campaign.Template]
 }
 
-// channelKey names a channel. A batch keeps the agent of its release, so a tenant
-// has several channels where its agent has changed.
+// channelKey identifies a channel. A batch keeps the agent of its release, so a tenant can
+// have several channels.
 type channelKey struct{ tenant, agentID string }
 
 type templateKey struct {
@@ -96,21 +95,20 @@ type templateKey struct {
 }
 
 const (
-	// channelFor is how long a tenant's channel is taken for what it was: so
-	// long a pause may take to be noticed.
+	// channelFor is the cache TTL of channels: a pause takes effect within this time.
 	channelFor = 3 * time.Second
-	// maxWarm is the number of channels, and of templates, that are kept.
+	// maxWarm is the size of the channel and template caches.
 	maxWarm = 500
-	// pauseCheck is when sweep looks again at a batch whose sending is paused.
+	// pauseCheck is the time until reconcile checks a paused batch.
 	pauseCheck = time.Minute
 )
 
-// errBadTask says that a task cannot be what this service queued.
-var errBadTask = errors.New("the task does not fit its batch")
+// errBadTask reports a task that this service cannot have queued.
+var errBadTask = errors.New("task does not match its batch")
 
-// Handle sends what the tasks ask for, and returns an error by its position for
-// each that has to come again. What the provider did not take, and what the end
-// of ctx left no time for, goes back to the queue as new tasks: that is no error.
+// Handle sends the messages of the tasks. It returns an error by position for each task to
+// retry. Messages that the provider did not accept, or that were not sent before the end of
+// ctx, are requeued as new tasks without an error.
 func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error {
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, s.Concurrency)
@@ -135,7 +133,7 @@ func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error 
 	return errs
 }
 
-// sendBatch sends parts of one batch. Its error concerns all of them.
+// sendBatch sends parts of one batch. An error applies to all of them.
 func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaign.BatchRef, parts []*part) error {
 	r, err := s.open(ctx, ref)
 	if err != nil || r == nil {
@@ -169,12 +167,12 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// open reads what sending any part of a batch needs. It returns nil where
-// nothing is to be sent now: sweep brings back what was paused.
+// open loads the data needed to send the batch. It returns nil if nothing can be sent now.
+// Reconcile requeues paused batches.
 func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
-		slog.WarnContext(ctx, "a task names a batch that does not exist", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
+		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
 		return nil, nil
 	}
 	if err != nil {
@@ -213,7 +211,7 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// leavePaused leaves the batch to sweep, which looks again soon.
+// leavePaused sets the reconcile check of a paused batch to pauseCheck from now.
 func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
 	next := s.Now().Add(pauseCheck)
@@ -221,7 +219,7 @@ func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string
 		return nil
 	}
 	if _, err := s.Batches.MoveCheck(ctx, b, next); err != nil {
-		return fmt.Errorf("leave a paused batch to sweep: %w", err)
+		return fmt.Errorf("postpone check of paused batch: %w", err)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestFrameIsSentAtOnce(t *testing.T) {
+func TestHandle_Frame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -39,7 +39,7 @@ func TestFrameIsSentAtOnce(t *testing.T) {
 	})
 }
 
-func TestRecordedMessagesAreSkipped(t *testing.T) {
+func TestHandle_RecordedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(103)
@@ -59,7 +59,7 @@ func TestRecordedMessagesAreSkipped(t *testing.T) {
 	})
 }
 
-func TestRateIsKept(t *testing.T) {
+func TestHandle_Rate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int{1, 7, 50, 1000} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -86,9 +86,9 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
-// A hundred functions that take their turns in the same instant all get one
-// within seconds: none of their tasks fails, which would hide it for minutes.
-func TestManyFunctionsShareOneRateLimit(t *testing.T) {
+// A hundred functions that reserve concurrently all succeed within seconds. No task fails,
+// because a failed task would be invisible for minutes.
+func TestHandle_ConcurrentFunctionsShareRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const functions = 100
@@ -114,7 +114,7 @@ func TestManyFunctionsShareOneRateLimit(t *testing.T) {
 	})
 }
 
-func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
+func TestHandle_RateLimitConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -126,7 +126,7 @@ func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
 			t.Fatal(errs)
 		}
 		if len(g.sends) > 0 || len(g.queued) != 1 {
-			t.Fatalf("%d sent without a turn, queued %+v", len(g.sends), g.queued)
+			t.Fatalf("%d sent without a reservation, queued %+v", len(g.sends), g.queued)
 		}
 		if diff := cmp.Diff(task, g.queued[0].task); diff != "" {
 			t.Errorf("the task came back as another one (-want +got):\n%s", diff)
@@ -137,7 +137,7 @@ func TestFramesWithoutAReservationComeBackSoon(t *testing.T) {
 	})
 }
 
-func TestAFrameThatCannotBePutBackFails(t *testing.T) {
+func TestHandle_RequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -150,9 +150,9 @@ func TestAFrameThatCannotBePutBackFails(t *testing.T) {
 	})
 }
 
-// Frames that the agent's backlog leaves no room for get tickets, and come back with
-// them; sweep leaves their batch alone for as long.
-func TestALongWaitPutsSweepOff(t *testing.T) {
+// Frames behind the agent's backlog get tickets and are requeued with them. Reconcile does
+// not check their batch until then.
+func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(300)
@@ -169,7 +169,7 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 		if want := time.Now().Add(time.Hour + 200*time.Second + sweepAfter); !g.batch.NextCheck.Equal(want) {
 			t.Errorf("sweep looks at the batch at %v, want %v", g.batch.NextCheck, want)
 		}
-		// It keeps its ticket: what comes back too early changes nothing.
+		// An early task keeps its ticket and changes nothing.
 		waiting, rateLimit, check := g.queued, g.rateLimit, g.batch.NextCheck
 		g.queued = nil
 		time.Sleep(15 * time.Minute)
@@ -177,7 +177,7 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 			t.Fatal(errs)
 		}
 		if g.rateLimit != rateLimit || !g.batch.NextCheck.Equal(check) {
-			t.Errorf("the pace is %+v, the check at %v", g.rateLimit, g.batch.NextCheck)
+			t.Errorf("the rate limit is %+v, the check at %v", g.rateLimit, g.batch.NextCheck)
 		}
 		if len(g.queued) != 2 || cmp.Diff(g.queued[0].task, waiting[1].task)+cmp.Diff(g.queued[1].task, waiting[0].task) != "" {
 			t.Errorf("queued %+v, want the same tasks", g.queued)
@@ -189,9 +189,9 @@ func TestALongWaitPutsSweepOff(t *testing.T) {
 	})
 }
 
-// What a run holds turns for that are too far away is put back before the run's
-// other messages are sent: they may take as long.
-func TestMessagesWithAFarReservationAreBackInTime(t *testing.T) {
+// Messages whose reservation is too late for a run are requeued before the other messages
+// are sent, because that can take as long.
+func TestHandle_LateReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -209,9 +209,8 @@ func TestMessagesWithAFarReservationAreBackInTime(t *testing.T) {
 	})
 }
 
-// Nothing of a frame is sent, and all of it comes again, where a part of it cannot be
-// put back.
-func TestAFrameWithAFarReservationThatCannotBePutBackFails(t *testing.T) {
+// If a part of a frame cannot be requeued, nothing of it is sent, and the task is retried.
+func TestHandle_LateReservationRequeueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -223,7 +222,7 @@ func TestAFrameWithAFarReservationThatCannotBePutBackFails(t *testing.T) {
 	})
 }
 
-func TestLateTaskGetsANewReservation(t *testing.T) {
+func TestHandle_ExpiredReservation(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -241,9 +240,9 @@ func TestLateTaskGetsANewReservation(t *testing.T) {
 	})
 }
 
-// A provider that takes 40 messages a second teaches that to an agent without a
-// rate, although 20 functions send as fast as they can in the beginning.
-func TestThrottledAgentAdapts(t *testing.T) {
+// A provider limit of 40 messages per second is learned for an agent without a configured
+// rate, although 20 functions start at full speed.
+func TestHandle_ThrottledAgentAdapts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -284,7 +283,7 @@ func TestThrottledAgentAdapts(t *testing.T) {
 	})
 }
 
-func TestThrottlingEndsARun(t *testing.T) {
+func TestHandle_ThrottlingStopsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -307,14 +306,14 @@ func TestThrottlingEndsARun(t *testing.T) {
 			t.Errorf("queued %+v", g.queued)
 		}
 		if g.rateLimit.Every != 2*time.Millisecond || !g.rateLimit.SlowedAt.Equal(time.Now()) {
-			t.Errorf("the pace is %+v, want half of 15 messages in 15ms", g.rateLimit)
+			t.Errorf("the rate limit is %+v, want half of 15 messages in 15ms", g.rateLimit)
 		}
 	})
 }
 
-// One message that is throttled, of an agent that sends little, must not bring
-// its next campaign down to a crawl.
-func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
+// A single throttled message of an agent with little traffic must not slow down its next
+// campaign.
+func TestHandle_SingleThrottledMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(1)
@@ -334,7 +333,7 @@ func TestAThrottledMessageOfAFewIsNoSlowAgent(t *testing.T) {
 	})
 }
 
-func TestCleanFramesEaseTheRateLimit(t *testing.T) {
+func TestHandle_SuccessIncreasesRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -349,7 +348,7 @@ func TestCleanFramesEaseTheRateLimit(t *testing.T) {
 	})
 }
 
-func TestEndOfTheCallLeavesTheRest(t *testing.T) {
+func TestHandle_DeadlineRequeuesRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(100)
@@ -370,7 +369,7 @@ func TestEndOfTheCallLeavesTheRest(t *testing.T) {
 	})
 }
 
-func TestSlowProviderCountsAsNoAnswer(t *testing.T) {
+func TestHandle_ProviderTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(1)
@@ -384,13 +383,13 @@ func TestSlowProviderCountsAsNoAnswer(t *testing.T) {
 	})
 }
 
-func TestFailuresOfTheProvider(t *testing.T) {
+func TestHandle_ProviderFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		err     error
 		attempt int
-		want    campaign.Change // what is recorded, if anything
-		again   int             // the attempt that is queued, 0 for none
+		want    campaign.Change // recorded outcome, if any
+		again   int             // the queued attempt, 0 for none
 	}{
 		"permanent":     {&campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}, 3, campaign.Change{Outcome: "failed", Code: "unreachable"}, 0},
 		"transient":     {&campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}, 0, campaign.Change{}, 1},
@@ -428,7 +427,7 @@ func TestFailuresOfTheProvider(t *testing.T) {
 	}
 }
 
-func TestFailuresOfWhatSendingNeeds(t *testing.T) {
+func TestHandle_DependencyFailures(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		prepare func(g *rig)
@@ -436,7 +435,7 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 		sent    int
 		queued  int
 	}{
-		"the books":    {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
+		"the ledger":   {func(g *rig) { g.recordErr = errBroken }, []error{errBroken, errBroken}, 103, 0},
 		"the queue":    {func(g *rig) { g.queueErr = errBroken }, []error{nil, errBroken}, 103, 0},
 		"the opt-outs": {func(g *rig) { g.optOutErr = errBroken }, []error{errBroken, errBroken}, 0, 0},
 		"one payload":  {func(g *rig) { g.blobErr = errBroken }, []error{nil, errBroken}, 100, 0},
@@ -470,10 +469,10 @@ func TestFailuresOfWhatSendingNeeds(t *testing.T) {
 	}
 }
 
-// errAny stands for any error.
+// errAny matches any error.
 var errAny = errors.New("any error")
 
-func TestPauseIsNoticedWithinSeconds(t *testing.T) {
+func TestHandle_Pause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -498,7 +497,7 @@ func TestPauseIsNoticedWithinSeconds(t *testing.T) {
 	})
 }
 
-func TestStatesInWhichNothingIsSent(t *testing.T) {
+func TestHandle_BatchStates(t *testing.T) {
 	t.Parallel()
 	for _, state := range []campaign.BatchState{campaign.BatchPending, campaign.BatchSent, campaign.BatchCancelled} {
 		t.Run(string(state), func(t *testing.T) {
@@ -517,7 +516,7 @@ func TestStatesInWhichNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
+func TestHandle_NotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2)
@@ -539,7 +538,7 @@ func TestMessagesDoNotOutliveTheirBatch(t *testing.T) {
 	})
 }
 
-func TestWhoOptedOutGetsNothing(t *testing.T) {
+func TestHandle_OptedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(3)
@@ -557,7 +556,7 @@ func TestWhoOptedOutGetsNothing(t *testing.T) {
 	})
 }
 
-func TestCancelledBatchIsStopped(t *testing.T) {
+func TestHandle_CancelledBatch(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]string{"before": "", "before, and paused": "tenant"} {
 		t.Run(name, func(t *testing.T) {

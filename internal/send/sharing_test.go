@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// A campaign of 100 messages does not wait for one of 100,000, whenever it comes.
-func TestASmallCampaignBesideABigOne(t *testing.T) {
+// A campaign of 100 messages does not wait for one of 100,000, at any time.
+func TestSharing_SmallCampaign(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		big   int
@@ -49,9 +49,9 @@ func TestASmallCampaignBesideABigOne(t *testing.T) {
 	}
 }
 
-// A message does not wait for a backlog at a low rate either: for the one frame
-// whose turn has come, and for what may be leased ahead.
-func TestASingleMessageAtALowRate(t *testing.T) {
+// A message does not wait for a backlog at a low rate either: only for the current frame
+// and for leased reservations.
+func TestSharing_LowRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []int{1, 5, 20} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestASingleMessageAtALowRate(t *testing.T) {
 	}
 }
 
-// Two big campaigns share about equally from the second's first minute on.
-func TestTwoBigCampaignsShareEqually(t *testing.T) {
+// Two large campaigns share the rate about equally, from the second one's first minute on.
+func TestSharing_TwoLargeCampaigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -89,7 +89,7 @@ func TestTwoBigCampaignsShareEqually(t *testing.T) {
 		for at := 110 * time.Second; at < 600*time.Second; at += 100 * time.Second {
 			from, to := o.sentUntil(began.Add(at)), o.sentUntil(began.Add(at+100*time.Second))
 			if n := to["second"] - from["second"]; n < 2000 || n > 3000 {
-				t.Errorf("in the 100 s after %v the second one got %d turns of 5000", at, n)
+				t.Errorf("in the 100 s after %v the second one got %d reservations of 5000", at, n)
 			}
 		}
 		f := o.figures(t, began)
@@ -100,8 +100,8 @@ func TestTwoBigCampaignsShareEqually(t *testing.T) {
 	})
 }
 
-// Many campaigns at once share about equally, those beyond the lanes too.
-func TestManyCampaignsAtOnce(t *testing.T) {
+// Many concurrent campaigns share the rate about equally, also those beyond maxLanes.
+func TestSharing_ManyCampaigns(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		campaigns, messages, lanes int
@@ -135,9 +135,8 @@ func TestManyCampaignsAtOnce(t *testing.T) {
 	}
 }
 
-// Tasks that are lost, as those of a function that dies, leave their turns to the
-// others.
-func TestLostFramesLeaveTheirReservations(t *testing.T) {
+// The reservations of lost tasks, as after a crash, go to other tasks.
+func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -152,9 +151,8 @@ func TestLostFramesLeaveTheirReservations(t *testing.T) {
 	})
 }
 
-// A campaign that ends before its time, as a cancelled one, leaves its share to
-// the other one.
-func TestAVanishedCampaignLeavesItsShare(t *testing.T) {
+// A campaign that ends early, as after a cancellation, leaves its share to the others.
+func TestSharing_CancelledCampaign(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]float64{5: 0.75, 50: 0.95} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -179,8 +177,8 @@ func TestAVanishedCampaignLeavesItsShare(t *testing.T) {
 	}
 }
 
-// After a pause, in which all tasks went, the batches come back from sweep.
-func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
+// After a pause in which all tasks were dropped, reconcile requeues the batches.
+func TestSharing_AfterPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -191,7 +189,7 @@ func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
 		var resumed time.Time
 		o.simulate(t, map[time.Duration]func(){
 			0: func() { o.dispatch("c", 30_000) },
-			// By then each task has come back once, and was dropped.
+			// By then, each task was received once and dropped.
 			1001 * time.Second: func() {
 				resumed = time.Now()
 				o.dispatch("c", 20_000)
@@ -205,9 +203,8 @@ func TestNobodyWaitsForTasksThatAPauseTook(t *testing.T) {
 	})
 }
 
-// While two versions run, the one before goes on leasing turns far ahead, and
-// drops the lanes each time.
-func TestAVersionThatKnowsNoLanes(t *testing.T) {
+// During a deployment, the former version leases far ahead and drops the lanes each time.
+func TestSharing_FormerVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(50)
@@ -223,8 +220,8 @@ func TestAVersionThatKnowsNoLanes(t *testing.T) {
 	})
 }
 
-// dispatchByOldVersion leases the turn of a frame every so often, however far
-// ahead, as the version before did.
+// dispatchByOldVersion leases a reservation per frame at an interval, however far ahead,
+// like the former version.
 func (o *office) dispatchByOldVersion(campaignID string, messages int, every time.Duration) {
 	for ; messages > 0; messages -= perBatch {
 		b := o.accept(campaignID, min(messages, perBatch))

@@ -14,7 +14,7 @@ import (
 
 func throttled() error { return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled"} }
 
-// atMost is a provider that takes so many messages in a second.
+// atMost is a provider that accepts n messages per second.
 func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 	window, inWindow := time.Time{}, 0
 	return func(campaign.OutgoingMessage, int) error {
@@ -28,7 +28,7 @@ func atMost(rate int) func(campaign.OutgoingMessage, int) error {
 	}
 }
 
-// throttling is a provider that throttles the calls for which that holds.
+// throttling is a provider that throttles the selected calls.
 func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error {
 	return func(_ campaign.OutgoingMessage, n int) error {
 		if call(n) {
@@ -38,9 +38,9 @@ func throttling(call func(n int) bool) func(campaign.OutgoingMessage, int) error
 	}
 }
 
-// A few throttled messages cost an agent a little of its rate for a while, never
-// its turns: nobody waits for those of a backlog that nobody holds any more.
-func TestThrottledMessagesSilenceNobody(t *testing.T) {
+// A few throttled messages decrease an agent's rate a little for a while. They cause no
+// gap: no message waits for revoked reservations.
+func TestThrottle_NoGap(t *testing.T) {
 	t.Parallel()
 	hundredth := func(n int) bool { return n%100 == 99 }
 	tests := map[string]struct {
@@ -76,9 +76,8 @@ func TestThrottledMessagesSilenceNobody(t *testing.T) {
 	}
 }
 
-// The size of the runs that a hundredth of the messages is throttled in must not
-// matter.
-func TestASteadyHundredthSlowsNobody(t *testing.T) {
+// The effect of 1% throttled messages must not depend on the size of the runs.
+func TestThrottle_SteadyOnePercent(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 5, 10, 20, 40, 100} {
 		t.Run(fmt.Sprint(size, " a run"), func(t *testing.T) {
@@ -111,7 +110,7 @@ func TestASteadyHundredthSlowsNobody(t *testing.T) {
 	}
 }
 
-func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
+func TestThrottle_LowerLimit(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		rate, limit int
@@ -151,8 +150,8 @@ func TestALowerLimitIsFoundWithinSeconds(t *testing.T) {
 	}
 }
 
-// A thousand messages of which a few are throttled are one run, and all sent.
-func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
+// A few throttled messages among a thousand do not stop the run.
+func TestThrottle_FewDoNotStopRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -166,9 +165,9 @@ func TestAFewThrottledMessagesEndNoRun(t *testing.T) {
 	})
 }
 
-// A rate is halved once in three seconds. A run that is stopped before that is
-// over leaves its turns to the others.
-func TestAStoppedRunFreesItsReservations(t *testing.T) {
+// The rate is halved at most once in three seconds. A run that is stopped earlier releases
+// its reservations.
+func TestThrottle_StoppedRunReleasesReservations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(200)
@@ -183,7 +182,7 @@ func TestAStoppedRunFreesItsReservations(t *testing.T) {
 	})
 }
 
-func TestALoweredRateCountsAtOnce(t *testing.T) {
+func TestThrottle_LoweredRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(2000)
@@ -205,8 +204,8 @@ func TestALoweredRateCountsAtOnce(t *testing.T) {
 	})
 }
 
-// No try will ever find a payload that is gone.
-func TestMessagesOfALostPayloadEnd(t *testing.T) {
+// Retries cannot find a deleted payload.
+func TestHandle_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(105)
@@ -226,7 +225,7 @@ func TestMessagesOfALostPayloadEnd(t *testing.T) {
 	})
 }
 
-// frames are the tasks of all frames.
+// frames returns the tasks of all frames.
 func (g *rig) frames() []campaign.SendTask {
 	var tasks []campaign.SendTask
 	for f := range g.batch.Frames() {

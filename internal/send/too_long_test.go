@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Rendering makes a text of 3,070 characters and a value of one to three digits.
-func TestSender_TextTooLongForTheProvider(t *testing.T) {
+// Rendering produces 3,070 characters plus a value of one to three digits.
+func TestSender_TextTooLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(105)

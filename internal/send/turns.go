@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// window is how far away a turn may be for its message to be waited for.
+	// window is the maximum time that a run waits for a message's send time.
 	window = 8 * time.Second
-	// returnEarly is how long before its turn a frame without one comes back, at
-	// least: the queue counts whole seconds, and may be a second late.
+	// returnEarly is how long before its estimated reservation a waiting frame is received,
+	// at least. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
-	// lateness is how late a task may be and still use the turn that it holds,
-	// from now on: for that long, the turns of others may come at the same time.
+	// lateness is the maximum delay of a task that can still use its reservation. Within
+	// it, the reservations of other tasks can overlap.
 	lateness = 10 * time.Second
-	// rateLimitTries is how many races for an agent's rate limit are run: some two seconds.
+	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
+	// seconds in total.
 	rateLimitTries = 10
 )
 
-// takeReservations leases the parts' share of their agent's rate. Those that get none
-// yet go back to the queue at once, and so does later what is too far away.
+// takeReservations leases the parts' share of their agent's rate. Parts without a
+// reservation are requeued at once. Messages with a late reservation are requeued too.
 func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	if !r.channel.RateLimit.Paced(r.channel.Agent.Rate) {
 		return nil
@@ -57,8 +58,8 @@ func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	return nil
 }
 
-// begin gives the messages of a part their turns. Those that are too far away go
-// back to the queue now, for to send the others takes as long.
+// begin assigns send times to the messages of a part. Late messages are requeued now, not
+// after the others are sent.
 func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 	if p.task.Reservation.Start.Before(now) {
 		p.task.Reservation.Start = now
@@ -73,17 +74,17 @@ func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
 	p.until = p.later[len(p.later)-1].at
 	t, delay := p.turned(now)
 	if p.put(ctx, s.Queue, t, delay); p.err != nil {
-		p.now, p.later = nil, nil // the task comes again as it was
+		p.now, p.later = nil, nil // the task is received again unchanged
 	}
 }
 
-// stale reports whether a turn may not be used any more: it is long over, or its
-// agent has slowed down since.
+// stale reports whether a reservation is unusable: it is long over, or revoked by a rate
+// decrease.
 func stale(t campaign.Reservation, now time.Time, rateLimit campaign.RateLimit) bool {
 	return t.Start.Before(now.Add(-lateness)) || t.Revoked(rateLimit)
 }
 
-// split gives the part's messages their turns, and puts aside those after end.
+// split assigns send times and moves messages after end to later.
 func (p *part) split(end time.Time) {
 	jobs := p.now
 	p.now = nil
@@ -96,10 +97,10 @@ func (p *part) split(end time.Time) {
 	}
 }
 
-// errContended says that a run lost too many races for its agent's rate limit.
+// errContended reports too many concurrent updates of a rate limit.
 var errContended = errors.New("update rate limit: too many conflicts")
 
-// claim gives each of the parts a turn, or a ticket and the time to wait.
+// claim gives each part a reservation, or a ticket and an estimated wait.
 func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 	if len(parts) == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 		return rateLimit
 	})
 	if err != nil {
-		return fmt.Errorf("lease a turn of agent %s: %w", agent.ID, err)
+		return fmt.Errorf("lease rate of agent %s: %w", agent.ID, err)
 	}
 	r.rateLimit = rateLimit
 	for i, p := range parts {
@@ -127,7 +128,7 @@ func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 	return nil
 }
 
-// byTicket sorts parts by their positions, those without one last.
+// byTicket sorts parts by ticket position, parts without a ticket last.
 func byTicket(a, b *part) int {
 	none := campaign.Ticket{}
 	if a.task.Ticket == none || b.task.Ticket == none {
@@ -136,9 +137,9 @@ func byTicket(a, b *part) int {
 	return cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)
 }
 
-// returnAfter is when a frame that got no turn comes back. That is early, in the
-// measure in which the wait may shrink: what comes late leaves a gap, and what comes
-// early costs a few reads and no write.
+// returnAfter returns the delay of a frame without a reservation. It is shorter than the
+// wait, all the more if the wait can shrink: a late frame leaves a gap, an early one costs
+// only a few reads.
 func returnAfter(g campaign.Grant) time.Duration {
 	margin, longest := g.Wait/8, maxDelay
 	if g.Shrinks {
@@ -147,9 +148,9 @@ func returnAfter(g campaign.Grant) time.Duration {
 	return min(max(g.Wait-max(margin, returnEarly), time.Second), longest)
 }
 
-// changeRateLimit makes the agent's rate limit what change makes of it, and returns that.
-// Many functions change the same one: who loses the race waits for a moment that
-// gets longer, and gives up with errContended.
+// changeRateLimit applies change to the agent's rate limit and returns the result.
+// Conflicts with other functions are retried with backoff. After rateLimitTries it returns
+// errContended.
 func (s *Sender) changeRateLimit(ctx context.Context, agentID string, change func(campaign.RateLimit) campaign.RateLimit) (campaign.RateLimit, error) {
 	for try := range rateLimitTries {
 		if err := retry.Wait(ctx, try); err != nil {

@@ -12,20 +12,20 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// attempt is one post of each message that a delivery has left.
+// attempt is one post of each pending message of a delivery.
 type attempt struct {
 	mu            sync.Mutex
 	taken, failed int   // posts
-	left          []int // positions that were not taken, ascending
-	open          bool  // the endpoint's circuit is to open
-	gone          bool  // the endpoint wants nothing ever again
-	fails         bool  // too many in a row were refused
-	cut           bool  // there was no time for some messages
+	left          []int // positions not delivered, ascending
+	open          bool  // the endpoint's circuit must open
+	gone          bool  // the endpoint returned 410 Gone
+	fails         bool  // too many consecutive failures
+	cut           bool  // some messages were not posted before the deadline
 	hold          time.Duration
-	codes         map[string]int // why messages were refused, and how many
+	codes         map[string]int // failed messages by code
 }
 
-// note adds what came of a message.
+// note adds the result of a message.
 func (r *attempt) note(l pendingMessage, v Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,23 +39,21 @@ func (r *attempt) note(l pendingMessage, v Result, fails bool) {
 	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.RetryAfter)
 }
 
-// refused reports whether a message was posted and not taken.
+// refused reports whether a post failed.
 func (r *attempt) refused() bool { return len(r.codes) > 0 }
 
-// over reports whether no further message is to be posted.
+// over reports whether posting must stop.
 func (r *attempt) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fails || r.gone
 }
 
-// countsTowardCircuit reports whether the failures of a delivery speak for its endpoint. Where
-// others of its messages were taken they do not: those that are left may be what a
-// well endpoint refuses.
+// countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
+// some of its messages were delivered: the others may be invalid for a healthy endpoint.
 func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
 
-// postAll posts the messages, until the endpoint fails too often or ctx is near
-// its end.
+// postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
 	g := n.limiters.of(endpointKey{e.Tenant, e.ID})
@@ -89,13 +87,13 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 	slices.Sort(r.left)
 	r.open = g.isShut()
 	if r.refused() {
-		slog.WarnContext(ctx, "webhooks were not taken", "tenant", e.Tenant, "endpoint_id", e.ID,
+		slog.WarnContext(ctx, "posting webhooks failed", "tenant", e.Tenant, "endpoint_id", e.ID,
 			"attempt", delivery.Attempt, "left", len(r.left), "codes", r.codes)
 	}
 	return r
 }
 
-// unsent notes messages that were not posted.
+// unsent adds messages that were not posted.
 func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +103,8 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	}
 }
 
-// shuffled returns messages that failed before in another order each time: a few
-// that the endpoint never takes must not stand before the others for ever.
+// shuffled returns the messages of a repeated attempt in random order, so that a few
+// messages that always fail do not block the others.
 func (n *Notifier) shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
 	if delivery.Attempt == 0 {
 		return messages
@@ -118,11 +116,10 @@ func (n *Notifier) shuffled(delivery campaign.Delivery, messages []pendingMessag
 	return messages
 }
 
-// pick returns a number from 0 up to, not including, of.
+// pick returns a random number in [0, of).
 func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
-// recordFailure writes a failure down. That it cannot be is no failure of
-// notifying.
+// recordFailure records a failed post. Its own errors are only logged.
 func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, l pendingMessage, v Result) {
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
@@ -134,12 +131,11 @@ func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
-		slog.WarnContext(ctx, "a failed webhook could not be recorded", "endpoint_id", e.ID, "error", err)
+		slog.WarnContext(ctx, "recording failed webhook failed", "endpoint_id", e.ID, "error", err)
 	}
 }
 
-// countPosts adds to the counts of the hour. That it cannot is no failure of
-// notifying.
+// countPosts adds to the hourly post counts. Its own errors are only logged.
 func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, failed int) {
 	if taken+failed == 0 {
 		return
@@ -147,7 +143,7 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	metrics.Add(ctx, metrics.WebhooksTaken, taken)
 	metrics.Add(ctx, metrics.WebhooksRefused, failed)
 	if err := n.Posts.CountPosts(ctx, e.Tenant, e.ID, n.Now(), taken, failed); err != nil {
-		slog.WarnContext(ctx, "posts could not be counted", "endpoint_id", e.ID, "error", err)
+		slog.WarnContext(ctx, "counting posts failed", "endpoint_id", e.ID, "error", err)
 	}
 }
 

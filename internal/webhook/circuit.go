@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// closingFor is how long a closing circuit is kept: deliveries that were parked
-	// just before are found by then.
+	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
+	// just before it closed.
 	closingFor = time.Minute
-	// perDrain is how many parked deliveries are looked up at once.
+	// perDrain is the number of parked deliveries per read.
 	perDrain = 100
-	// idleProbes is after how many probes that found nothing to post a circuit
-	// ends.
+	// idleProbes is the number of probes without a pending message after which the circuit
+	// closes.
 	idleProbes = 3
-	// circuitRaces is how often a circuit that changes meanwhile is read again.
+	// circuitRaces is the number of attempts to update a circuit.
 	circuitRaces = 5
 )
 
-// openCircuit stops posts to an endpoint but for probes, the first of them not
-// before the hold that the endpoint asked for is over.
+// openCircuit stops posts to an endpoint, except probes. The first probe is not earlier
+// than the hold requested by the endpoint.
 func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold time.Duration) error {
 	key := endpointKey{e.Tenant, e.ID}
 	for range circuitRaces {
@@ -53,31 +53,30 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 			return err
 		}
 		if !ok {
-			continue // another call was faster
+			continue // changed concurrently
 		}
 		n.limiters.of(key).opened()
 		if c.Open() {
 			return nil
 		}
 		metrics.Add(ctx, metrics.CircuitsOpened, 1)
-		slog.WarnContext(ctx, "an endpoint keeps failing: nothing but probes is posted to it", "tenant", e.Tenant, "endpoint_id", e.ID)
+		slog.WarnContext(ctx, "endpoint failing, circuit opened", "tenant", e.Tenant, "endpoint_id", e.ID)
 		return n.probeLater(ctx, opened)
 	}
-	return fmt.Errorf("open the circuit: %w", campaign.ErrLostRace)
+	return fmt.Errorf("open circuit: %w", campaign.ErrLostRace)
 }
 
-// probeLater queues the next look after an endpoint where it comes before sweep
-// would see to it.
+// probeLater queues the next check of the circuit if it is due before the next sweep.
 func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 	delay := c.Next.Sub(n.Now())
 	if delay >= soonest {
 		return nil
 	}
-	// The queue counts whole seconds: a task must not come too early.
+	// Delays are in whole seconds. Round up, so that the task is not early.
 	return n.queue(ctx, campaign.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
-// lookAfter does what an endpoint's circuit needs: a probe, or an end.
+// lookAfter processes an endpoint's circuit: it sends a probe or closes the circuit.
 func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
@@ -99,7 +98,7 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	if c.Closing {
 		return n.drain(ctx, c)
 	}
-	// Who moves the circuit on probes, and no other.
+	// Only the caller whose update succeeds probes.
 	c.Probes++
 	c.Next = n.Now().Add(probeGap(c.Probes, n.Jitter()))
 	if ok, err := n.Endpoints.SaveCircuit(ctx, c); err != nil || !ok {
@@ -109,8 +108,7 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	return n.probe(ctx, c, e)
 }
 
-// forget deletes what waits for an endpoint that does not exist any more, and then its
-// circuit.
+// forget deletes the parked deliveries of a deleted endpoint, then its circuit.
 func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -129,10 +127,10 @@ func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
 			}
 		}
 	}
-	return nil // sweep finds the circuit again
+	return nil // reconcile finds the circuit again
 }
 
-// probe posts one message of a delivery that waits.
+// probe posts one message of a parked delivery.
 func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) error {
 	read, messages, err := n.sample(ctx, c, e)
 	if err != nil {
@@ -151,8 +149,8 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
 	n.recordFailure(ctx, read, e, messages[i], v)
-	slog.WarnContext(ctx, "a probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
-	// Another delivery is the next probe: this one may be what the endpoint refuses.
+	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
+	// Probe with another delivery next time: this one may be invalid.
 	turned := read
 	turned.Next = n.Now()
 	if _, err := n.Store.SaveDelivery(ctx, read, turned); err != nil {
@@ -174,8 +172,7 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 	return n.probeLater(ctx, c)
 }
 
-// offReason tells why an endpoint is switched off after a probe, "" where it is
-// not.
+// offReason returns why an endpoint is disabled after a failed probe, "" if it is not.
 func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	switch {
 	case v.Gone():
@@ -186,8 +183,8 @@ func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	return ""
 }
 
-// sample returns a delivery that waits and its messages, none where no delivery waits.
-// What is owed no longer is removed on the way.
+// sample returns a parked delivery and its messages, or no messages if none is parked. It
+// deletes deliveries without pending messages.
 func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Delivery, []pendingMessage, error) {
 	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
 	if err != nil {
@@ -215,11 +212,10 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 	return campaign.Delivery{}, nil, nil
 }
 
-// recovered writes down that a message of the delivery was taken, and lets posts to
-// the endpoint go freely again.
+// recovered records that a message of the delivery was posted and closes the circuit.
 func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Delivery, rest []pendingMessage) error {
 	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
-	slog.InfoContext(ctx, "an endpoint is well again", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
+	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {
 		if err := n.Store.DeleteDelivery(ctx, read.Task()); err != nil {
 			return err
@@ -237,7 +233,8 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 	return n.closeCircuit(ctx, c)
 }
 
-// closeCircuit puts what was parked back, now and once more after a while.
+// closeCircuit starts to unpark the endpoint's deliveries. Another check follows after
+// closingFor.
 func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	c.Closing, c.Next = true, n.Now()
 	ok, err := n.Endpoints.SaveCircuit(ctx, c)
@@ -249,8 +246,8 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	return n.drain(ctx, c)
 }
 
-// drain puts the deliveries of a closing circuit back in sweep's sight and queues
-// their tasks. The circuit ends when none is found a while after it closed.
+// drain unparks the deliveries of a closing circuit and queues their tasks. It deletes the
+// circuit when a later check finds no parked delivery.
 func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
@@ -262,7 +259,7 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 		}
 		found := 0
 		for _, t := range tasks {
-			// What an operator asks for comes at once.
+			// Resends by an operator are posted at once.
 			ok, err := n.unpark(ctx, t, c.Since.IsZero())
 			if errors.Is(err, campaign.ErrDamaged) {
 				ok, err = false, n.queueOnce(ctx, t, damaged)
@@ -288,7 +285,8 @@ func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
 	return err
 }
 
-// queueOnce queues the task of a damaged delivery, to end in the dead letters.
+// queueOnce queues the task of a damaged delivery once. The task ends in the dead-letter
+// queue.
 func (n *Notifier) queueOnce(ctx context.Context, t campaign.NotifyTask, queued map[campaign.NotifyTask]bool) error {
 	if queued[t] {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// A parked delivery whose row is damaged holds up none of those behind it, and its task is
-// queued, to end in the dead letters.
+// A damaged parked delivery does not block the ones behind it. Its task is queued and ends
+// in the dead-letter queue.
 func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
@@ -47,16 +47,16 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 			}
 		}
 		if others != 1 || again == 0 {
-			t.Errorf("%d well notices and %d damaged ones were queued, want one and at least one", others, again)
+			t.Errorf("%d healthy deliveries and %d damaged ones were queued, want one and at least one", others, again)
 		}
 		if errs := process.Handle(t.Context(), []campaign.NotifyTask{damaged}); errs[0] == nil {
-			t.Error("the task of the damaged notice is done")
+			t.Error("the task of the damaged delivery is done")
 		}
 	})
 }
 
-// parkDamaged writes a delivery that waits before all others and whose row cannot be read,
-// and returns its task.
+// parkDamaged writes a parked delivery with a damaged row, before all others, and returns
+// its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
 	n := campaign.Delivery{
@@ -81,8 +81,8 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 	return n.Task()
 }
 
-// An entry of a batch of another tenant is never posted. What is the tenant's own is.
-func TestTask_BatchOfAnotherTenant(t *testing.T) {
+// Entries of another tenant's batch are never posted. The tenant's own entries are.
+func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
 	entries := ledger.PackFresh([]ledger.Fresh{w.fresh(sent(2)...), other.fresh(sent(1)...)})
@@ -97,7 +97,7 @@ func TestTask_BatchOfAnotherTenant(t *testing.T) {
 	w.dead(1)
 }
 
-// A task that cannot be read does not make those beside it in its message come again.
+// A damaged task does not cause a retry of the other tasks of its message.
 func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, true)
@@ -110,7 +110,7 @@ func TestHandleMessages_DamagedTask(t *testing.T) {
 	}
 	left := w.takeTasks()
 	if diff := cmp.Diff([]campaign.NotifyTask{damaged}, left); diff != "" {
-		t.Fatalf("tasks that come again (-want +got):\n%s", diff)
+		t.Fatalf("tasks that are retried (-want +got):\n%s", diff)
 	}
 	if errs := process.HandleMessages(t.Context(), []campaign.NotifyMessage{{NotifyTask: left[0]}}); errs[0] == nil {
 		t.Error("the task that cannot be read is done")

@@ -9,13 +9,13 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// item is an entry of the log of a batch, of which a message is written.
+// item is a log entry of a batch. A webhook message is built from it.
 type item struct {
 	key campaign.BatchKey
 	ledger.Entry
 }
 
-// items returns the entries that a delivery is about: its own, or those of its page.
+// items returns the delivery's own entries, or those of its log page.
 func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items []item, err error) {
 	if delivery.ID != "" {
 		return unpack(delivery.Entries)
@@ -33,7 +33,7 @@ func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items
 func unpack(entries []byte) (items []item, err error) {
 	fresh, err := ledger.UnpackFresh(entries)
 	if err != nil {
-		return nil, fmt.Errorf("read the entries of a notice: %w", err)
+		return nil, fmt.Errorf("decode entries of delivery: %w", err)
 	}
 	for _, f := range fresh {
 		for _, entry := range f.Entries {
@@ -43,8 +43,8 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// pick returns those of a delivery's entries that have the positions, nil of one that has
-// none. The positions ascend.
+// pick returns the delivery's entries at the positions, which ascend. It returns nil for a
+// delivery without entries.
 func pick(delivery campaign.Delivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {
@@ -65,11 +65,11 @@ func pick(delivery campaign.Delivery, positions []int) []byte {
 	return ledger.PackFresh(fresh)
 }
 
-// newDelivery returns the delivery of a task that holds entries. It has no row.
+// newDelivery returns the delivery of a task with entries. It has no row.
 func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
-		return campaign.Delivery{}, fmt.Errorf("read the entries of a task: %w", err)
+		return campaign.Delivery{}, fmt.Errorf("decode entries of task: %w", err)
 	}
 	if _, err := unpack(entries); err != nil {
 		return campaign.Delivery{}, err
@@ -80,8 +80,8 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 	return delivery.Identified(), nil
 }
 
-// save replaces the delivery that was read by the next one, and reports whether it was
-// still as it was read. The row of one that is new holds only what is left.
+// save replaces the delivery by next and reports whether it was unchanged since it was
+// read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
 	if read.New && len(next.Left) > 0 {
 		next.Entries, next.Left = pick(next, next.Left), upTo(len(next.Left))
@@ -89,7 +89,7 @@ func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool
 	return n.Store.SaveDelivery(ctx, read, next)
 }
 
-// upTo returns the positions from 0 up to, not including, n.
+// upTo returns the positions [0, n).
 func upTo(n int) []int {
 	positions := make([]int, n)
 	for i := range positions {
@@ -98,7 +98,7 @@ func upTo(n int) []int {
 	return positions
 }
 
-// remove deletes the row of a delivery of which nothing is owed any more.
+// remove deletes the row of a completed delivery.
 func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error {
 	if delivery.New {
 		return nil
@@ -106,7 +106,7 @@ func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error
 	return n.Store.DeleteDelivery(ctx, delivery.Task())
 }
 
-// markPartDead writes a dead delivery of some of a delivery's entries.
+// markPartDead writes a dead delivery with some entries of a delivery.
 func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.Delivery, positions []int) error {
 	part := campaign.Delivery{
 		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: pick(delivery, positions), New: true, Ends: delivery.Ends,

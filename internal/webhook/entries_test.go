@@ -24,14 +24,14 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// metered makes the world's store count what its calls consume.
+// metered counts the consumed capacity of the world's store.
 func (w *world) metered() *metering.Consumed {
 	used := &metering.Consumed{}
 	w.store.Client = dynamodb.NewFromConfig(stackenv.Load(w.t).AWS(), used.Attach)
 	return used
 }
 
-// steps counts the steps of the notifier, and returns how often it took one.
+// steps counts the notifier's steps by name.
 func (w *world) steps() func(step string) int {
 	taken := map[string]int{}
 	w.broken = func(step string) error {
@@ -47,7 +47,7 @@ func (w *world) steps() func(step string) int {
 	}
 }
 
-// takeTasks takes all tasks off the queue, without a look at what sweep would find.
+// takeTasks receives all tasks, without reconcile.
 func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,9 +58,9 @@ func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	return tasks
 }
 
-// Webhooks that are taken at the first attempt write the counts of the posts, and nothing
-// else: 200 events over a day, each alone, cost less than 0.25 units each.
-func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
+// Webhooks delivered at the first attempt write only the post counts: 200 isolated events
+// over a day cost less than 0.25 units each.
+func TestHandle_SuccessWritesOnlyCounts(t *testing.T) {
 	t.Parallel()
 	for _, endpoints := range []int{0, 1, 2, 5} {
 		t.Run(fmt.Sprint(endpoints, " endpoints"), func(t *testing.T) {
@@ -93,9 +93,9 @@ func TestTakenAtOnce_WritesCountsAlone(t *testing.T) {
 	}
 }
 
-// A call that posts 500 webhooks to a well endpoint writes nothing once the counts of the
-// hour have begun, and leaves no row to be swept.
-func TestTakenAtOnce_WritesNothing(t *testing.T) {
+// A call that posts 500 webhooks to a healthy endpoint writes nothing after the first post
+// of the hour, and leaves no due row.
+func TestHandle_SuccessWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
 	used := w.metered()
@@ -118,14 +118,14 @@ type silent struct{}
 
 func (silent) CountPosts(context.Context, string, string, time.Time, int, int) error { return nil }
 
-// An endpoint that is down costs one write a task, beside its probes.
-func TestDeadEndpoint_OneWriteATask(t *testing.T) {
+// A failing endpoint costs one write per task, except for its probes.
+func TestHandle_FailingEndpointWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1100, true)
 	w.receiver.set(failing(503))
 	process := w.notifier()
 	w.record(sent(100)...)
-	w.run(time.Second, process) // which opens the circuit
+	w.run(time.Second, process) // opens the circuit
 	taken := w.steps()
 	var more []campaign.Change
 	for i := range 1000 {
@@ -136,9 +136,9 @@ func TestDeadEndpoint_OneWriteATask(t *testing.T) {
 	for _, err := range process.Handle(t.Context(), tasks) {
 		w.must(err)
 	}
-	if len(tasks) != 4 || taken("save notice") != 4 || taken("delete notice")+taken("save circuit") > 0 {
-		t.Errorf("%d tasks of 1,000 entries made %d writes of notices, %d deletions and %d writes of the circuit; want one write each",
-			len(tasks), taken("save notice"), taken("delete notice"), taken("save circuit"))
+	if len(tasks) != 4 || taken("save delivery") != 4 || taken("delete delivery")+taken("save circuit") > 0 {
+		t.Errorf("%d tasks of 1,000 entries made %d writes of deliveries, %d deletions and %d writes of the circuit; want one write each",
+			len(tasks), taken("save delivery"), taken("delete delivery"), taken("save circuit"))
 	}
 	w.receiver.set(nil)
 	w.run(time.Hour, process)
@@ -150,8 +150,8 @@ func TestDeadEndpoint_OneWriteATask(t *testing.T) {
 	}
 }
 
-// A task that arrives twice while its endpoint is down leaves one delivery.
-func TestTask_ArrivesTwice(t *testing.T) {
+// A task received twice while its endpoint is down creates one delivery.
+func TestHandle_RepeatedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
 	w.receiver.set(failing(503))
@@ -171,7 +171,7 @@ func TestTask_ArrivesTwice(t *testing.T) {
 		}
 	}
 	if rows+len(parked) != 1 {
-		t.Errorf("%d notices are due and %d parked, want one in all", rows, len(parked))
+		t.Errorf("%d deliveries are due and %d parked, want one in all", rows, len(parked))
 	}
 	w.receiver.set(nil)
 	w.run(time.Hour, w.notifier())
@@ -180,9 +180,9 @@ func TestTask_ArrivesTwice(t *testing.T) {
 	}
 }
 
-// A circuit that closes, or an endpoint that is switched on, just before a delivery is
-// parked strands nothing.
-func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
+// A delivery is not stranded if the circuit closes, or the endpoint is enabled, just before
+// it is parked.
+func TestPark_EndpointRecoversConcurrently(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ stop, start func(w *world) }{
 		"the circuit closes": {
@@ -209,7 +209,7 @@ func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
 		},
 	}
 	for name, tt := range tests {
-		for _, step := range []string{"save notice", "saved notice"} {
+		for _, step := range []string{"save delivery", "saved delivery"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 20, true)
@@ -227,7 +227,7 @@ func TestPark_EndpointIsWellMeanwhile(t *testing.T) {
 					t.Errorf("%d webhooks arrived, want 20", len(ids))
 				}
 				if parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(parked) > 0 {
-					t.Errorf("%d notices wait, %v", len(parked), err)
+					t.Errorf("%d deliveries wait, %v", len(parked), err)
 				}
 			})
 		}
@@ -243,8 +243,8 @@ func (w *world) removeEndpoint(e campaign.Endpoint) error {
 	return err
 }
 
-// Tasks of an endpoint that does not exist any more are dropped, and its deliveries deleted.
-func TestTask_EndpointIsDeleted(t *testing.T) {
+// Tasks of a deleted endpoint are dropped, and its deliveries are deleted.
+func TestHandle_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10, true)
 	at := w.refusing(bad, 3)
@@ -261,8 +261,8 @@ func TestTask_EndpointIsDeleted(t *testing.T) {
 	}
 }
 
-// What waits for an endpoint that is deleted goes with its circuit.
-func TestCircuit_EndpointIsDeleted(t *testing.T) {
+// The parked deliveries of a deleted endpoint are deleted with its circuit.
+func TestCircuit_DeletedEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 20, true)
 	w.receiver.set(failing(503))
@@ -272,13 +272,13 @@ func TestCircuit_EndpointIsDeleted(t *testing.T) {
 	w.run(time.Hour, w.notifier())
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if due := w.due(w.Now().Add(1000 * time.Hour)); err != nil || len(parked)+len(due) > 0 {
-		t.Errorf("%d notices wait and %d rows are due, %v; want none", len(parked), len(due), err)
+		t.Errorf("%d deliveries wait and %d rows are due, %v; want none", len(parked), len(due), err)
 	}
 }
 
-// Entries whose recipients cannot be read for so long that the queue would give their
-// task up are posted once they can.
-func TestTask_ComesTooOften(t *testing.T) {
+// Entries whose recipients are unreadable until the queue would drop their task are posted
+// once they are readable.
+func TestHandle_TooManyReceives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, true)
 	w.record(sent(5)...)
@@ -305,8 +305,8 @@ func TestTask_ComesTooOften(t *testing.T) {
 	}
 }
 
-// What is gone of a task for good is dead by itself, and the rest of it is posted.
-func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
+// The deleted part of a task is dead, and the rest is posted.
+func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150, true)
 	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
@@ -324,7 +324,7 @@ func TestTask_OneOfItsBatchesIsGone(t *testing.T) {
 	}
 	w.run(time.Hour, w.notifier())
 	if ids, posts := w.receiver.taken(); len(ids) != 4 || posts != 4 {
-		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the batch that is well", len(ids), posts)
+		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the healthy batch", len(ids), posts)
 	}
 	entries, err := ledger.UnpackFresh(w.delivery(w.dead(1)[0]).Entries)
 	w.must(err)
@@ -352,9 +352,9 @@ func (b *countedBlobs) GetRange(ctx context.Context, key string, from, to int) (
 	return b.Blobs.GetRange(ctx, key, from, to)
 }
 
-// The payload of a batch is read once for all endpoints, frames, tasks and calls, until a
-// quarter of an hour has passed.
-func TestRecipients_ReadOnceABatch(t *testing.T) {
+// The payload of a batch is read once for all endpoints, frames, tasks and calls within 15
+// minutes.
+func TestRecipients_Cached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 600, true)
 	w.newEndpoint(w.receiver.URL)
@@ -393,9 +393,9 @@ func TestRecipients_ReadOnceABatch(t *testing.T) {
 	}
 }
 
-// A number that is erased after its entry was fed is not named, neither at the first post
-// nor at one that comes after failures.
-func TestErasedAfterItWasFed(t *testing.T) {
+// A number erased after its entry was queued is never posted, neither at once nor after
+// failures.
+func TestHandle_ErasedAfterQueueing(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"posted at once": false, "posted after failures": true} {
 		t.Run(name, func(t *testing.T) {
@@ -425,8 +425,8 @@ func TestErasedAfterItWasFed(t *testing.T) {
 	}
 }
 
-// Neither a task nor what is written of a delivery holds a number, a uid or a text.
-func TestNoNumberInTasksAndDeliveries(t *testing.T) {
+// Tasks and delivery rows contain no phone number, UID or text.
+func TestDelivery_NoPersonalData(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3, true)
 	w.receiver.set(failing(503))
@@ -437,7 +437,7 @@ func TestNoNumberInTasksAndDeliveries(t *testing.T) {
 	}
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if err != nil || len(parked) != 1 {
-		t.Fatalf("%d notices wait, %v; want 1", len(parked), err)
+		t.Fatalf("%d deliveries wait, %v; want 1", len(parked), err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 	w.must(err)
@@ -449,8 +449,8 @@ func TestNoNumberInTasksAndDeliveries(t *testing.T) {
 	}
 }
 
-// A task that cannot be read comes again, until its queue puts it with the dead letters.
-func TestTask_Damaged(t *testing.T) {
+// A damaged task is retried until it moves to the dead-letter queue.
+func TestHandle_DamagedTask(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1, true)
 	for _, entries := range []string{"%", "AAAA"} {

@@ -13,14 +13,14 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-// A process that knows the batch and its recipients from before tells of an erased
-// message without its recipient, and of the others as ever.
-func TestAnErasedRecipientIsNotNamed(t *testing.T) {
+// A process with cached recipients posts an erased message without its recipient, and the
+// others unchanged.
+func TestHandle_ErasedRecipient(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnErasedRecipientIsNotNamed)
+	inLayouts(t, testErasedRecipient)
 }
 
-func testAnErasedRecipientIsNotNamed(t *testing.T, l layout) {
+func testErasedRecipient(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 3, l)
 	process := w.notifier()
@@ -57,7 +57,7 @@ func testAnErasedRecipientIsNotNamed(t *testing.T, l layout) {
 	}
 }
 
-// erase gives the batch another payload, without one of its messages.
+// erase gives the batch another payload without one of its messages.
 func (w *world) erase(index int) {
 	w.t.Helper()
 	ctx := w.t.Context()

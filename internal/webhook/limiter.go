@@ -7,32 +7,32 @@ import (
 )
 
 const (
-	// maxConcurrency is how many messages are posted to one endpoint at once.
+	// maxConcurrency is the maximum number of concurrent posts to an endpoint.
 	maxConcurrency = 32
-	// failuresToOpen failures in a row make an endpoint one that fails.
+	// failuresToOpen is the number of consecutive failures that opens the circuit.
 	failuresToOpen = 3
-	// failuresToOpenHealthy is how many it takes where the endpoint took a message a while ago, or
-	// others of the same delivery: it is rather these messages that it refuses.
+	// failuresToOpenHealthy replaces failuresToOpen for an endpoint that recently accepted
+	// a message, or other messages of the same delivery: probably only these messages are
+	// invalid.
 	failuresToOpenHealthy = 10
 	// failuresCountFor is how long a failure counts.
 	failuresCountFor = time.Minute
-	// healthyFor is for how long an endpoint that took a message counts as one that
-	// does.
+	// healthyFor is how long an endpoint counts as healthy after a successful post.
 	healthyFor = 5 * time.Minute
 )
 
-// limiter bounds what is posted to one endpoint at once. It begins with one message,
-// widens with every one that is taken, and narrows to one again with every one
-// that is not: an endpoint that is down is asked a few times, not many.
+// limiter limits the concurrent posts to an endpoint. It starts with one, adds one with
+// each success and removes one with each failure, so that a failing endpoint gets few
+// requests.
 type limiter struct {
 	mu                  sync.Mutex
-	places              chan struct{} // one for each message that may go now
+	places              chan struct{} // a token for each permitted post
 	width               int
-	consecutiveFailures int // failures since a message was taken, none long after another
+	consecutiveFailures int // since the last success
 	failed              time.Time
-	lastDelivered       time.Time // when a message was taken last
-	// shut says that the circuit is to open: no further message is to go. written
-	// says that it was opened, so that one that is read as closed is.
+	lastDelivered       time.Time // last success
+	// shut reports that the circuit must open and posting must stop. written reports that
+	// the open circuit was saved, so that a circuit read as closed is up to date.
 	shut, written bool
 }
 
@@ -42,7 +42,7 @@ func newLimiter() *limiter {
 	return g
 }
 
-// enter waits for a place, and reports whether there was one before ctx ended.
+// enter waits for a slot. It returns false if ctx ends first.
 func (g *limiter) enter(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -55,9 +55,8 @@ func (g *limiter) enter(ctx context.Context) bool {
 	}
 }
 
-// judge counts what came of a message, and reports whether so much has failed that nothing
-// more is to be posted for now. The messages of a delivery that speaks for the endpoint shut
-// the limiter then.
+// judge counts a result and reports whether posting must stop for now. It shuts the limiter
+// if countsTowardCircuit.
 func (g *limiter) judge(v Result, now time.Time, countsTowardCircuit bool) (fails bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,8 +74,8 @@ func (g *limiter) judge(v Result, now time.Time, countsTowardCircuit bool) (fail
 	return fails
 }
 
-// leave gives the place of a message back, after what came of it is noted: the message that
-// waits for the place must see it.
+// leave returns a message's slot. Call it after the result is noted, so that the next
+// message sees it.
 func (g *limiter) leave(taken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +90,7 @@ func (g *limiter) leave(taken bool) {
 	g.places <- struct{}{}
 }
 
-// limit is how many failures in a row are too many.
+// limit returns the permitted number of consecutive failures.
 func (g *limiter) limit(v Result, now time.Time, countsTowardCircuit bool) int {
 	well := g.healthy(now)
 	switch {
@@ -103,23 +102,23 @@ func (g *limiter) limit(v Result, now time.Time, countsTowardCircuit bool) int {
 	return failuresToOpenHealthy
 }
 
-// healthy reports whether a message was taken a while ago.
+// healthy reports whether a post succeeded within healthyFor.
 func (g *limiter) healthy(now time.Time) bool {
 	return !g.lastDelivered.IsZero() && now.Sub(g.lastDelivered) < healthyFor
 }
 
-// back gives a place back that was not used.
+// back returns an unused slot.
 func (g *limiter) back() { g.places <- struct{}{} }
 
-// isShut reports whether no further message is to go.
+// isShut reports whether posting must stop.
 func (g *limiter) isShut() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.shut
 }
 
-// shutIfUnhealthy shuts the limiter unless the endpoint took a message a while ago, and
-// reports whether it is shut.
+// shutIfUnhealthy shuts the limiter of an unhealthy endpoint and reports whether the
+// limiter is shut.
 func (g *limiter) shutIfUnhealthy(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,15 +126,15 @@ func (g *limiter) shutIfUnhealthy(now time.Time) bool {
 	return g.shut
 }
 
-// opened notes that the circuit is written down as open.
+// opened records that the open circuit was saved.
 func (g *limiter) opened() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut, g.written = true, true
 }
 
-// closed notes that the circuit was read as closed, which means nothing where
-// the one that shut the limiter is not written yet.
+// closed records that the circuit was read as closed. It has no effect until the open
+// circuit is saved.
 func (g *limiter) closed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,14 +143,14 @@ func (g *limiter) closed() {
 	}
 }
 
-// reset forgets the failures: a probe was taken.
+// reset clears the failures after a successful probe.
 func (g *limiter) reset(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut, g.written, g.consecutiveFailures, g.lastDelivered = false, false, 0, now
 }
 
-// limiters keeps the limiters of endpoints. The zero limiters are ready.
+// limiters is a set of limiters by endpoint. The zero value is ready to use.
 type limiters struct {
 	mu   sync.Mutex
 	kept map[endpointKey]*limiter

@@ -14,7 +14,7 @@ import (
 
 const deadEndpoint = "dead"
 
-// owing has a delivery for every task, and keeps nothing.
+// owing has a delivery for every task and stores nothing.
 type owing struct{ webhook.Store }
 
 func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
@@ -26,7 +26,7 @@ func (owing) SaveDelivery(context.Context, campaign.Delivery, campaign.Delivery)
 }
 func (owing) DeleteDelivery(context.Context, campaign.NotifyTask) error { return nil }
 
-// circuits are those of endpoints that are as many as there are ids.
+// circuits stores the circuits of any number of endpoints.
 type circuits struct {
 	webhook.Endpoints
 
@@ -58,7 +58,7 @@ func (nowhere) CountPosts(context.Context, string, string, time.Time, int, int) 
 	return nil
 }
 
-// oneDown answers 500 in the name of one endpoint.
+// oneDown responds with 500 for one endpoint.
 type oneDown struct{}
 
 func (oneDown) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -69,8 +69,8 @@ func (oneDown) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
 }
 
-// Three failures in a row within a minute open an endpoint's circuit, however many
-// endpoints a process posts to in between: 300 tenants have 600.
+// Three consecutive failures within a minute open an endpoint's circuit, however many other
+// endpoints the process posts to: 300 tenants have 600.
 func TestHandle_OneOfManyEndpointsFails(t *testing.T) {
 	t.Parallel()
 	const endpoints, failures = 600, 3

@@ -7,23 +7,23 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Message is one webhook as it is posted.
+// Message is one webhook message.
 type Message struct {
-	ID        string // the webhook-id: the same however often it is posted
+	ID        string // webhook-id, the same for all attempts
 	Kind      campaign.Kind
 	MessageID string
 	Body      []byte
 }
 
-// document is a webhook's body, in the form that Standard Webhooks recommends.
+// document is the body of a webhook, as recommended by Standard Webhooks.
 type document struct {
 	ID        string        `json:"id"`
 	Type      campaign.Kind `json:"type"`
-	Timestamp string        `json:"timestamp"` // when it happened
+	Timestamp string        `json:"timestamp"` // event time
 	Data      any           `json:"data"`      // Data, or erased
 }
 
-// Data is what a webhook tells; what does not belong to its kind is empty.
+// Data is the data of a webhook. Fields that do not apply to its kind are empty.
 type Data struct {
 	OccurredAt string `json:"occurredAt"`
 	CampaignID string `json:"campaignId,omitempty"`
@@ -31,14 +31,14 @@ type Data struct {
 	UID        string `json:"uid,omitempty"`
 	Phone      string `json:"phone,omitempty"`
 	MessageID  string `json:"messageId,omitempty"`
-	Sequence   int    `json:"sequence,omitempty"` // of the batch's log, from 1 and without gaps
-	Code       string `json:"code,omitempty"`     // why, a stable word
-	Reason     string `json:"reason,omitempty"`   // the same for a person
+	Sequence   int    `json:"sequence,omitempty"` // in the batch's log, from 1 and without gaps
+	Code       string `json:"code,omitempty"`     // stable error code
+	Reason     string `json:"reason,omitempty"`   // sentence for the code
 	Text       string `json:"text,omitempty"`     // of a reply
-	Erased     bool   `json:"erased,omitempty"`   // the number, the uid and the text were erased
+	Erased     bool   `json:"erased,omitempty"`   // the phone number, UID and text were erased
 }
 
-// erased is Data that was erased. What its kind always has it has too, empty.
+// erased is Data after erasure. It contains the required fields of its kind, empty.
 type erased struct {
 	Data
 	UID   *string `json:"uid,omitempty"`
@@ -54,8 +54,7 @@ func erase(kind campaign.Kind, d Data) erased {
 
 const instant = "2006-01-02T15:04:05.000Z"
 
-// NewMessage writes the webhook of a kind that tells of a subject what happened at an
-// instant; it fills in OccurredAt.
+// NewMessage builds a webhook message about the subject. It sets OccurredAt to at.
 func NewMessage(subject string, kind campaign.Kind, at time.Time, d Data) (Message, error) {
 	l := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)

@@ -11,8 +11,9 @@ import (
 	"campaign-dispatch/internal/webhook"
 )
 
-// An erased recipient's webhook has, empty, what its kind always has, and no more.
-func TestWhatAnErasedWebhookHas(t *testing.T) {
+// The webhook of an erased recipient contains the required fields of its kind, empty, and
+// no others.
+func TestNewMessage_Erased(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[campaign.Kind]map[string]any{
 		campaign.KindReplied:  {"phone": "", "erased": true},

@@ -1,8 +1,9 @@
-// Package webhook posts to the endpoints of tenants what became of their
-// messages: each change at least once, signed, and however long an endpoint is
-// down. What is posted first stands in a task, and of what was not taken a delivery is
-// written before the task ends. A delivery is removed once all of it was taken. Whatever
-// step a Notifier dies at, the same task or sweep does the rest.
+// Package webhook posts message outcomes to the tenants' endpoints: signed, at least once,
+// and retried while an endpoint is down.
+//
+// A task contains the entries to post first. Undelivered ones are written as a delivery
+// before the task ends. A delivery is deleted after all of it is posted. After a crash, the
+// task's next receive or reconcile resumes.
 package webhook
 
 import (
@@ -21,7 +22,7 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Store keeps deliveries, and what they are about.
+// Store stores deliveries and reads logs and batches.
 type Store interface {
 	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
 	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
@@ -31,7 +32,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 }
 
-// Endpoints keeps endpoints, and how they fare.
+// Endpoints stores endpoints, their circuits and their failures.
 type Endpoints interface {
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
@@ -42,34 +43,33 @@ type Endpoints interface {
 	RecordFailure(ctx context.Context, f campaign.WebhookFailure) error
 }
 
-// Posts counts posts by the hour.
+// Posts counts posts by hour.
 type Posts interface {
 	CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error
 }
 
-// Blobs reads payloads, from offset from up to, not including, to, and the
-// contents of webhook events.
+// Blobs reads the bytes [from, to) of payloads, and webhook events.
 type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// Queue takes the tasks of notifying.
+// Queue is the notify queue.
 type Queue interface {
 	Send(ctx context.Context, group string, body []byte, delay time.Duration) error
 }
 
-// Notifier posts webhooks. A task may be given to it any number of times.
+// Notifier posts webhooks. Repeated tasks are safe.
 type Notifier struct {
 	Store     Store
 	Endpoints Endpoints
 	Posts     Posts
 	Blobs     Blobs
 	Queue     Queue
-	// HTTP posts: see Poster.
+	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
 	Now  func() time.Time
-	// Jitter returns a number from 0 up to 1, which spreads retries.
+	// Jitter returns a random number in [0, 1) to spread retries.
 	Jitter func() float64
 
 	endpoints cache.Cache[endpointKey, campaign.Endpoint]
@@ -82,21 +82,21 @@ type Notifier struct {
 type endpointKey struct{ tenant, id string }
 
 const (
-	// shutdownMargin is what is kept of a call's time for the posts that were begun and
-	// for writing down what came of them.
+	// shutdownMargin is the time reserved for running posts and for recording their
+	// results.
 	shutdownMargin = Timeout + 5*time.Second
-	// keptFor is how long endpoints and circuits are taken for what they were.
+	// keptFor is the cache TTL of endpoints and circuits.
 	keptFor = 3 * time.Second
-	// maxWarm is the number of endpoints that are kept: those of some thousand tenants, in
-	// some 10 MB. Where there are more, all are forgotten, with what is known of their
-	// failures. maxBatches is the number of batches, without their recipients.
+	// maxWarm is the size of the endpoint caches: about 1,000 tenants, in 10 MB. A full
+	// cache is cleared, with the failure counts. maxBatches is the size of the batch cache,
+	// without recipients.
 	maxWarm, maxBatches = 5_000, 10_000
 )
 
 func (n *Notifier) poster() Poster { return Poster{HTTP: n.HTTP, Now: n.Now} }
 
-// HandleMessages does what the tasks of the messages ask for, and returns an error by its
-// position for each message that has to come again. Then all of its tasks come again.
+// HandleMessages processes the tasks of the messages. It returns an error by position for
+// each message to retry with all its tasks.
 func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.NotifyMessage) []error {
 	var tasks []campaign.NotifyTask
 	for _, m := range messages {
@@ -112,9 +112,8 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 	return errs
 }
 
-// separate returns why the tasks of a message have to come again. Where some of them are
-// done it queues each of the others alone instead: what was posted must not be posted
-// again because another task fails.
+// separate returns the error of a message whose tasks all failed. If only some failed, it
+// queues these again as single tasks, so that completed tasks are not repeated.
 func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {
@@ -124,7 +123,7 @@ func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, er
 		if errs[i] == nil {
 			continue
 		}
-		slog.WarnContext(ctx, "a task failed and is queued without those of its message that are done", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
+		slog.WarnContext(ctx, "task failed; requeued without the completed tasks of its message", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "error", errs[i])
 		if err := n.queue(ctx, t, aloneAfter); err != nil {
 			return errors.Join(failed, err)
 		}
@@ -132,12 +131,11 @@ func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, er
 	return nil
 }
 
-// aloneAfter is after how long a task that failed is tried alone.
+// aloneAfter is the delay of a task that is requeued alone.
 const aloneAfter = time.Minute
 
-// Handle does what the tasks ask for, side by side, and returns an error by its
-// position for each that has to come again. That an endpoint takes nothing is no
-// error: its deliveries wait.
+// Handle processes the tasks concurrently. It returns an error by position for each task to
+// retry. A failing endpoint is not an error: its deliveries are kept.
 func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []error {
 	errs := make([]error, len(tasks))
 	var all sync.WaitGroup
@@ -152,12 +150,13 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	return errs
 }
 
-// receivesBeforeDelivery is how often a task with entries may arrive before a delivery is written of it.
+// receivesBeforeDelivery is the number of receives of a task with entries before they are
+// written as a delivery.
 const receivesBeforeDelivery = 3
 
-// handleOrKeep does what a task asks for. Entries that cannot be posted time and again,
-// because something of ours is down, are written as a delivery: a queue repeats its
-// messages some times only, and sweep always.
+// handleOrKeep processes a task. Entries that repeatedly cannot be posted because of
+// internal errors are written as a delivery: the queue drops a message after some receives,
+// reconcile retries without limit.
 func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
@@ -167,7 +166,7 @@ func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) erro
 	if unreadable != nil {
 		return err
 	}
-	slog.WarnContext(ctx, "webhooks could not be posted, sweep will ask for them again", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	slog.WarnContext(ctx, "posting webhooks failed; written as delivery for reconcile", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
 	_, err = n.schedule(ctx, delivery, delivery, soonest)
 	return err
 }
@@ -178,7 +177,7 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	}
 	delivery, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // it was taken, or its time is over
+		return nil // delivered or expired
 	}
 	if err != nil || delivery.Dead {
 		return err
@@ -205,9 +204,9 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	return n.settle(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
 }
 
-// delivery reads the delivery of a task, or makes that of the task's entries. One that has ended is deleted, which DynamoDB does days
-// later: until then sweep would find it again and again, and it would stand before
-// those that wait.
+// delivery reads the task's delivery, or creates it from the task's entries. An expired
+// delivery is deleted, because DynamoDB deletes it days later and reconcile would find it
+// until then.
 func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	if t.Entries != "" {
 		return n.newDelivery(t)
@@ -233,7 +232,7 @@ func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign
 	})
 }
 
-// park leaves the delivery, as it is next, to whoever finds the endpoint well again.
+// park saves next as parked. It stays parked until the circuit closes.
 func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error {
 	next.Parked, next.Next = true, n.Now()
 	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
@@ -241,8 +240,8 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error
 			return err
 		}
 	}
-	// The circuit may have closed, and the endpoint been switched on, before the
-	// delivery was there to be found.
+	// The circuit may have closed, or the endpoint been enabled, before the delivery was
+	// saved.
 	e, err := n.Endpoints.Endpoint(ctx, read.Tenant, read.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.Store.DeleteDelivery(ctx, read.Task())
@@ -264,8 +263,8 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error
 	return err
 }
 
-// unpark puts a delivery back in sweep's sight: as if its last attempt had failed
-// now, or for at once. It reports whether the delivery was parked, or has ended.
+// unpark makes a delivery due again: after its retry delay, or at once. It reports whether
+// the delivery was parked or has expired.
 func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
 	read, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrEnded) {
@@ -286,11 +285,11 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce boo
 	return n.schedule(ctx, read, back, delay)
 }
 
-// repair is after how long sweep looks at a delivery whose task was queued.
+// repair is the time until reconcile checks a delivery whose task was queued.
 const repair = 2 * time.Minute
 
-// schedule sets when the delivery, as it is next, is posted, and reports whether it
-// was still as it was read.
+// schedule saves next with its next attempt after delay. It reports whether the delivery
+// was unchanged since it was read.
 func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
 	soon := delay < soonest
 	next.Next = n.Now().Add(delay)
@@ -306,13 +305,13 @@ func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, d
 func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.Duration) error {
 	body, err := json.Marshal(t)
 	if err != nil {
-		return fmt.Errorf("write a task: %w", err)
+		return fmt.Errorf("encode task: %w", err)
 	}
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
 
-// settle writes down what is left of a delivery after its messages were posted. A
-// round in which some were refused is an attempt, whatever comes of it.
+// settle saves the pending part of a delivery after an attempt. An attempt with failed
+// posts counts as failed.
 func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
 	if len(r.left) == 0 {
 		return n.remove(ctx, read)
@@ -342,9 +341,9 @@ func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaig
 	return n.retry(ctx, read, next, r)
 }
 
-// attemptsToOpen is after how many failed attempts a delivery of which nothing was ever
-// taken opens the circuit of an endpoint with too little traffic to be seen
-// failing otherwise.
+// attemptsToOpen is the number of failed attempts after which a delivery without any
+// success opens the circuit. It covers endpoints with too little traffic for consecutive
+// failures.
 const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
@@ -352,7 +351,8 @@ func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnhealthy(n.Now())
 }
 
-// retry sets when what is left is posted again, or ends it.
+// retry schedules the next attempt of the pending messages, or abandons them after the last
+// one.
 func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
@@ -363,48 +363,47 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *a
 		return err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.left))
-	slog.ErrorContext(ctx, "webhooks were given up, they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
+	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
 	return n.markDead(ctx, read, next)
 }
 
-// markDead ends a delivery: nothing more is posted of it, unless somebody resends it.
+// markDead abandons a delivery. It can be resent.
 func (n *Notifier) markDead(ctx context.Context, read, next campaign.Delivery) error {
 	next.Dead, next.Parked, next.Next = true, false, n.Now()
 	_, err := n.save(ctx, read, next)
 	return err
 }
 
-// lost reports whether an error says that what a delivery is about is damaged or gone
-// for good.
+// lost reports whether the delivery's content is damaged or deleted.
 func lost(err error) bool {
 	return errors.Is(err, campaign.ErrNotFound) || errors.Is(err, campaign.ErrDamaged)
 }
 
-// readable returns the messages of a delivery. One that cannot be read for good is
-// buried, and has none; ok is false then. Of one that can be read in part the rest is
-// buried apart.
+// readable returns the messages of a delivery. If none can ever be read, it marks the
+// delivery dead and returns ok = false. If only some can be read, it moves the others to a
+// dead delivery.
 func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))
-		slog.ErrorContext(ctx, "webhooks were given up: their batches are damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
+		slog.ErrorContext(ctx, "webhooks abandoned: batches damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
 		return messages, true, n.markPartDead(ctx, read, unreadable)
 	}
 	if !lost(err) {
 		return messages, true, err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)
-	slog.ErrorContext(ctx, "webhooks were given up: what they are about is damaged or gone", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
+	slog.ErrorContext(ctx, "webhooks abandoned: content damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "error", err)
 	return nil, false, n.markDead(ctx, read, read)
 }
 
-// switchOff ends all posts to an endpoint, and says so.
+// switchOff disables an endpoint.
 func (n *Notifier) switchOff(ctx context.Context, e campaign.Endpoint, reason string) error {
 	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
 		return err
 	}
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
 	metrics.Add(ctx, metrics.EndpointsOff, 1)
-	slog.ErrorContext(ctx, "an endpoint was switched off", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
+	slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	return nil
 }

@@ -28,12 +28,12 @@ func failing(status int) func(http.ResponseWriter, string) int {
 	return func(http.ResponseWriter, string) int { return status }
 }
 
-func TestEveryChangeIsPosted(t *testing.T) {
+func TestHandle_EveryChange(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testEveryChangeIsPosted)
+	inLayouts(t, testEveryChange)
 }
 
-func testEveryChangeIsPosted(t *testing.T, l layout) {
+func testEveryChange(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 150, l)
 	w.record(
@@ -79,7 +79,7 @@ func testEveryChangeIsPosted(t *testing.T, l layout) {
 	}
 }
 
-func TestKinds(t *testing.T) {
+func TestHandle_Kinds(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, testKinds)
 }
@@ -100,12 +100,12 @@ func testKinds(t *testing.T, l layout) {
 	}
 }
 
-func TestAReplyIsPosted(t *testing.T) {
+func TestHandle_Reply(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAReplyIsPosted)
+	inLayouts(t, testReply)
 }
 
-func testAReplyIsPosted(t *testing.T, l layout) {
+func testReply(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	w.record(sent(1)...)
@@ -134,7 +134,7 @@ func testAReplyIsPosted(t *testing.T, l layout) {
 	}
 }
 
-// verifier checks a webhook with the library of Standard Webhooks for Python.
+// verifier verifies a webhook with the Standard Webhooks library for Python.
 const verifier = `
 import os, sys
 from standardwebhooks import Webhook
@@ -154,17 +154,17 @@ func verifyInPython(t *testing.T, secret string, body []byte, h http.Header) err
 	return nil
 }
 
-func TestBothSecretsSignDuringARotation(t *testing.T) {
+func TestSign_Rotation(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testBothSecretsSignDuringARotation)
+	inLayouts(t, testSignRotation)
 }
 
-func testBothSecretsSignDuringARotation(t *testing.T, l layout) {
+func testSignRotation(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	next := newSecret()
 	w.must(w.store.RotateEndpoint(t.Context(), w.tenant, w.endpoint.ID, next, time.Now().Add(time.Hour)))
-	clock := time.Now().Truncate(time.Second) // the library looks at the real one
+	clock := time.Now().Truncate(time.Second) // the library uses the real clock
 	w.now = clock
 	w.record(sent(1)...)
 	w.run(time.Second, w.notifier())
@@ -194,12 +194,12 @@ func testBothSecretsSignDuringARotation(t *testing.T, l layout) {
 	}
 }
 
-func TestAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T) {
+func TestCircuit_FailingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAFailingEndpointGetsProbesOnlyAndThenEverything)
+	inLayouts(t, testFailingEndpoint)
 }
 
-func testAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T, l layout) {
+func testFailingEndpoint(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 300, l)
 	w.receiver.set(failing(503))
@@ -215,7 +215,7 @@ func testAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T, l layout)
 	}
 	w.run(2*time.Hour, process)
 	_, posts := w.receiver.taken()
-	// Some to see that it fails, and a probe every 15 minutes at last.
+	// A few posts until the circuit opens, then probes every 15 minutes.
 	if posts < 10 || posts > 3+20 {
 		t.Errorf("an endpoint that was down for two hours got %d posts", posts)
 	}
@@ -239,12 +239,12 @@ func testAFailingEndpointGetsProbesOnlyAndThenEverything(t *testing.T, l layout)
 	}
 }
 
-func TestAnEndpointIsSwitchedOff(t *testing.T) {
+func TestSwitchOff(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointIsSwitchedOff)
+	inLayouts(t, testSwitchOff)
 }
 
-func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
+func testSwitchOff(t *testing.T, l layout) {
 	t.Helper()
 	for name, test := range map[string]struct {
 		status int
@@ -253,7 +253,7 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 		most   int
 	}{
 		"after five days":      {500, 5*24*time.Hour + time.Hour, "failing", 40},
-		"when it is gone":      {410, time.Minute, "gone", 1},
+		"after a 410":          {410, time.Minute, "gone", 1},
 		"not after some hours": {302, 5 * time.Hour, "", 50},
 		"not by a short pause": {429, time.Hour, "", 30},
 	} {
@@ -262,7 +262,7 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 			w := newWorld(t, 50, l)
 			w.receiver.set(failing(test.status))
 			w.record(sent(50)...)
-			if day := 24 * time.Hour; test.span > day { // the days between are like the hours
+			if day := 24 * time.Hour; test.span > day { // the days in between are like the hours
 				w.run(2*time.Hour, w.notifier())
 				w.mu.Lock()
 				w.now = start.Add(test.span - 2*time.Hour)
@@ -279,18 +279,18 @@ func testAnEndpointIsSwitchedOff(t *testing.T, l layout) {
 			}
 			parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 10)
 			if err != nil || len(parked) != 1 {
-				t.Errorf("%d notices wait, %v; want 1", len(parked), err)
+				t.Errorf("%d deliveries wait, %v; want 1", len(parked), err)
 			}
 		})
 	}
 }
 
-func TestRetriesOfAMessageThatIsRefused(t *testing.T) {
+func TestRetry_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetriesOfAMessageThatIsRefused)
+	inLayouts(t, testRetryRefusedMessage)
 }
 
-func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
+func testRetryRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 5, l)
 	refused := w.batch.Key.MessageID(3)
@@ -309,14 +309,14 @@ func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
 	}
 	dead, err := w.store.DeadDeliveries(t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != 1 {
-		t.Fatalf("%d notices are dead, %v; want 1", len(dead), err)
+		t.Fatalf("%d deliveries are dead, %v; want 1", len(dead), err)
 	}
 	if left := w.left(w.delivery(dead[0])); !slices.Equal(left, []int{3}) {
 		t.Errorf("left %v, want the refused one", left)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 20)
 	if err != nil || len(failures) != len(schedule()) || failures[0].Task != dead[0] || bool(l) == (failures[0].Entry == nil) || !l && failures[0].Position != 3 {
-		t.Errorf("failures %+v, %v; want one for each post, which names its notice", failures, err)
+		t.Errorf("failures %+v, %v; want one for each post, which names its delivery", failures, err)
 	}
 	hours, err := w.store.HourlyPosts(t.Context(), w.tenant, w.endpoint.ID, start)
 	taken, failed := 0, 0
@@ -328,12 +328,12 @@ func testRetriesOfAMessageThatIsRefused(t *testing.T, l layout) {
 	}
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
+func TestRetry_RetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testRetryAfterIsHonoured)
+	inLayouts(t, testRetryAfter)
 }
 
-func testRetryAfterIsHonoured(t *testing.T, l layout) {
+func testRetryAfter(t *testing.T, l layout) {
 	t.Helper()
 	for name, value := range map[string]string{"seconds": "3600", "a date": start.Add(time.Hour).Format(http.TimeFormat)} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +360,7 @@ func testRetryAfterIsHonoured(t *testing.T, l layout) {
 	}
 }
 
-// dying makes processes die at a step, three times. It returns how often they did.
+// dying makes processes crash at a step, three times. It returns the number of crashes.
 func (w *world) dying(step string) func() int {
 	deaths := 0
 	w.broken = func(at string) error {
@@ -379,17 +379,16 @@ func (w *world) dying(step string) func() int {
 	}
 }
 
-// Whatever step a process dies at, before it or after it, the next one does the
-// rest.
-func TestNothingIsLostWhereAProcessDies(t *testing.T) {
+// After a crash before or after any step, the next process completes the work.
+func TestCrash_NothingLost(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testNothingIsLostWhereAProcessDies)
+	inLayouts(t, testCrashNothingLost)
 }
 
-func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
+func testCrashNothingLost(t *testing.T, l layout) {
 	t.Helper()
 	steps := []string{
-		"save notice", "saved notice", "delete notice", "deleted notice",
+		"save delivery", "saved delivery", "delete delivery", "deleted delivery",
 		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue",
 	}
 	for _, step := range steps {
@@ -403,7 +402,7 @@ func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
 				return http.StatusOK
 			})
 			deaths := w.dying(step)
-			for i := range 3 { // each is a step of its own
+			for i := range 3 { // each is a separate step
 				w.record(sent(20)[6*i : 6*i+6+2*(i/2)]...)
 			}
 			for range 25 {
@@ -419,33 +418,33 @@ func testNothingIsLostWhereAProcessDies(t *testing.T, l layout) {
 				t.Errorf("the circuit is %+v, %v; want none", c, err)
 			}
 			if n := deaths(); n < 1 {
-				t.Errorf("died %d times", n)
+				t.Errorf("crashed %d times", n)
 			}
 		})
 	}
 }
 
-func TestAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T) {
+func TestCrash_RefusedMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAMessageThatIsRefusedDiesWhereAProcessDies)
+	inLayouts(t, testCrashRefusedMessage)
 }
 
-func testAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
+func testCrashRefusedMessage(t *testing.T, l layout) {
 	t.Helper()
-	for _, step := range []string{"save notice", "saved notice", "queue", "last save"} {
+	for _, step := range []string{"save delivery", "saved delivery", "queue", "last save"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 5, l)
 			w.refusing(bad, 3)
 			w.record(sent(5)...)
-			if step == "last save" { // the one that says that it is dead
+			if step == "last save" { // the save that marks it dead
 				w.run(70*time.Hour, w.notifier())
-				step = "saved notice"
+				step = "saved delivery"
 			}
 			deaths := w.dying(step)
 			w.run(100*time.Hour, w.notifier())
 			if ids, _ := w.receiver.taken(); len(ids) != 4 || deaths() < 1 {
-				t.Errorf("%d webhooks arrived, want 4; died %d times", len(ids), deaths())
+				t.Errorf("%d webhooks arrived, want 4; crashed %d times", len(ids), deaths())
 			}
 			if left := w.left(w.delivery(w.dead(1)[0])); !slices.Equal(left, []int{3}) {
 				t.Errorf("left %v, want the refused one", left)
@@ -454,14 +453,14 @@ func testAMessageThatIsRefusedDiesWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T) {
+func TestSwitchOff_Crash(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointIsSwitchedOffWhereAProcessDies)
+	inLayouts(t, testSwitchOffCrash)
 }
 
-func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
+func testSwitchOffCrash(t *testing.T, l layout) {
 	t.Helper()
-	for _, step := range []string{"switch endpoint", "switched endpoint", "save notice", "saved notice"} {
+	for _, step := range []string{"switch endpoint", "switched endpoint", "save delivery", "saved delivery"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, 20, l)
@@ -471,7 +470,7 @@ func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
 			w.run(time.Hour, w.notifier())
 			e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
 			if err != nil || e.OffReason != "gone" || deaths() < 1 {
-				t.Errorf("it is off because %q, %v; died %d times", e.OffReason, err, deaths())
+				t.Errorf("it is off because %q, %v; crashed %d times", e.OffReason, err, deaths())
 			}
 			w.receiver.set(nil)
 			_, err = w.store.SwitchEndpoint(t.Context(), w.tenant, w.endpoint.ID, "")
@@ -486,7 +485,7 @@ func testAnEndpointIsSwitchedOffWhereAProcessDies(t *testing.T, l layout) {
 	}
 }
 
-func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
+func TestPost_Timeout(t *testing.T) {
 	t.Parallel()
 	if client := (netguard.Guard{}).Client(1, webhook.Timeout); client.Timeout != 15*time.Second {
 		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
@@ -495,12 +494,12 @@ func TestAnEndpointHasSoLongForItsAnswer(t *testing.T) {
 
 var errDied = errors.New("died")
 
-func TestNoConnectionIsMadeToWhatIsNotPublic(t *testing.T) {
+func TestPost_NonPublicAddress(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testNoConnectionIsMadeToWhatIsNotPublic)
+	inLayouts(t, testNonPublicAddress)
 }
 
-func testNoConnectionIsMadeToWhatIsNotPublic(t *testing.T, l layout) {
+func testNonPublicAddress(t *testing.T, l layout) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test
 	if err != nil {
@@ -530,12 +529,12 @@ func testNoConnectionIsMadeToWhatIsNotPublic(t *testing.T, l layout) {
 	}
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestPost_Redirect(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testARedirectIsNotFollowed)
+	inLayouts(t, testRedirect)
 }
 
-func testARedirectIsNotFollowed(t *testing.T, l layout) {
+func testRedirect(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	elsewhere := newReceiver(t)

@@ -12,23 +12,22 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// pendingMessage is one webhook of a delivery.
+// pendingMessage is one webhook message of a delivery.
 type pendingMessage struct {
 	Message
-	position int // within the page or the entries of its delivery
+	position int // within the delivery's page or entries
 }
 
 func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
 	l, err := NewMessage(subject, kind, at, d)
 	if err != nil {
-		return pendingMessage{}, fmt.Errorf("write a webhook: %w", err)
+		return pendingMessage{}, fmt.Errorf("encode webhook: %w", err)
 	}
 	return pendingMessage{l, position}, nil
 }
 
-// messages writes what the endpoint is still owed of the delivery. Kinds that it does not
-// ask for are no part of it. Entries that cannot be read for good are returned by their
-// positions, where others can.
+// messages builds the pending messages of the delivery, for the kinds that the endpoint
+// wants. It also returns the positions of unreadable entries, if others are readable.
 func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
 	if delivery.Blob != "" {
 		messages, err = n.webhookEvent(ctx, delivery)
@@ -77,7 +76,7 @@ func messageOf(a *addressed, i item, position int) (pendingMessage, error) {
 	return newMessage(position, d.MessageID, i.Outcome.Kind(), i.At, d)
 }
 
-// owed returns the positions of the items that the endpoint is owed still.
+// owed returns the positions of the items that are pending for the endpoint.
 func owed(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
@@ -91,7 +90,7 @@ func owed(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
 	return positions
 }
 
-// webhookEvent writes the one message of a delivery that belongs to no page of a log.
+// webhookEvent builds the message of a delivery without a log page.
 func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery) ([]pendingMessage, error) {
 	content, err := n.Blobs.Get(ctx, delivery.Blob)
 	if err != nil {
@@ -99,7 +98,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery)
 	}
 	var h campaign.WebhookEvent
 	if err := json.Unmarshal(content, &h); err != nil {
-		return nil, fmt.Errorf("read what happened: %w", campaign.ErrDamaged) // the cause may quote it
+		return nil, fmt.Errorf("decode webhook event: %w", campaign.ErrDamaged) // not the cause: it may contain personal data
 	}
 	d := Data{CampaignID: h.CampaignID, Phone: h.Phone, MessageID: h.MessageID, Erased: h.Erased}
 	if delivery.Kind == campaign.KindReplied {
@@ -119,7 +118,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery)
 	return []pendingMessage{l}, nil
 }
 
-// trace completes what is known of the message that a webhook event names.
+// trace adds the campaign, batch and UID of the message that a webhook event refers to.
 func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 	key, index, ok := campaign.ParseMessageID(d.MessageID)
 	if !ok {
@@ -134,7 +133,7 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 	}
 	recipients, err := n.recipients(ctx, batch)
 	if lost(err) {
-		return nil // what happened is told without it
+		return nil // send the event without them
 	}
 	if err != nil {
 		return err

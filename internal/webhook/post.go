@@ -16,38 +16,36 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// Timeout is how long an endpoint has for its answer.
+// Timeout is the maximum duration of a post.
 const Timeout = 15 * time.Second
 
 // Poster posts webhooks.
 type Poster struct {
-	// HTTP must follow no redirect, refuse what is not public, and give up on an
-	// answer after Timeout.
+	// HTTP must refuse redirects and non-public addresses and enforce Timeout.
 	HTTP *http.Client
 	Now  func() time.Time
 }
 
-// Result is what came of a post.
+// Result is the result of a post.
 type Result struct {
 	Delivered bool
-	Status    int    // of the answer, 0 where there was none
-	Code      string // why it was not taken, a stable word
-	// RetryAfter is for how long the endpoint asks to be left alone.
+	Status    int    // HTTP status, 0 without a response
+	Code      string // stable error code
+	// RetryAfter is the endpoint's Retry-After.
 	RetryAfter time.Duration
 }
 
-// Gone reports whether the endpoint wants nothing ever again.
+// Gone reports whether the endpoint asked for no further webhooks (410).
 func (v Result) Gone() bool { return v.Status == http.StatusGone }
 
-// Fatal reports whether one such failure speaks for all that would follow: nobody
-// answers, or the endpoint asks for a pause.
+// Fatal reports whether other messages would fail too: there is no response, or the
+// endpoint asks for a pause.
 func (v Result) Fatal() bool { return !v.Delivered && (v.Status == 0 || v.RetryAfter > 0) }
 
-// drained is how much of an answer is read so that its connection can be used
-// again.
+// drained is the number of response bytes read to keep the connection reusable.
 const drained = 16 << 10
 
-// Post posts a message once. Its result names neither address nor contents.
+// Post posts a message once. The result contains no address and no content.
 func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result {
 	now := p.Now()
 	signature, err := sign(e, l.ID, now, l.Body)
@@ -60,7 +58,7 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"campaign-dispatch"},
-		// Standard Webhooks writes its names in lower case.
+		// Standard Webhooks header names are lower case.
 		"Webhook-Id": {l.ID}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signature},
 	}
 	response, err := p.HTTP.Do(request)
@@ -68,7 +66,7 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result
 		return Result{Code: failureCode(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, drained) // the status has said it all
+	_, _ = io.CopyN(io.Discard, response.Body, drained) // only the status matters
 	if response.StatusCode/100 == 2 {
 		return Result{Delivered: true, Status: response.StatusCode}
 	}
@@ -88,10 +86,10 @@ func failureCode(err error) string {
 	return "no_connection"
 }
 
-// longestHold bounds what an endpoint may ask for.
+// longestHold is the maximum Retry-After.
 const longestHold = 24 * time.Hour
 
-// retryAfter reads a Retry-After header, in seconds or as a date.
+// retryAfter parses a Retry-After header: seconds or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	hold := time.Duration(0)
@@ -103,13 +101,12 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(hold, 0), longestHold)
 }
 
-// Test posts a webhook that tells of nothing (endpoint.test) to an endpoint once,
-// and returns what came of it.
+// Test posts an endpoint.test webhook once and returns the result.
 func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error) {
 	began := p.Now()
 	l, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
 	if err != nil {
-		return campaign.PostResult{}, fmt.Errorf("write a test webhook: %w", err)
+		return campaign.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
 	}
 	v := p.Post(ctx, e, l)
 	return campaign.PostResult{At: began, Status: v.Status, Code: v.Code, Took: p.Now().Sub(began)}, nil

@@ -9,20 +9,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// PerWrite is after how many posts of a tenant their counts are written.
+// PerWrite is the number of posts of a tenant per write of their counts.
 const PerWrite = 100
 
-// PostStore adds posts to the counts of some of a tenant's endpoints, by their ids, and
-// the hour of at.
+// PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
 type PostStore interface {
 	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error
 }
 
-// PostSums adds posts up before it writes their counts, so that a post costs a hundredth
-// of a write in a busy hour, and two writes an hour are enough in a quiet one. It writes
-// the first posts of a tenant in an hour at once, then those after each hundred, and the
-// rest at the first post after the hour has ended. What was not written when the process
-// ends is lost, up to 99 posts of a tenant: the counts are approximate.
+// PostSums aggregates post counts in memory to save writes. It writes the first post of a
+// tenant in an hour at once, then every PerWrite posts, and the rest with the first post of
+// a later hour. Unwritten counts are lost when the process ends (up to 99 posts per
+// tenant), so the counts are approximate.
 type PostSums struct {
 	Store PostStore
 
@@ -35,7 +33,7 @@ type tenantHour struct {
 	hour   time.Time
 }
 
-// postSum is what was posted to the endpoints of a tenant in an hour and not written yet.
+// postSum is the unwritten posts of a tenant's endpoints in an hour.
 type postSum struct {
 	count int
 	posts map[string]campaign.Posts
@@ -47,8 +45,8 @@ func (s *postSum) add(endpointID string, p campaign.Posts) {
 	s.count += p.Taken + p.Failed
 }
 
-// CountPosts adds posts to the counts of an endpoint and the hour of at. After an error
-// they are written with those that follow.
+// CountPosts adds posts to the endpoint's counts in the hour of at. Counts that cannot be
+// written are kept for the next write.
 func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	var errs []error
 	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, campaign.Posts{Taken: taken, Failed: failed}) {
@@ -60,7 +58,7 @@ func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at
 	return errors.Join(errs...)
 }
 
-// add adds posts, and returns what is to be written now.
+// add adds posts and returns the counts to write now.
 func (s *PostSums) add(key tenantHour, endpointID string, p campaign.Posts) map[tenantHour]map[string]campaign.Posts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +81,7 @@ func (s *PostSums) add(key tenantHour, endpointID string, p campaign.Posts) map[
 	return due
 }
 
-// of returns the sum of a tenant and an hour, and whether it was there.
+// of returns the sum of a tenant and an hour, and whether it existed.
 func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 	if sum, begun = s.sums[key]; begun {
 		return sum, true
@@ -96,7 +94,7 @@ func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 	return sum, false
 }
 
-// putBack adds what could not be written to what is written next.
+// putBack adds counts that could not be written.
 func (s *PostSums) putBack(key tenantHour, posts map[string]campaign.Posts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

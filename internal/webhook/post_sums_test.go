@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/webhook"
 )
 
-// counts are the posts that were written, by tenant, hour and endpoint.
+// counts are the written posts, by tenant, hour and endpoint.
 type counts struct {
 	mu      sync.Mutex
 	writes  int
@@ -39,7 +39,7 @@ func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts 
 	return nil
 }
 
-func TestPostSums_WhenCountsAreWritten(t *testing.T) {
+func TestPostSums_Writes(t *testing.T) {
 	t.Parallel()
 	steps := []struct {
 		after             time.Duration
@@ -47,16 +47,16 @@ func TestPostSums_WhenCountsAreWritten(t *testing.T) {
 		taken, failed     int
 		writes            int
 		key               string
-		takenIn, failedIn int // as written then
+		takenIn, failedIn int // the written counts
 	}{
-		{0, "a", "e", 1, 0, 1, "a 12 e", 1, 0}, // the first of the hour
+		{0, "a", "e", 1, 0, 1, "a 12 e", 1, 0}, // first of the hour
 		{time.Minute, "a", "f", 1, 0, 1, "a 12 f", 0, 0},
 		{2 * time.Minute, "a", "e", 60, 2, 1, "a 12 e", 1, 0},
-		{3 * time.Minute, "b", "g", 0, 1, 2, "b 12 g", 0, 1},   // another tenant's first
-		{4 * time.Minute, "a", "f", 37, 0, 3, "a 12 e", 61, 2}, // a hundred of the tenant
+		{3 * time.Minute, "b", "g", 0, 1, 2, "b 12 g", 0, 1},   // first of another tenant
+		{4 * time.Minute, "a", "f", 37, 0, 3, "a 12 e", 61, 2}, // a hundred posts of the tenant
 		{5 * time.Minute, "a", "e", 3, 0, 3, "a 12 f", 38, 0},
 		{59 * time.Minute, "b", "g", 5, 0, 3, "b 12 g", 0, 1},
-		{61 * time.Minute, "b", "g", 1, 0, 6, "a 12 e", 64, 2}, // the hour has ended: that of both, and the first of the next
+		{61 * time.Minute, "b", "g", 1, 0, 6, "a 12 e", 64, 2}, // the hour has ended: the rest of both, and the first of the next hour
 		{62 * time.Minute, "b", "g", 1, 0, 6, "b 12 g", 5, 1},
 		{4 * time.Hour, "c", "h", 1, 0, 8, "b 13 g", 2, 0},
 	}
@@ -73,7 +73,7 @@ func TestPostSums_WhenCountsAreWritten(t *testing.T) {
 	}
 }
 
-func TestPostSums_FailedWritesAreMadeUpFor(t *testing.T) {
+func TestPostSums_FailedWrites(t *testing.T) {
 	t.Parallel()
 	store := &counts{failing: true}
 	sums := webhook.PostSums{Store: store}
@@ -93,8 +93,8 @@ func TestPostSums_FailedWritesAreMadeUpFor(t *testing.T) {
 	}
 }
 
-// Posts that are counted side by side are counted once each.
-func TestPostSums_SideBySide(t *testing.T) {
+// Concurrent posts are counted once each.
+func TestPostSums_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := &counts{}
 	sums := webhook.PostSums{Store: store}

@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// recipientsFor is how long recipients are taken for what they were: so long a
-	// webhook may still name one whose data was erased.
+	// recipientsFor is the cache TTL of recipients. Webhooks can contain erased personal
+	// data for this time.
 	recipientsFor = 15 * time.Minute
-	// maxRecipients bounds the recipients that are kept, in bytes: about 800 batches of
-	// 2,000 messages.
+	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000
+	// messages.
 	maxRecipients = 64 << 20
-	// maxReads is the number of batches that a task reads at once.
+	// maxReads is the number of batches that a task reads concurrently.
 	maxReads = 8
-	// entrySize is about what a batch takes in memory beside its texts.
+	// entrySize is the approximate memory of a batch without its texts.
 	entrySize = 2 << 10
 )
 
-// recipient is whom a message goes to.
+// recipient is the recipient of a message.
 type recipient struct{ uid, phone string }
 
-// recipients are those of a batch, by frame.
+// recipients are the recipients of a batch, by frame.
 type recipients []frame
 
-// frame is the uids and the phones of a frame, one after the other, and where each of
-// them ends. It is the zero frame where the payload is damaged.
+// frame contains the concatenated UIDs and phone numbers of a frame and the end of each.
+// The frame of a damaged payload is the zero frame.
 type frame struct {
 	texts string
 	ends  []uint32
@@ -66,7 +66,7 @@ func (r recipients) at(index int) (recipient, error) {
 	return recipient{uid: f.texts[start:f.ends[2*i]], phone: f.texts[f.ends[2*i]:f.ends[2*i+1]]}, nil
 }
 
-// size is about how many bytes the recipients take.
+// size returns the approximate memory in bytes.
 func (r recipients) size() int {
 	size := entrySize
 	for _, f := range r {
@@ -75,24 +75,22 @@ func (r recipients) size() int {
 	return size
 }
 
-// directory keeps the recipients of batches. Those that nobody asked for in a while make
-// room for others. The zero directory is ready.
+// directory is an LRU-like cache of recipients. The zero directory is ready to use.
 type directory struct {
 	reads singleflight.Group
 
 	mu         sync.Mutex
 	young, old map[campaign.BatchKey]known
-	size       int // of the young
+	size       int // of young
 }
 
-// known are recipients as they were at a time.
+// known is a cache entry.
 type known struct {
 	recipients recipients
 	at         time.Time
 }
 
-// get returns the recipients of a batch. Whoever asks for them while they are read waits
-// for that read.
+// get returns the recipients of a batch. Concurrent calls share one read.
 func (d *directory) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
 	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientsFor {
 		return k.recipients, nil
@@ -127,8 +125,8 @@ func (d *directory) put(key campaign.BatchKey, k known) {
 	d.keep(key, k)
 }
 
-// keep puts recipients among the young. Once these take half of the room they become the
-// old, and the old are forgotten.
+// keep adds recipients to young. When young takes half of the memory, it becomes old, and
+// the former old entries are dropped.
 func (d *directory) keep(key campaign.BatchKey, k known) {
 	if d.young == nil || d.size >= maxRecipients/2 {
 		d.young, d.old, d.size = map[campaign.BatchKey]known{}, d.young, 0
@@ -140,16 +138,15 @@ func (d *directory) keep(key campaign.BatchKey, k known) {
 	d.size += k.recipients.size()
 }
 
-// addressed is a batch with the recipients of its messages. The error says that they are
-// damaged or gone for good.
+// addressed is a batch with its recipients, or the error if they are damaged or deleted.
 type addressed struct {
 	batch      campaign.Batch
 	recipients recipients
 	err        error
 }
 
-// address reads the batches that the items at the positions belong to, each once. A batch
-// that is not the tenant's counts as damaged.
+// address reads the batches of the items at the positions, each once. Batches of other
+// tenants count as damaged.
 func (n *Notifier) address(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*addressed, error) {
 	batches := map[campaign.BatchKey]*addressed{}
 	group, ctx := errgroup.WithContext(ctx)
@@ -175,7 +172,7 @@ func (n *Notifier) address(ctx context.Context, tenant string, items []item, pos
 func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.BatchKey) (campaign.Batch, recipients, error) {
 	b, err := n.batch(ctx, key)
 	if err == nil && b.Tenant != tenant {
-		err = fmt.Errorf("batch %s is not of tenant %s: %w", key, tenant, campaign.ErrDamaged)
+		err = fmt.Errorf("batch %s does not belong to tenant %s: %w", key, tenant, campaign.ErrDamaged)
 	}
 	if err != nil {
 		return b, nil, err
@@ -184,7 +181,8 @@ func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.Ba
 	return b, r, err
 }
 
-// recipients returns those of a batch. What is not kept is read in one piece.
+// recipients returns the recipients of a batch. Uncached ones are read with a single
+// request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
 	return n.directory.get(b.Key, n.Now(), func() (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {
@@ -195,7 +193,7 @@ func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients
 	})
 }
 
-// reread reads a batch, and keeps it as it is now.
+// reread reads a batch and updates the cache.
 func (n *Notifier) reread(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	b, err := n.Store.Batch(ctx, ref)
 	if err == nil {
@@ -204,7 +202,7 @@ func (n *Notifier) reread(ctx context.Context, ref campaign.BatchRef) (campaign.
 	return b, err
 }
 
-// read reads the recipients of a batch. Frames that are damaged are left out.
+// read reads the recipients of a batch. Damaged frames are left empty.
 func (n *Notifier) read(ctx context.Context, b campaign.Batch) (recipients, error) {
 	if len(b.Offsets) != b.Frames()+1 {
 		return nil, fmt.Errorf("read the frames of batch %s: %w", b.BatchID, campaign.ErrDamaged)

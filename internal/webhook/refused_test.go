@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-// schedule is when a message that is always refused is posted.
+// schedule returns the post times of a message that always fails.
 func schedule() []time.Duration {
 	at := []time.Duration{0}
 	for _, gap := range []time.Duration{
@@ -31,7 +31,7 @@ func schedule() []time.Duration {
 	return at
 }
 
-// refusing refuses the messages of some messages, and notes when they came.
+// refusing fails some messages and records their times.
 func (w *world) refusing(refuse func(h http.ResponseWriter) int, indices ...int) map[string][]time.Duration {
 	ids, at := map[string]bool{}, map[string][]time.Duration{}
 	for _, i := range indices {
@@ -66,19 +66,19 @@ func (w *world) dead(want int) []campaign.NotifyTask {
 	w.t.Helper()
 	dead, err := w.store.DeadDeliveries(w.t.Context(), w.tenant, w.endpoint.ID, time.Time{}, 10)
 	if err != nil || len(dead) != want {
-		w.t.Fatalf("%d notices are dead, %v; want %d", len(dead), err, want)
+		w.t.Fatalf("%d deliveries are dead, %v; want %d", len(dead), err, want)
 	}
 	return dead
 }
 
-// A well endpoint that refuses a few messages gets the others at once, and those by
-// the schedule until they are dead.
-func TestAFewMessagesAreRefused(t *testing.T) {
+// A healthy endpoint that refuses a few messages gets the others at once, and the refused
+// ones by the schedule until they are dead.
+func TestRefused_FewMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAFewMessagesAreRefused)
+	inLayouts(t, testFewMessages)
 }
 
-func testAFewMessagesAreRefused(t *testing.T, l layout) {
+func testFewMessages(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 3, 6, 9}
@@ -88,7 +88,7 @@ func testAFewMessagesAreRefused(t *testing.T, l layout) {
 	if ids, _ := w.receiver.taken(); len(ids) != 46 {
 		t.Errorf("%d webhooks arrived at once, want 46", len(ids))
 	}
-	for range 15 { // fresh processes know nothing of before
+	for range 15 { // new processes have no failure counts
 		w.run(10*time.Hour, w.notifier())
 		w.isWell()
 	}
@@ -102,14 +102,14 @@ func testAFewMessagesAreRefused(t *testing.T, l layout) {
 	}
 }
 
-// That the first messages of all are refused opens the circuit. The first probe of
-// another message closes it.
-func TestTheFirstMessagesAreRefused(t *testing.T) {
+// If the first messages ever fail, the circuit opens. The first probe with another message
+// closes it.
+func TestRefused_FirstMessages(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testTheFirstMessagesAreRefused)
+	inLayouts(t, testFirstMessages)
 }
 
-func testTheFirstMessagesAreRefused(t *testing.T, l layout) {
+func testFirstMessages(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 50, l)
 	indices := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
@@ -131,14 +131,13 @@ func testTheFirstMessagesAreRefused(t *testing.T, l layout) {
 	}
 }
 
-// A message that is answered with a pause every time parks nothing else for long,
-// and dies.
-func TestOneMessageAlwaysAsksForAPause(t *testing.T) {
+// A message that always gets a Retry-After does not park the others for long, and dies.
+func TestRefused_RetryAfterOfOneMessage(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testOneMessageAlwaysAsksForAPause)
+	inLayouts(t, testRetryAfterOfOneMessage)
 }
 
-func testOneMessageAlwaysAsksForAPause(t *testing.T, l layout) {
+func testRetryAfterOfOneMessage(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 100, l)
 	pause := func(h http.ResponseWriter) int {
@@ -166,12 +165,12 @@ func testOneMessageAlwaysAsksForAPause(t *testing.T, l layout) {
 		t.Errorf("%d webhooks arrived, want 14", len(ids))
 	}
 	if posts := len(at[w.batch.Key.MessageID(7)]); posts > 8 {
-		t.Errorf("the letter was posted %d times within 15 minutes", posts)
+		t.Errorf("the message was posted %d times within 15 minutes", posts)
 	}
 	w.isWell()
 }
 
-// pass lets all of a time pass, with what is to be done in it.
+// pass advances the time with all due work.
 func (w *world) pass(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
@@ -181,17 +180,17 @@ func (w *world) pass(span time.Duration, process *webhook.Notifier) {
 	w.now = end
 }
 
-func TestAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T) {
+func TestCircuit_LowTraffic(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAnEndpointWithLittleTrafficOpensItsCircuit)
+	inLayouts(t, testLowTraffic)
 }
 
-func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
+func testLowTraffic(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 1, l)
 	w.receiver.set(failing(500))
 	w.record(sent(1)...)
-	for range 3 { // each attempt is another process's
+	for range 3 { // each attempt runs in another process
 		w.run(4*time.Minute, w.notifier())
 	}
 	if c, err := w.store.Circuit(t.Context(), w.tenant, w.endpoint.ID); err != nil || !c.Open() {
@@ -199,9 +198,8 @@ func testAnEndpointWithLittleTrafficOpensItsCircuit(t *testing.T, l layout) {
 	}
 }
 
-// A delivery of which nothing can be read any more is dead at once, and stops
-// nothing else.
-func TestWhatCannotBeReadIsDead(t *testing.T) {
+// An unreadable delivery is dead at once and does not block others.
+func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func(w *world) campaign.Delivery{
 		"no content": func(*world) campaign.Delivery {
@@ -273,11 +271,10 @@ func TestWhatCannotBeReadIsDead(t *testing.T) {
 	}
 }
 
-// Deliveries that have ended, and that DynamoDB has not deleted yet, are deleted where
-// they stand before those that wait.
-func TestDeliveriesThatHaveEndedHoldNobodyUp(t *testing.T) {
+// Expired deliveries that DynamoDB has not deleted yet are deleted when they are read.
+func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	t.Parallel()
-	const ended = 2 * 100 // twice as many as are read at once
+	const ended = 2 * 100 // twice a page
 	w := newWorld(t, 20, false)
 	process := w.notifier()
 	w.receiver.set(failing(503))
@@ -298,11 +295,11 @@ func TestDeliveriesThatHaveEndedHoldNobodyUp(t *testing.T) {
 	}
 	w.isWell()
 	if left, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, ended); err != nil || len(left) > 0 {
-		t.Errorf("%d notices are left, %v", len(left), err)
+		t.Errorf("%d deliveries are left, %v", len(left), err)
 	}
 }
 
-// owe writes a delivery, whatever was written of it before.
+// owe writes a delivery, replacing the existing one.
 func (w *world) owe(n campaign.Delivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), n.Task()))
@@ -310,13 +307,13 @@ func (w *world) owe(n campaign.Delivery) {
 	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == n.Task() })
 }
 
-// A failure to read that may pass ends nothing.
-func TestWhatCannotBeReadJustNowComesAgain(t *testing.T) {
+// A transient read error abandons nothing.
+func TestHandle_TransientReadError(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testWhatCannotBeReadJustNowComesAgain)
+	inLayouts(t, testTransientReadError)
 }
 
-func testWhatCannotBeReadJustNowComesAgain(t *testing.T, l layout) {
+func testTransientReadError(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 5, l)
 	process := w.notifier()
@@ -326,7 +323,7 @@ func testWhatCannotBeReadJustNowComesAgain(t *testing.T, l layout) {
 	if errs := process.Handle(t.Context(), tasks); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("errors %v, want one", errs)
 	}
-	w.queue = append(w.queue, queued{tasks[0], w.Now().Add(time.Minute)}) // which comes again
+	w.queue = append(w.queue, queued{tasks[0], w.Now().Add(time.Minute)}) // received again
 	w.dead(0)
 	w.run(time.Hour, w.notifier())
 	if ids, _ := w.receiver.taken(); len(ids) != 5 {
@@ -340,14 +337,13 @@ func (brokenBlobs) Get(context.Context, string) ([]byte, error) { return nil, er
 
 func (brokenBlobs) GetRange(context.Context, string, int, int) ([]byte, error) { return nil, errDied }
 
-// The posts of an endpoint that hangs take about as long as one, however many
-// deliveries there are.
-func TestAHangingEndpointHoldsNobodyLong(t *testing.T) {
+// Posts to a hanging endpoint take about as long as one post, for any number of deliveries.
+func TestHandle_HangingEndpoint(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testAHangingEndpointHoldsNobodyLong)
+	inLayouts(t, testHangingEndpoint)
 }
 
-func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
+func testHangingEndpoint(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 200, l)
 	var posts atomic.Int32
@@ -380,7 +376,7 @@ func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
 	}
 	parked, err := w.store.ParkedDeliveries(t.Context(), w.tenant, w.endpoint.ID, 100)
 	if err != nil || len(parked) != 10 {
-		t.Errorf("%d notices wait, %v; want 10", len(parked), err)
+		t.Errorf("%d deliveries wait, %v; want 10", len(parked), err)
 	}
 	failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
 	if err != nil || len(failures) == 0 || failures[0].Code != "timeout" {
@@ -388,20 +384,19 @@ func testAHangingEndpointHoldsNobodyLong(t *testing.T, l layout) {
 	}
 }
 
-// What was refused in a call that had no time for the rest waits as it does
-// otherwise.
-func TestACallThatIsCutCountsItsAttempt(t *testing.T) {
+// A failed post in a call that reached its deadline counts as an attempt.
+func TestHandle_DeadlineCountsAttempt(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testACallThatIsCutCountsItsAttempt)
+	inLayouts(t, testDeadlineCountsAttempt)
 }
 
-func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
+func testDeadlineCountsAttempt(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 20, l)
 	const shutdownMargin = 20 * time.Second // of the call's time
 	ctx, cancel := context.WithTimeout(t.Context(), shutdownMargin+4*time.Second)
 	defer cancel()
-	// The answer comes when the time to begin posts has long been over.
+	// The response arrives long after the deadline for new posts.
 	receivesBeforeDelivery, end := retry.WithMargin(ctx, shutdownMargin-time.Second)
 	defer end()
 	w.receiver.set(func(http.ResponseWriter, string) int {
@@ -415,21 +410,20 @@ func testACallThatIsCutCountsItsAttempt(t *testing.T, l layout) {
 	}
 	delivery := w.delivery(tasks[0])
 	if _, posts := w.receiver.taken(); delivery.Attempt != 1 || posts != 1 {
-		t.Errorf("notice %+v, %d posts; want an attempt that was cut", delivery, posts)
+		t.Errorf("delivery %+v, %d posts; want an attempt that was cut", delivery, posts)
 	}
 	if len(w.queue) != 1 || w.queue[0].at.Before(start.Add(5*time.Second)) {
 		t.Errorf("queued %+v, want it in 5 seconds", w.queue)
 	}
 }
 
-// A pause that is asked for counts where another process opened the circuit
-// meanwhile, too.
-func TestALaterPauseMovesTheProbe(t *testing.T) {
+// A Retry-After also counts if another process opened the circuit concurrently.
+func TestCircuit_LaterRetryAfter(t *testing.T) {
 	t.Parallel()
-	inLayouts(t, testALaterPauseMovesTheProbe)
+	inLayouts(t, testLaterRetryAfter)
 }
 
-func testALaterPauseMovesTheProbe(t *testing.T, l layout) {
+func testLaterRetryAfter(t *testing.T, l layout) {
 	t.Helper()
 	w := newWorld(t, 20, l)
 	w.receiver.set(func(h http.ResponseWriter, _ string) int {

@@ -2,18 +2,18 @@ package webhook
 
 import "time"
 
-// retries are the waits before what failed is posted again, 75 hours in all.
+// retries are the delays between attempts, 75 hours in total.
 var retries = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// soonest is the shortest wait that is left to sweep alone, which comes once a
-// minute: for a shorter one the task is queued too.
+// soonest is the shortest delay handled by reconcile alone, which runs once a minute. For
+// shorter delays, the task is queued too.
 const soonest = time.Minute
 
-// retryDelay returns how long to wait after so many failed attempts and one more,
-// up to a fifth longer by jitter (0 up to 1); ok is false after the last.
+// retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),
+// adds up to 20%. ok is false after the last attempt.
 func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
 	if attempt >= len(retries) {
 		return 0, false
@@ -25,12 +25,12 @@ func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
 const (
 	firstProbe   = 5 * time.Second
 	longestProbe = 15 * time.Minute
-	// patience is how long an endpoint may keep failing before it is switched off.
+	// patience is how long an endpoint can fail before it is disabled.
 	patience = 5 * 24 * time.Hour
 )
 
-// probeGap returns how long to wait after so many failed probes: it doubles up to
-// 15 minutes.
+// probeGap returns the delay after the given number of failed probes. It doubles up to
+// longestProbe.
 func probeGap(probes int, jitter float64) time.Duration {
 	gap := min(firstProbe<<min(probes, 10), longestProbe)
 	return gap + time.Duration(float64(gap)/5*jitter)

@@ -12,10 +12,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-var errBadSecret = errors.New("the endpoint's secret is not whsec_ and base64")
+var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")
 
-// sign returns the value of webhook-signature: one signature of each secret that
-// is live (Standard Webhooks, symmetric).
+// sign returns the webhook-signature header: a symmetric Standard Webhooks signature for
+// each valid secret.
 func sign(e campaign.Endpoint, id string, at time.Time, body []byte) (string, error) {
 	secrets := []string{e.Secret}
 	if e.PreviousSecret != "" && at.Before(e.PreviousUntil) {

@@ -29,12 +29,10 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// start lies far from now, so that nothing of a test is due to a sweep that runs
-// in the stack beside it.
+// start is far from now, so that the stack's own sweep finds nothing of a test.
 var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// world is a tenant of its own in the stack's table, a clock that the test moves,
-// a queue in memory, and a receiver.
+// world is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
 type world struct {
 	t        *testing.T
 	store    *dynamo.Store
@@ -43,11 +41,10 @@ type world struct {
 	endpoint campaign.Endpoint
 	batch    campaign.Batch
 	receiver *receiver
-	// split says that entries come in tasks of the feeder. They are numbered by their
-	// batch.
+	// split uses tasks with entries, numbered by batch.
 	split   bool
 	entries map[campaign.BatchKey]int
-	// broken fails a step of the notifier, nil for none.
+	// broken makes a step of the notifier fail, nil for none.
 	broken func(step string) error
 
 	mu    sync.Mutex
@@ -60,7 +57,7 @@ type queued struct {
 	at   time.Time
 }
 
-// layout says which rows a world's deliveries have: true are those of the Webhooks table.
+// layout is the layout of a world's deliveries: true for the Webhooks table.
 type layout bool
 
 // inLayouts runs a test in both layouts.
@@ -136,7 +133,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// record enters changes into the ledger, and queues the tasks of what is owed.
+// record records changes and queues the tasks.
 func (w *world) record(changes ...campaign.Change) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -172,14 +169,14 @@ func (w *world) fresh(changes ...campaign.Change) ledger.Fresh {
 	return ledger.Fresh{Key: w.batch.Key, Entries: ledger.Numbered(first, changes)}
 }
 
-// feed queues the tasks of what is new in batches.
+// feed queues the tasks of new entries.
 func (w *world) feed(fresh ...ledger.Fresh) {
 	w.t.Helper()
 	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: worldQueue{w}, Now: w.Now}
 	w.must(feeder.Handle(w.t.Context(), fresh))
 }
 
-// sent returns that the first n messages were sent.
+// sent returns changes to sent for the first n messages.
 func sent(n int) []campaign.Change {
 	changes := make([]campaign.Change, n)
 	for i := range changes {
@@ -188,7 +185,7 @@ func sent(n int) []campaign.Change {
 	return changes
 }
 
-// notifier is a fresh process each time.
+// notifier returns a new process each time.
 func (w *world) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
@@ -198,8 +195,8 @@ func (w *world) notifier() *webhook.Notifier {
 	}
 }
 
-// run lets the time pass, and does at its instant what the queue and sweep ask for,
-// until nothing is left to do or the time is over.
+// run advances the time and processes the tasks and due rows, until nothing is left to do
+// or the time is over.
 func (w *world) run(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
@@ -218,7 +215,7 @@ func (w *world) run(span time.Duration, process *webhook.Notifier) {
 	}
 }
 
-// arrived takes the tasks off the queue whose time has come, and those of sweep.
+// arrived receives the tasks that are due, and those of reconcile.
 func (w *world) arrived() []campaign.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()
@@ -241,7 +238,7 @@ func (w *world) arrived() []campaign.NotifyTask {
 	return tasks
 }
 
-// delivery reads the delivery of a task, or the one that a task with entries leaves behind.
+// delivery reads the delivery of a task, or the one created by a task with entries.
 func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 	w.t.Helper()
 	if t.Entries != "" {
@@ -254,7 +251,7 @@ func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 	return n
 }
 
-// left returns the messages that a delivery has left, where it does not have all left.
+// left returns the pending messages of a delivery, if not all are pending.
 func (w *world) left(n campaign.Delivery) []int {
 	w.t.Helper()
 	var messages []int
@@ -296,8 +293,8 @@ func (w *world) due(until time.Time) []campaign.Due {
 	return found
 }
 
-// dueCircuits are those of the tenant's endpoints. To ask all shards of the index for
-// them would take long: the emulator goes through the whole table each time.
+// dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
+// the index is slow, because the emulator scans the whole table each time.
 func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
 	w.must(err)
@@ -311,7 +308,7 @@ func (w *world) dueCircuits(until time.Time) (found []campaign.Due) {
 	return found
 }
 
-// advance moves the clock to the next task or row, and reports whether there is one.
+// advance moves the clock to the next task or row and reports whether there is one.
 func (w *world) advance(end time.Time) bool {
 	next := end
 	for _, d := range w.due(end) {
@@ -334,7 +331,7 @@ func (w *world) advance(end time.Time) bool {
 
 type worldQueue struct{ *world }
 
-// SendGroups queues what the feeder makes.
+// SendGroups queues the feeder's messages.
 func (q worldQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
 	for _, body := range bodies {
 		var m campaign.NotifyMessage
@@ -371,29 +368,29 @@ func (w *world) fail(step string) error {
 	return w.broken(step)
 }
 
-// breaking is the table, of which a step can fail before it is done or after.
+// breaking is the table with steps that can fail before or after they are done.
 type breaking struct {
 	*dynamo.Store
 	w *world
 }
 
 func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
-	if err := b.w.fail("save notice"); err != nil {
+	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
 	ok, err := b.Store.SaveDelivery(ctx, read, n)
-	if lost := b.w.fail("saved notice"); lost != nil {
+	if lost := b.w.fail("saved delivery"); lost != nil {
 		return false, lost
 	}
 	return ok, err
 }
 
 func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
-	if err := b.w.fail("delete notice"); err != nil {
+	if err := b.w.fail("delete delivery"); err != nil {
 		return err
 	}
 	err := b.Store.DeleteDelivery(ctx, t)
-	if lost := b.w.fail("deleted notice"); lost != nil {
+	if lost := b.w.fail("deleted delivery"); lost != nil {
 		return lost
 	}
 	return err
@@ -432,12 +429,12 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 	return ok, err
 }
 
-// receiver is somebody's endpoint.
+// receiver is a webhook endpoint.
 type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex
 	posts []post
-	// answer is the status of the answer, 204 where it is nil.
+	// answer returns the response status, 204 if nil.
 	answer func(w http.ResponseWriter, body string) int
 }
 
@@ -473,8 +470,7 @@ func (r *receiver) set(answer func(w http.ResponseWriter, body string) int) {
 	r.answer = answer
 }
 
-// taken returns how often each webhook was taken, by its id, and how many posts
-// there were.
+// taken returns the number of deliveries by webhook ID, and the number of posts.
 func (r *receiver) taken() (ids map[string]int, posts int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package cognito keeps the people who may sign in, in a user pool of Amazon
-// Cognito: of which tenant each is, and in which role.
+// Package cognito manages dashboard users, with their tenant and role, in an Amazon Cognito
+// user pool.
 package cognito
 
 import (
@@ -21,7 +21,7 @@ type Pool struct {
 	ID     string
 }
 
-// The attributes of the pool's people, and the groups that stand for their roles.
+// User attributes.
 const (
 	emailAttribute    = "email"
 	verifiedAttribute = "email_verified"
@@ -30,12 +30,11 @@ const (
 
 var roles = []string{"admin", "viewer"}
 
-// ErrOtherTenant says that a person is of another tenant, which is for good.
-var ErrOtherTenant = errors.New("this address belongs to a person of another tenant")
+// ErrOtherTenant reports that the user belongs to another tenant. Do not retry.
+var ErrOtherTenant = errors.New("this address belongs to a user of another tenant")
 
-// Invite lets a person in. Somebody new gets a temporary password, by mail where
-// it is empty, else that one and no mail; known says that the person was there
-// already, and has now this role.
+// Invite creates a user with a role, or updates the role of an existing user (known). A new
+// user gets the temporary password, or one by email if it is empty.
 func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error) {
 	in := &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &p.ID, Username: &who.Email, DesiredDeliveryMediums: []types.DeliveryMediumType{types.DeliveryMediumTypeEmail},
@@ -53,13 +52,13 @@ func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string)
 		known, err = true, p.sameTenant(ctx, who)
 	}
 	if err != nil {
-		return known, fmt.Errorf("invite a person: %w", err)
+		return known, fmt.Errorf("invite user: %w", err)
 	}
 	return known, p.setRole(ctx, who)
 }
 
-// Remove ends the account of a person: no sign-in, and no renewal of a session, from
-// now on. The error wraps campaign.ErrNotFound where there is none.
+// Remove deletes a user: sign-in and session renewal fail from now on. The error wraps
+// campaign.ErrNotFound if the user does not exist.
 func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
 	err := p.sameTenant(ctx, who)
 	if err == nil {
@@ -69,7 +68,7 @@ func (p *Pool) Remove(ctx context.Context, who campaign.Person) error {
 		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return fmt.Errorf("remove a person: %w", err)
+		return fmt.Errorf("remove user: %w", err)
 	}
 	return nil
 }
@@ -89,13 +88,13 @@ func (p *Pool) sameTenant(ctx context.Context, who campaign.Person) error {
 
 func (p *Pool) setRole(ctx context.Context, who campaign.Person) error {
 	if !slices.Contains(roles, who.Role) {
-		return fmt.Errorf("there is no role %q", who.Role)
+		return fmt.Errorf("unknown role %q", who.Role)
 	}
 	_, err := p.Client.AdminAddUserToGroup(ctx, &cognitoidentityprovider.AdminAddUserToGroupInput{
 		UserPoolId: &p.ID, Username: &who.Email, GroupName: &who.Role,
 	})
 	if err != nil {
-		return fmt.Errorf("give a person a role: %w", err)
+		return fmt.Errorf("add role of user: %w", err)
 	}
 	for _, role := range roles {
 		if role == who.Role {
@@ -105,19 +104,19 @@ func (p *Pool) setRole(ctx context.Context, who campaign.Person) error {
 			UserPoolId: &p.ID, Username: &who.Email, GroupName: &role,
 		})
 		if err != nil {
-			return fmt.Errorf("take a role from a person: %w", err)
+			return fmt.Errorf("remove role of user: %w", err)
 		}
 	}
 	return nil
 }
 
-// SetPassword gives a person a password that they need not change.
+// SetPassword sets a permanent password.
 func (p *Pool) SetPassword(ctx context.Context, email, password string) error {
 	_, err := p.Client.AdminSetUserPassword(ctx, &cognitoidentityprovider.AdminSetUserPasswordInput{
 		UserPoolId: &p.ID, Username: &email, Password: &password, Permanent: true,
 	})
 	if err != nil {
-		return fmt.Errorf("set a person's password: %w", err)
+		return fmt.Errorf("set password of user: %w", err)
 	}
 	return nil
 }

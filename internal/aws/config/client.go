@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// HTTPClientFor returns a client for the SDK that does not lose replies, and waits
-// so long for one to begin.
+// HTTPClientFor returns an HTTP client for the SDK. longest is the timeout for the start of
+// a response.
 //
-// The SDK closes a request's body as soon as the reply begins, while net/http may
-// still look whether the body has an end. Read answers io.EOF then, which is the
-// end, but the body's WriteTo answers io.EOF too, which is a failure: net/http
-// breaks the connection off in the middle of the reply, and the SDK repeats a
-// call that was carried out.
+// It works around lost responses: the SDK closes the request body when the response starts,
+// while net/http may still check the body for its end. Read then returns io.EOF, which is
+// harmless, but WriteTo returns io.EOF as a failure: net/http aborts the connection, and
+// the SDK repeats a completed call.
 func HTTPClientFor(longest time.Duration) *http.Client {
 	return &http.Client{Transport: readBodies{transport(longest)}}
 }
 
-// readBodies sends requests whose bodies are read, never written.
+// readBodies hides the WriteTo method of request bodies.
 type readBodies struct{ http.RoundTripper }
 
-// RoundTrip sends the request and returns its reply.
+// RoundTrip implements http.RoundTripper.
 func (t readBodies) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, writes := r.Body.(io.WriterTo); writes && r.Body != http.NoBody {
 		r = r.WithContext(r.Context())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// seen notes what a transport was given.
+// seen records the requests of a transport.
 type seen struct {
 	writes bool
 	body   string
@@ -26,12 +26,12 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	return httptest.NewRecorder().Result(), nil
 }
 
-// writer is a body that can write itself.
+// writer is a body with a WriteTo method.
 type writer struct{ *strings.Reader }
 
 func (writer) Close() error { return nil }
 
-func TestBodiesAreRead(t *testing.T) {
+func TestReadBodies(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		body io.ReadCloser
@@ -40,7 +40,7 @@ func TestBodiesAreRead(t *testing.T) {
 		"writes itself": {writer{strings.NewReader("text")}, seen{body: "text"}},
 		"reads only":    {io.NopCloser(io.LimitReader(strings.NewReader("text"), 4)), seen{body: "text"}},
 		"none":          {nil, seen{}},
-		"empty":         {http.NoBody, seen{writes: true}}, // net/http knows this one by its identity
+		"empty":         {http.NoBody, seen{writes: true}}, // net/http recognizes http.NoBody by its identity
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
-// Package config builds the configuration of the AWS clients from the
-// environment that Lambda gives a function. It stands in for the SDK's
-// config.LoadDefaultConfig, which looks in files and at metadata endpoints that
-// a function does not have, and costs a cold start 6 ms to do so.
+// Package config builds the AWS client configuration from Lambda's environment variables.
+// It replaces config.LoadDefaultConfig of the SDK, which also checks files and metadata
+// endpoints and adds 6 ms to a cold start.
 package config
 
 import (
@@ -14,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// FromEnv returns the configuration for the region and the credentials of the
-// environment. AWS_ENDPOINT_URL, where set, replaces every service's endpoint.
+// FromEnv returns the configuration for the region and credentials of the environment.
+// AWS_ENDPOINT_URL overrides the endpoint of every service.
 func FromEnv() aws.Config {
 	cfg := aws.Config{
 		Region: os.Getenv("AWS_REGION"),
@@ -29,12 +28,12 @@ func FromEnv() aws.Config {
 	return cfg
 }
 
-// Local reports whether the clients talk to an emulator of AWS.
+// Local reports whether the clients use an AWS emulator.
 func Local() bool { return os.Getenv("AWS_ENDPOINT_URL") != "" }
 
-// longestReply is how long a function waits for a reply to begin. On AWS it leaves
-// the shortest function, of 10 seconds, time for a second try: the SDK's pause
-// before it is 2 seconds at most. An emulator may be slow, and is not given up.
+// longestReply is the timeout for the start of a response. On AWS it leaves a function with
+// a 10-second timeout time for a second attempt: the SDK's backoff is at most 2 seconds.
+// Emulators can be slow.
 func longestReply() time.Duration {
 	if Local() {
 		return 10 * time.Second
@@ -42,13 +41,13 @@ func longestReply() time.Duration {
 	return 3 * time.Second
 }
 
-// idleAtMost is less than AWS keeps idle connections: DynamoDB closes them after
-// 60 seconds (https://github.com/aws/aws-sdk-java/issues/1365). net/http judges it by
-// the wall clock, so it also holds for a process that Lambda froze between calls.
+// idleAtMost is shorter than the idle timeout of AWS: DynamoDB closes connections after 60
+// seconds (https://github.com/aws/aws-sdk-java/issues/1365). net/http uses the wall clock,
+// so it also applies to frozen processes.
 const idleAtMost = 50 * time.Second
 
-// transport keeps enough idle connections for the calls a function makes side
-// by side, and gives up on a reply that does not begin in time.
+// transport returns a transport with enough idle connections for concurrent calls. longest
+// is the timeout for the start of a response.
 func transport(longest time.Duration) *http.Transport {
 	return &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,

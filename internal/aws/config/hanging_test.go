@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-func TestHangingCall_LeavesTimeForAnother(t *testing.T) {
+func TestClient_HangingCall(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
@@ -34,18 +34,18 @@ func TestHangingCall_LeavesTimeForAnother(t *testing.T) {
 	})
 }
 
-func TestIdleConnection_IsNotReused(t *testing.T) {
+func TestClient_IdleConnection(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "")
 	synctest.Test(t, func(t *testing.T) {
 		cfg, dials := hangsOnce(t)
-		dials.Store(1) // none hangs
+		dials.Store(1) // no connection hangs
 		for range 2 {
 			get(t, cfg.HTTPClient)
 		}
 		if n := dials.Load() - 1; n != 1 {
 			t.Errorf("%d connections for calls that follow at once, want 1", n)
 		}
-		time.Sleep(time.Minute) // of the bubble's clock: when DynamoDB closes the connection
+		time.Sleep(time.Minute) // in the bubble's time: when DynamoDB closes the connection
 		get(t, cfg.HTTPClient)
 		if n := dials.Load() - 1; n != 2 {
 			t.Errorf("%d connections after a minute, want 2", n)
@@ -67,8 +67,8 @@ func get(t *testing.T, client aws.HTTPClient) {
 	_ = response.Body.Close()
 }
 
-// hangsOnce returns a function's configuration with a server that never answers
-// on the first connection, and counts connections.
+// hangsOnce returns a configuration with a server that never responds on the first
+// connection. It counts connections.
 func hangsOnce(t *testing.T) (aws.Config, *atomic.Int32) {
 	t.Helper()
 	var dials atomic.Int32
@@ -88,7 +88,7 @@ func hangsOnce(t *testing.T) (aws.Config, *atomic.Int32) {
 	return cfg, &dials
 }
 
-// answer answers all requests of a connection.
+// answer responds to all requests of a connection.
 func answer(conn net.Conn) {
 	requests := bufio.NewReader(conn)
 	for {
@@ -101,7 +101,7 @@ func answer(conn net.Conn) {
 	}
 }
 
-// shortestTimeout is that of a function in the template.
+// shortestTimeout returns the shortest function timeout in the template.
 func shortestTimeout(t *testing.T) time.Duration {
 	t.Helper()
 	template, err := os.ReadFile("../../../template.yaml")

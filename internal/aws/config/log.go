@@ -7,10 +7,9 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Logger returns a logger whose lines Lambda's JSON log format understands:
-// with the names of its members, by which CloudWatch knows a line's time and
-// level, and from the given level on (TRACE, DEBUG, INFO, WARN, ERROR or FATAL,
-// Lambda's AWS_LAMBDA_LOG_LEVEL; INFO where it is none of them).
+// Logger returns a logger in Lambda's JSON log format, from which CloudWatch reads the time
+// and the level of a line. level is a value of AWS_LAMBDA_LOG_LEVEL: TRACE, DEBUG, INFO,
+// WARN, ERROR or FATAL. Other values mean INFO.
 func Logger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level: levelOf(level), ReplaceAttr: lambdacontext.ReplaceAttr,

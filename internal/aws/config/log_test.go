@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/aws/config"
 )
 
-func TestLogLinesHaveTheMembersThatLambdaLooksFor(t *testing.T) {
+func TestLogger_Members(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	config.Logger(&out, "INFO").Warn("something", "batch_id", "b")
@@ -22,7 +22,7 @@ func TestLogLinesHaveTheMembersThatLambdaLooksFor(t *testing.T) {
 	}
 }
 
-func TestLinesBelowTheLevelAreLeftOut(t *testing.T) {
+func TestLogger_Level(t *testing.T) {
 	t.Parallel()
 	for level, lines := range map[string]int{"TRACE": 4, "DEBUG": 4, "INFO": 3, "": 3, "WARN": 2, "ERROR": 1, "FATAL": 1} {
 		var out bytes.Buffer

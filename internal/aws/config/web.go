@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// WebClient returns a client for the endpoints of AWS that are no API of an SDK:
-// a user pool's OpenID endpoints. Where AWS_ENDPOINT_URL is set, requests to AWS
-// go there.
+// WebClient returns an HTTP client for AWS endpoints without an SDK, such as a user pool's
+// OpenID endpoints. AWS_ENDPOINT_URL redirects requests to AWS.
 func WebClient() *http.Client {
 	const patience = 5 * time.Second
 	client := &http.Client{Transport: transport(patience), Timeout: patience}
@@ -20,13 +19,13 @@ func WebClient() *http.Client {
 	return client
 }
 
-// emulated sends what is for AWS to an emulator of it.
+// emulated redirects requests for AWS to an emulator.
 type emulated struct {
 	http.RoundTripper
 	to *url.URL
 }
 
-// RoundTrip sends the request and returns its reply.
+// RoundTrip implements http.RoundTripper.
 func (t emulated) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Hostname(), ".amazonaws.com") {
 		r = r.Clone(r.Context())

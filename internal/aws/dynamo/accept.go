@@ -17,10 +17,10 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// Snapshot reads all that judging a dispatch call needs, in one round of calls
-// made side by side. All rows but the packed sets are read consistently; the
-// sets are immutable, so the caller sees by their ordinals whether some are
-// missing, and asks again with Consistent.
+// Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
+// calls. All reads are consistent except those of the packed sets. Packed sets are
+// immutable, so the caller detects missing ones by their ordinals and repeats the query
+// with Consistent.
 func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.questionKeys(q)
 	var rows map[string]Item
@@ -44,16 +44,16 @@ func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.
 	return snapshot, err
 }
 
-// rowKey is a key of one of the tables.
+// rowKey is the key of a row and its table.
 type rowKey struct {
 	table string
 	key   Item
 }
 
-// id tells one row from another in the answer of a BatchGetItem.
+// id identifies a row in the response of BatchGetItem.
 func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
 
-// questionKeys maps the parts of a question to the rows that answer them.
+// questionKeys returns the keys of the queried rows by part.
 func (s *Store) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
@@ -94,14 +94,14 @@ func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, row
 	}
 	if r := row("meta"); r != nil {
 		if getBool(r, forgetting) {
-			return snapshot, fmt.Errorf("campaign %s is being forgotten: %w", q.CampaignID, campaign.ErrLostRace)
+			return snapshot, fmt.Errorf("campaign %s is being deleted: %w", q.CampaignID, campaign.ErrLostRace)
 		}
 		snapshot.Meta = &campaign.Meta{
 			Name: getText(r, "name"), CreatedAt: getMillis(r, "createdAt"), Batches: int(getNumber(r, "batches")), Cancelled: getBool(r, "cancelled"),
 		}
 	}
 	snapshot.NameTaken = row("name") != nil
-	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // past its time too: its period must not begin again
+	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
 		batch, err := readBatch(ref, r)
@@ -120,14 +120,13 @@ func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, row
 	return snapshot, nil
 }
 
-// batchGet reads rows of both tables consistently and returns those that exist
-// by their rowKey.id. Keys that DynamoDB leaves unprocessed are asked for again:
-// a row is absent only where an answer says so. Where attributes are named, no
-// others but the key's are read.
+// batchGet reads rows of any table consistently. It returns the existing rows by rowKey.id.
+// Unprocessed keys are requested again. If attributes are given, it reads only these and
+// the key.
 func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
 	if len(attributes) > 0 {
-		attributes = append([]string{"pk", "sk"}, attributes...) // which tell the rows apart
+		attributes = append([]string{"pk", "sk"}, attributes...) // which identify the row
 	}
 	expression, names := projection(attributes)
 	for _, k := range keys {
@@ -157,7 +156,8 @@ func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	return rows, nil
 }
 
-// projection names attributes; of none it is nil, which reads them all.
+// projection returns a projection expression of the attributes, nil for none: nil reads
+// all.
 func projection(attributes []string) (*string, map[string]string) {
 	if len(attributes) == 0 {
 		return nil, nil
@@ -197,9 +197,9 @@ func (s *Store) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campa
 	return sets, nil
 }
 
-// Accept writes an accepted dispatch call in one transaction, or returns an
-// error that wraps campaign.ErrLostRace where a row is no longer as it was read.
-// Any other error leaves open whether it was written.
+// Accept writes an accepted dispatch call in one transaction. The error wraps
+// campaign.ErrLostRace if a row changed since it was read. After any other error, the
+// transaction may have been committed.
 func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
@@ -207,7 +207,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token stri
 		s.putOver(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
-	if a.Batch.Accepted > 0 { // the first events may come before the first message is recorded
+	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
 		items = append(items, s.putNew(headRow(a.Batch)))
 	}
 	if a.Ordinal == 1 {
@@ -227,8 +227,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token stri
 	return nil
 }
 
-// metaWrite creates the campaign, or counts one more batch where nobody else
-// has counted since it was read.
+// metaWrite creates the campaign, or increments its batch count if it is unchanged.
 func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)
@@ -259,7 +258,7 @@ func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	}}
 }
 
-// answerWrite keeps the answer of an idempotency key.
+// answerWrite stores the response of an idempotency key.
 func (s *Store) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
@@ -272,8 +271,7 @@ func (s *Store) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	return s.putOver(row)
 }
 
-// putOver puts a row where there is none, or one past its time that DynamoDB has
-// not deleted yet.
+// putOver puts a row if there is none or if the existing one has expired.
 func (s *Store) putOver(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
 		TableName:                 &s.Campaigns,

@@ -18,19 +18,19 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// directory is the hash key under which tenants, agents and pauses are listed:
-// their own rows are spread over the table, and nothing here scans it.
+// directory is the partition key of the rows that list tenants, agents and pauses. Without
+// it, listing would need a table scan.
 const directory = "DIRECTORY"
 
-// maxEdits is how many races with other edits of a template one edit may lose.
+// maxEdits is the maximum number of attempts after concurrent edits.
 const maxEdits = 50
 
 func directoryKey(kind, id string) Item {
 	return Item{"pk": text(directory), "sk": text(kind + "#" + id)}
 }
 
-// templateEntryKey and credentialEntryKey are the rows by which a tenant's
-// templates and credentials are listed.
+// templateEntryKey and credentialEntryKey are the rows that list a tenant's templates and
+// credentials.
 func templateEntryKey(tenant, id string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATE#" + id)}
 }
@@ -39,8 +39,7 @@ func credentialEntryKey(tenant, clientID string) Item {
 	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CREDENTIAL#" + clientID)}
 }
 
-// Tenant returns a tenant; the error wraps campaign.ErrNotFound where there is
-// none.
+// Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
 	row, err := s.get(ctx, tenantKey(id))
 	if err != nil {
@@ -49,12 +48,12 @@ func (s *Store) Tenant(ctx context.Context, id string) (campaign.Tenant, error) 
 	return readTenant(id, row), nil
 }
 
-// Tenants returns all tenants in the order of their ids.
+// Tenants returns all tenants, ordered by ID.
 func (s *Store) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
 	return list(ctx, s, directory, "TENANT#", readTenant)
 }
 
-// SaveAgent writes an agent, new or changed.
+// SaveAgent creates or replaces an agent.
 func (s *Store) SaveAgent(ctx context.Context, a campaign.Agent) error {
 	return s.writeAll(ctx, "save agent "+a.ID, s.agentItems(a)...)
 }
@@ -65,8 +64,7 @@ func (s *Store) agentItems(a campaign.Agent) []types.TransactWriteItem {
 	return []types.TransactWriteItem{s.put(agentRow(a)), s.put(entry)}
 }
 
-// Agent returns an agent; the error wraps campaign.ErrNotFound where there is
-// none.
+// Agent returns an agent. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Agent(ctx context.Context, id string) (campaign.Agent, error) {
 	row, err := s.get(ctx, agentKey(id))
 	if err != nil {
@@ -75,16 +73,14 @@ func (s *Store) Agent(ctx context.Context, id string) (campaign.Agent, error) {
 	return readAgent(id, row), nil
 }
 
-// Agents returns all agents in the order of their ids, without their webhook
-// tokens.
+// Agents returns all agents, ordered by ID, without webhook tokens.
 func (s *Store) Agents(ctx context.Context) ([]campaign.Agent, error) {
 	return list(ctx, s, directory, "AGENT#", readAgent)
 }
 
-// PutTemplate writes the template as its next version and returns it with that
-// version, counted from 1. A version is never changed: of racing calls each
-// gets its own. Where the template belongs to another tenant the error wraps
-// campaign.ErrNotFound.
+// PutTemplate writes the template as its next version, from 1, and returns it with that
+// version. Versions are immutable. Concurrent calls get different versions. The error wraps
+// campaign.ErrNotFound if the template belongs to another tenant.
 func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -95,7 +91,7 @@ func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.
 			return t, err
 		}
 		if err == nil && current.Tenant != t.Tenant {
-			return t, fmt.Errorf("put template %s: another tenant's: %w", t.ID, campaign.ErrNotFound)
+			return t, fmt.Errorf("put template %s: belongs to another tenant: %w", t.ID, campaign.ErrNotFound)
 		}
 		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
 		if err := s.putVersion(ctx, t); !errors.Is(err, campaign.ErrLostRace) {
@@ -105,8 +101,8 @@ func (s *Store) PutTemplate(ctx context.Context, t campaign.Template) (campaign.
 	return t, fmt.Errorf("put template %s: %w", t.ID, campaign.ErrLostRace)
 }
 
-// putVersion writes the version after the current one; the error wraps
-// campaign.ErrLostRace where somebody else wrote it first.
+// putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
+// if a concurrent call wrote it.
 func (s *Store) putVersion(ctx context.Context, t campaign.Template) error {
 	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
 	if err != nil {
@@ -124,7 +120,7 @@ func (s *Store) putVersion(ctx context.Context, t campaign.Template) error {
 	return s.writeAll(ctx, "put template "+t.ID, s.putNew(version), s.putAfter(current, t), s.put(entry))
 }
 
-// putAfter replaces the current version where it is still the one before t.
+// putAfter replaces the current version if it is the predecessor of t.
 func (s *Store) putAfter(row Item, t campaign.Template) types.TransactWriteItem {
 	if t.Version == 1 {
 		return s.putNew(row)
@@ -136,8 +132,8 @@ func (s *Store) putAfter(row Item, t campaign.Template) types.TransactWriteItem 
 	}}
 }
 
-// Template returns the current version of a template, whoever's it is; the
-// error wraps campaign.ErrNotFound where there is none.
+// Template returns the current version of a template of any tenant. The error wraps
+// campaign.ErrNotFound if it does not exist.
 func (s *Store) Template(ctx context.Context, id string) (campaign.Template, error) {
 	row, err := s.get(ctx, templateKey(id))
 	if err != nil {
@@ -146,9 +142,8 @@ func (s *Store) Template(ctx context.Context, id string) (campaign.Template, err
 	return readTemplate(id, row)
 }
 
-// Templates returns the ids, names and current versions of a tenant's
-// templates, in the order of their ids. The contents are not among it, a card is
-// empty.
+// Templates returns the IDs, names and current versions of a tenant's templates, ordered by
+// ID. Their contents are omitted; Card is empty.
 func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, s, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
 		t := campaign.Template{
@@ -161,8 +156,7 @@ func (s *Store) Templates(ctx context.Context, tenant string) ([]campaign.Templa
 	})
 }
 
-// TemplateVersions returns all versions of a template, whoever's it is, the newest
-// first.
+// TemplateVersions returns all versions of a template of any tenant, newest first.
 func (s *Store) TemplateVersions(ctx context.Context, id string) ([]campaign.Template, error) {
 	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text("V#")})
 	if err != nil {
@@ -180,8 +174,8 @@ func (s *Store) TemplateVersions(ctx context.Context, id string) ([]campaign.Tem
 	return versions, nil
 }
 
-// CreateCredential writes a new credential and lists it under its tenant; the
-// error wraps campaign.ErrLostRace where its client id is taken.
+// CreateCredential writes a new credential and its list entry. The error wraps
+// campaign.ErrLostRace if the client ID exists.
 func (s *Store) CreateCredential(ctx context.Context, c campaign.Credential) error {
 	row := s.putNew(credentialRow(c))
 	row.Put.TableName = &s.Auth
@@ -189,10 +183,10 @@ func (s *Store) CreateCredential(ctx context.Context, c campaign.Credential) err
 	return s.writeAll(ctx, "create credential "+c.ClientID, row, entry)
 }
 
-// RotateCredential gives a live credential a new secret. The secret before it
-// stays valid until previousUntil. The zero time leaves no overlap: the secrets
-// and the refresh tokens before it end at once. The error wraps
-// campaign.ErrNotFound where there is no live credential of that id.
+// RotateCredential replaces the secret of a valid credential. The previous secret stays
+// valid until previousUntil. If that is zero, the previous secret and all refresh tokens
+// become invalid at once. The error wraps campaign.ErrNotFound if there is no valid
+// credential.
 func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error {
 	update := "SET previousSecretHash = secretHash, previousUntil = :until, secretHash = :new"
 	values := Item{":new": bytesOf(secretHash), ":until": millis(previousUntil)}
@@ -207,7 +201,7 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// The SDK repeats an update whose answer was lost: then it is done.
+		// The SDK repeats updates without a response: the first one succeeded.
 		if bytes.Equal(getBinary(refused.Item, "secretHash"), secretHash) {
 			return nil
 		}
@@ -219,8 +213,7 @@ func (s *Store) RotateCredential(ctx context.Context, clientID string, secretHas
 	return nil
 }
 
-// Pause stops sending for a subject: "all", "tenant#id" or "agent#id". Pausing
-// what is paused changes nothing but the time.
+// Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can be repeated.
 func (s *Store) Pause(ctx context.Context, subject string) error {
 	since := millis(s.Now())
 	return s.writeAll(ctx, "pause "+subject,
@@ -228,12 +221,12 @@ func (s *Store) Pause(ctx context.Context, subject string) error {
 		s.put(withValue(directoryKey("PAUSE", subject), "since", since)))
 }
 
-// Resume ends a pause. Resuming what is not paused changes nothing.
+// Resume ends a pause. It can be repeated.
 func (s *Store) Resume(ctx context.Context, subject string) error {
 	return s.writeAll(ctx, "resume "+subject, s.remove(pauseKey(subject)), s.remove(directoryKey("PAUSE", subject)))
 }
 
-// Pauses returns the subjects whose sending is paused, and since when.
+// Pauses returns the paused subjects with the start of each pause.
 func (s *Store) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	pauses := map[string]time.Time{}
 	_, err := list(ctx, s, directory, "PAUSE#", func(subject string, row Item) string {
@@ -243,8 +236,8 @@ func (s *Store) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	return pauses, err
 }
 
-// list reads the rows of one hash key whose range keys begin with prefix, and
-// gives each to read with the rest of its range key.
+// list reads the rows of a partition whose sort keys have the prefix. It passes each row
+// and the rest of its sort key to read.
 func list[T any](ctx context.Context, s *Store, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
 	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
 	if err != nil {
@@ -257,8 +250,8 @@ func list[T any](ctx context.Context, s *Store, pk, prefix string, read func(id 
 	return found, nil
 }
 
-// writeAll commits the items together; the error wraps campaign.ErrLostRace
-// where a condition refused them.
+// writeAll commits the items in one transaction. The error wraps campaign.ErrLostRace if a
+// condition failed.
 func (s *Store) writeAll(ctx context.Context, doing string, items ...types.TransactWriteItem) error {
 	reasons, err := s.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {

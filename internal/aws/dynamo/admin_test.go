@@ -32,7 +32,7 @@ func adminStore(t *testing.T) *dynamo.Store {
 
 func randomID() string { return strings.ToLower(rand.Text()) }
 
-func TestAdminRowsAreReadAsTheyWereWritten(t *testing.T) {
+func TestAdminRows_RoundTrip(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	agent := campaign.Agent{ID: randomID(), KeyParameter: "/p", WebhookToken: "w", Rate: 7}
@@ -59,7 +59,7 @@ func TestAdminRowsAreReadAsTheyWereWritten(t *testing.T) {
 	equal(t, "agents list it, without its token", slices.Contains(agents, agent), err, true)
 }
 
-// losing is a transport that loses the answers to the first transactions.
+// losing is a transport that loses the responses to the first transactions.
 type losing struct{ left atomic.Int32 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -71,7 +71,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-func TestAddEndpoint_LostAnswers(t *testing.T) {
+func TestAddEndpoint_LostResponses(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	for i := range 3 {
@@ -89,7 +89,7 @@ func TestAddEndpoint_LostAnswers(t *testing.T) {
 	equal(t, "endpoints", len(all), err, 2)
 }
 
-func TestAdminRowsThatDoNotExist(t *testing.T) {
+func TestAdminRows_NotFound(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	_, tenant := store.Tenant(ctx, randomID())
@@ -103,7 +103,7 @@ func TestAdminRowsThatDoNotExist(t *testing.T) {
 	}
 }
 
-func TestPutTemplateKeepsEveryVersion(t *testing.T) {
+func TestPutTemplate_Versions(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	first := campaign.Template{ID: randomID(), Tenant: randomID(), Name: "n", Text: "Olá {{nome}}"}
@@ -125,7 +125,7 @@ func TestPutTemplateKeepsEveryVersion(t *testing.T) {
 	equal(t, "versions", versions, err, []campaign.Template{second, first})
 }
 
-func TestPutTemplateOfAnotherTenant(t *testing.T) {
+func TestPutTemplate_OtherTenant(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	mine := campaign.Template{ID: randomID(), Tenant: randomID(), Text: "mine"}
@@ -140,7 +140,7 @@ func TestPutTemplateOfAnotherTenant(t *testing.T) {
 	equal(t, "unchanged", got, err, mine)
 }
 
-func TestRacingEditsOfATemplateGetDistinctVersions(t *testing.T) {
+func TestPutTemplate_ConcurrentEdits(t *testing.T) {
 	t.Parallel()
 	store := adminStore(t)
 	const racers = 12
@@ -163,7 +163,7 @@ func TestRacingEditsOfATemplateGetDistinctVersions(t *testing.T) {
 	}
 }
 
-func TestCredentialRotation(t *testing.T) {
+func TestRotateCredential(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	c := campaign.Credential{
@@ -177,7 +177,7 @@ func TestCredentialRotation(t *testing.T) {
 		t.Errorf("the same client id again: %v, want campaign.ErrLostRace", err)
 	}
 	until := adminNow.Add(time.Hour)
-	for range 2 { // the second is what the SDK does when an answer is lost
+	for range 2 { // the second call simulates the SDK's retry after a lost response
 		if err := store.RotateCredential(ctx, c.ClientID, []byte("second"), until); err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestCredentialRotation(t *testing.T) {
 	equal(t, "credentials after a rotation without overlap", got, err, []campaign.Credential{c})
 }
 
-func TestPauseAndResume(t *testing.T) {
+func TestPause_Resume(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
 	subject := "tenant#" + randomID()

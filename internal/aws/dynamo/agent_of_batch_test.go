@@ -67,8 +67,8 @@ func TestAdoptAgent(t *testing.T) {
 	}
 }
 
-// The tenant changes its agent while functions touch the batch for the first time:
-// all of them go on with the same agent.
+// The tenant changes its agent while several functions adopt the batch's agent: all of them
+// get the same agent.
 func TestAdoptAgent_Race(t *testing.T) {
 	t.Parallel()
 	store, tenant := newStore(t), "tenant-"+rand.Text()
@@ -101,9 +101,8 @@ func TestAdoptAgent_Race(t *testing.T) {
 	}
 }
 
-// The version before wrote neither the agent of a batch nor when it was closed, and
-// reads neither.
-func TestBatchRowsOfTheVersionBefore(t *testing.T) {
+// The former version writes and reads neither the agent nor the closing time of a batch.
+func TestBatchRow_FormerVersion(t *testing.T) {
 	t.Parallel()
 	store, b := newStore(t), newBatch("tenant-"+rand.Text(), campaign.BatchSent, later, later)
 	accept(t, store, b)
@@ -131,7 +130,7 @@ func TestBatchRowsOfTheVersionBefore(t *testing.T) {
 	after := row()
 	for name := range before {
 		if after[name] == nil {
-			t.Errorf("%s is gone: the version before needs it", name)
+			t.Errorf("%s is missing: the former version needs it", name)
 		}
 	}
 	got, err := store.Batch(t.Context(), b.BatchRef)

@@ -14,26 +14,26 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// auditKey is the row of an entry of a tenant's audit log; place is its instant in
-// nanoseconds since 1970, in as many digits as every one has until the year 2286.
+// auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
+// until the year 2286, all have 19 digits.
 func auditKey(tenant, place string) Item {
 	return Item{"pk": text("AUDIT#" + tenant), "sk": text(place)}
 }
 
-// Audit keeps an entry of its tenant's audit log.
+// Audit writes an entry to its tenant's audit log.
 func (s *Store) Audit(ctx context.Context, e campaign.AuditEntry) error {
-	const tries = 10 // as many entries may have the same instant
+	const tries = 10 // entries with the same time
 	for i := range tries {
 		err := s.putAuditEntry(ctx, e, e.At.UnixNano()+int64(i))
 		if _, taken := errors.AsType[*types.ConditionalCheckFailedException](err); taken {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("write the audit log: %w", err)
+			return fmt.Errorf("write audit log: %w", err)
 		}
 		return nil
 	}
-	return errors.New("write the audit log: too many entries of one instant")
+	return errors.New("write audit log: too many entries with the same time")
 }
 
 func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
@@ -49,9 +49,8 @@ func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos 
 	return err
 }
 
-// AuditLog returns up to limit entries of a tenant's audit log, newest first: the
-// last ones, or those older than where an answer before this one ended. Next is
-// where this one ends, "" for the end of the log.
+// AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
+// next of the previous page, "" for the first page. next is "" after the last page.
 func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, KeyConditionExpression: aws.String("pk = :log"), ScanIndexForward: aws.Bool(false),
@@ -62,7 +61,7 @@ func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (
 	}
 	out, err := s.Client.Query(ctx, in)
 	if err != nil {
-		return nil, "", fmt.Errorf("read the audit log: %w", err)
+		return nil, "", fmt.Errorf("read audit log: %w", err)
 	}
 	for _, row := range s.live(out.Items) {
 		e := campaign.AuditEntry{

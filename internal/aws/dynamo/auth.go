@@ -18,12 +18,12 @@ import (
 
 func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
 
-// familyKey is the row whose presence ends a family of refresh tokens.
+// familyKey is the row that revokes a family of refresh tokens.
 func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
 
 func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
 
-// SaveCredential writes a credential, new or changed.
+// SaveCredential creates or replaces a credential.
 func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {
 	if err := s.putAuth(ctx, credentialRow(c)); err != nil {
 		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
@@ -31,8 +31,8 @@ func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error
 	return nil
 }
 
-// Credential reads a credential; the error wraps campaign.ErrNotFound where
-// there is none.
+// Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
+// exist.
 func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
@@ -46,8 +46,8 @@ func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Crede
 	return readCredential(clientID, out.Item), nil
 }
 
-// RevokeCredential ends a credential from now on; one that was revoked before
-// keeps its time. The error wraps campaign.ErrNotFound where there is none.
+// RevokeCredential revokes a credential. It can be repeated and keeps the first time. The
+// error wraps campaign.ErrNotFound if the credential does not exist.
 func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.Auth,
@@ -65,8 +65,8 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 	return nil
 }
 
-// AuthRows reads what judging a token request needs, consistently and in one
-// call. Rows past their time may still be among the answers.
+// AuthRows reads the rows needed for a token request, consistently and in one call. The
+// result can contain expired rows.
 func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
 	keys := s.authKeys(q)
 	var found map[string]Item
@@ -114,9 +114,9 @@ func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
 	return keys
 }
 
-// SwapWindow replaces the window of a rate limit where it is still as it was
-// read. Where it is not, swapped is false and current is what stands there: next
-// itself, where a write was repeated whose answer had been lost.
+// SwapWindow replaces the window of a rate limit if it is unchanged since it was read.
+// Otherwise swapped is false and current is the stored window. current equals next if a
+// repeated write had succeeded before.
 func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
 	put := &dynamodb.PutItemInput{
 		TableName:                           &s.Auth,
@@ -141,10 +141,9 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 	return next, true, nil
 }
 
-// TakePlace takes the place of a rate limit, if it was never taken or not since the
-// instant. Where another pass has it, taken is false and current is what stands in
-// all places: that pass is p itself, where a write was repeated whose answer had
-// been lost.
+// TakePlace takes a slot of a rate limit if it is unused since the instant. Otherwise taken
+// is false and current contains all slots. The slot contains p if a repeated write had
+// succeeded before.
 func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: rateKey(key),
@@ -184,10 +183,10 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 	})
 }
 
-// RotateRefreshToken marks the token as used at the instant and writes the next
-// one, both or neither. The error wraps campaign.ErrLostRace where nothing was
-// written because the token was used, its family ended, or its credential was
-// revoked or rotated without overlap before; after any other error it may have been written.
+// RotateRefreshToken marks the token as used and writes the next one, in one transaction.
+// The error wraps campaign.ErrLostRace if the token is used, its family is revoked, or its
+// credential was revoked or rotated without overlap. After any other error, the transaction
+// may have been committed.
 func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -210,8 +209,7 @@ func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.Refr
 	return lostTo(reasons)
 }
 
-// liveIn checks that the credential was not revoked, and that its refresh tokens
-// of the generation are still valid.
+// liveIn checks that the credential is not revoked and has the generation.
 func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem {
 	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
 	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
@@ -225,8 +223,8 @@ func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem 
 	return types.TransactWriteItem{ConditionCheck: check}
 }
 
-// lostTo tells a rotation that came too late from one that only collided with
-// others and may be tried again.
+// lostTo returns campaign.ErrLostRace for a failed condition, and another error for
+// repeated transaction conflicts, which can be retried.
 func lostTo(reasons []types.CancellationReason) error {
 	for _, r := range reasons {
 		if aws.ToString(r.Code) == reasonCondition {
@@ -234,19 +232,18 @@ func lostTo(reasons []types.CancellationReason) error {
 		}
 	}
 	if len(reasons) > 0 {
-		return errors.New("rotate refresh token: it collided with other transactions too often")
+		return errors.New("rotate refresh token: too many transaction conflicts")
 	}
 	return nil
 }
 
-// RevokeFamily ends all refresh tokens of a family, of which none is valid any
-// more after until.
+// RevokeFamily revokes a family of refresh tokens. until is when the last of them expires.
 func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time) error {
 	row := familyKey(family)
 	row["revokedAt"] = millis(s.Now())
 	row[TTL] = number(until.Unix())
 	if err := s.putAuth(ctx, row); err != nil {
-		return fmt.Errorf("revoke a family of refresh tokens: %w", err)
+		return fmt.Errorf("revoke family of refresh tokens: %w", err)
 	}
 	return nil
 }
@@ -279,8 +276,8 @@ func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 	}
 }
 
-// windowRow is the row of a rate limit. A client's own is kept longer than it
-// limits: it tells when the credential was used last.
+// windowRow is the row of a rate limit. A client's own window is kept longer, because it
+// also records the last use of the credential.
 func windowRow(key string, w campaign.Window) Item {
 	row := rateKey(key)
 	row["passes"] = packWindow(w)
@@ -292,7 +289,7 @@ func windowRow(key string, w campaign.Window) Item {
 	return row
 }
 
-// packWindow writes 16 bytes a pass: its time in nanoseconds since 1970, its ID.
+// packWindow encodes a pass in 16 bytes: nanoseconds since 1970, and the ID.
 func packWindow(w campaign.Window) attribute {
 	b := make([]byte, 0, 16*len(w))
 	for _, p := range w {
@@ -315,8 +312,8 @@ const placePrefix = "p"
 
 func placeName(i int) string { return placePrefix + strconv.Itoa(i) }
 
-// packPlace writes a pass as one number, of which 60 fit into one write unit: the
-// milliseconds since 1970, and the ID in the last six digits.
+// packPlace encodes a pass as one number: milliseconds since 1970, and the ID in the last
+// six digits. 60 of them fit in one write unit.
 func packPlace(p campaign.Pass) attribute {
 	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs))
 }
@@ -325,7 +322,7 @@ func readPlaces(row Item) (places campaign.Places) {
 	for name := range row {
 		i, err := strconv.Atoi(strings.TrimPrefix(name, placePrefix))
 		if err != nil || i < 0 {
-			continue // not a place
+			continue // another attribute
 		}
 		for len(places) <= i {
 			places = append(places, campaign.Pass{})

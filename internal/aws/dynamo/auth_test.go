@@ -44,7 +44,7 @@ func savedCredential(t *testing.T, s *Store) campaign.Credential {
 	return c
 }
 
-func TestCredentialIsReadAsItWasSaved(t *testing.T) {
+func TestCredential_RoundTrip(t *testing.T) {
 	t.Parallel()
 	s := authStore(t)
 	want := savedCredential(t, s)
@@ -57,7 +57,7 @@ func TestCredentialIsReadAsItWasSaved(t *testing.T) {
 	}
 }
 
-func TestRevokedCredentialKeepsItsTime(t *testing.T) {
+func TestRevokeCredential_Repeated(t *testing.T) {
 	t.Parallel()
 	s := authStore(t)
 	c := savedCredential(t, s)
@@ -78,7 +78,7 @@ func TestRevokedCredentialKeepsItsTime(t *testing.T) {
 	}
 }
 
-func TestUnknownCredential(t *testing.T) {
+func TestCredential_NotFound(t *testing.T) {
 	t.Parallel()
 	s := authStore(t)
 	if _, err := s.Credential(t.Context(), "rcs_"+unique()); !errors.Is(err, campaign.ErrNotFound) {
@@ -95,7 +95,7 @@ func refreshToken(clientID string) campaign.RefreshToken {
 	}
 }
 
-func TestRotationWritesBothTokens(t *testing.T) {
+func TestRotateRefreshToken(t *testing.T) {
 	t.Parallel()
 	s := authStore(t)
 	c := savedCredential(t, s)
@@ -119,9 +119,8 @@ func TestRotationWritesBothTokens(t *testing.T) {
 	}
 }
 
-// Whatever ended a token between its reading and its rotation is seen by the
-// rotation.
-func TestRotationIsRefused(t *testing.T) {
+// A rotation detects every change that ended the token since it was read.
+func TestRotateRefreshToken_Conflicts(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *Store, used campaign.RefreshToken) error{
 		"after another one": func(s *Store, used campaign.RefreshToken) error {
@@ -162,7 +161,7 @@ func TestRotationIsRefused(t *testing.T) {
 	}
 }
 
-func TestAuthRowsAnswersAllAtOnce(t *testing.T) {
+func TestAuthRows(t *testing.T) {
 	t.Parallel()
 	s := authStore(t)
 	c := savedCredential(t, s)
@@ -193,7 +192,7 @@ func TestAuthRowsAnswersAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestAuthRowsOfNothing(t *testing.T) {
+func TestAuthRows_NotFound(t *testing.T) {
 	t.Parallel()
 	got, err := authStore(t).AuthRows(t.Context(), campaign.AuthQuery{
 		ClientID: "rcs_" + unique(), TokenHash: unique(), Family: unique(),
@@ -206,7 +205,7 @@ func TestAuthRowsOfNothing(t *testing.T) {
 	}
 }
 
-func TestSwapWindowShowsWhatStandsThere(t *testing.T) {
+func TestSwapWindow(t *testing.T) {
 	t.Parallel()
 	s, key := authStore(t), unique()
 	first := campaign.Window{{At: authNow, ID: 1}}
@@ -233,7 +232,7 @@ func TestSwapWindowShowsWhatStandsThere(t *testing.T) {
 	}
 }
 
-func TestAPlaceIsTakenOnceInAPeriod(t *testing.T) {
+func TestTakePlace(t *testing.T) {
 	t.Parallel()
 	s, key, at := authStore(t), unique(), authNow.Truncate(time.Millisecond)
 	minute := func(p campaign.Pass) time.Time { return p.At.Add(time.Millisecond - time.Minute) }
@@ -265,8 +264,8 @@ func TestAPlaceIsTakenOnceInAPeriod(t *testing.T) {
 	}
 }
 
-// A row with all places of the token endpoint's limit takes one write unit.
-func TestSixtyPlacesFitIntoAWriteUnit(t *testing.T) {
+// A row with all slots of the token endpoint's limit takes one write unit.
+func TestTakePlace_RowSize(t *testing.T) {
 	t.Parallel()
 	size := 0
 	for name, value := range rateKey(unique()) {
@@ -282,7 +281,7 @@ func TestSixtyPlacesFitIntoAWriteUnit(t *testing.T) {
 	}
 }
 
-func TestSwapWindowOfARowThatWasDeleted(t *testing.T) {
+func TestSwapWindow_DeletedRow(t *testing.T) {
 	t.Parallel()
 	read := campaign.Window{{At: authNow, ID: 1}}
 	current, swapped, err := authStore(t).SwapWindow(t.Context(), unique(), read, read)
@@ -291,8 +290,8 @@ func TestSwapWindowOfARowThatWasDeleted(t *testing.T) {
 	}
 }
 
-// Rows that are past their time are deleted by DynamoDB, not before.
-func TestAuthRowsExpireInTime(t *testing.T) {
+// Rows must not expire before they are obsolete.
+func TestAuthRows_Expiry(t *testing.T) {
 	t.Parallel()
 	token := refreshToken("rcs_1")
 	if got := getNumber(refreshRow(token), TTL); got <= token.Expires.Unix() {

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// batchRow is the BATCH row: one accepted dispatch call.
+// batchRow returns the BATCH row of a batch.
 func (s *Store) batchRow(b campaign.Batch) Item {
 	row := batchKey(b.BatchRef)
 	row["name"] = text(b.Name)
@@ -54,7 +54,7 @@ func (s *Store) batchRow(b campaign.Batch) Item {
 	return row
 }
 
-// readBatch reads a BATCH row that batchRow wrote.
+// readBatch decodes a BATCH row.
 func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	key, err := campaign.ParseBatchKey(getText(row, "key"))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) dueShard(ref campaign.BatchRef) string {
 	return s.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
 }
 
-// dueKey returns the hash key of DueIndex under which a tenant's row is written.
+// dueKey returns the DueIndex partition key of a tenant's row.
 func (s *Store) dueKey(tenant, row string) string {
 	if !s.Split {
 		return strconv.FormatUint(hashOf(row)%DueShards, 10)

@@ -15,23 +15,21 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// callsKey is the row of a tenant's bucket of calls. Its one attribute beside the
-// time to live is named for the bucket's period and holds Next, in microseconds
-// since 1970.
+// callsKey is the row of a tenant's call bucket. Its only attribute beside the TTL is named
+// after the bucket's period and contains Next, in microseconds since 1970.
 func callsKey(tenant string) Item { return Item{"pk": text("CALLS#" + tenant)} }
 
 const periodPrefix = "period"
 
 func periodName(n int) string { return periodPrefix + strconv.Itoa(n) }
 
-// AddCall counts a call in the tenant's bucket as it was read. Where the bucket has
-// no call left, or another period has begun since, nothing is written, counted is
-// false, and current is the bucket as it is now. It makes one attempt: whoever
-// cannot wait for the limit does without.
+// AddCall counts a call in the tenant's bucket as read. If the bucket is empty or its
+// period has ended, it writes nothing, counted is false and current is the stored bucket.
+// It makes a single attempt, because callers proceed without the limit on errors.
 //
-// A bucket that was full begins its next period. All calls which read the full
-// bucket agree on the name of that period, so that the first of them begins it, the
-// others add to it, and each needs one write.
+// A call that finds the bucket full starts the next period. Concurrent calls compute the
+// same period name: the first one creates the period, the others add to it, with one write
+// each.
 func (s *Store) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: callsKey(tenant),

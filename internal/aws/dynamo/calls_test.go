@@ -34,15 +34,15 @@ func TestAddCall(t *testing.T) {
 		after   campaign.CallBucket
 	}{
 		{0, none, true, bucket(1, 100*time.Millisecond)},
-		{0, none, true, bucket(1, 200*time.Millisecond)},                             // read beside the first
+		{0, none, true, bucket(1, 200*time.Millisecond)},                             // read at the same time as the first
 		{0, bucket(1, 100*time.Millisecond), false, bucket(1, 200*time.Millisecond)}, // used up
 		{time.Hour, bucket(1, 200*time.Millisecond), true, bucket(2, time.Hour+100*time.Millisecond)},
-		{time.Hour, bucket(1, 200*time.Millisecond), true, bucket(2, time.Hour+200*time.Millisecond)},  // read beside it
+		{time.Hour, bucket(1, 200*time.Millisecond), true, bucket(2, time.Hour+200*time.Millisecond)},  // read at the same time
 		{time.Hour, bucket(1, 200*time.Millisecond), false, bucket(2, time.Hour+200*time.Millisecond)}, // used up
-		{time.Hour, bucket(1, 2*time.Hour), false, bucket(2, time.Hour+200*time.Millisecond)},          // the period ended since
+		{time.Hour, bucket(1, 2*time.Hour), false, bucket(2, time.Hour+200*time.Millisecond)},          // the period has ended
 		{2 * time.Hour, none, false, bucket(2, time.Hour+200*time.Millisecond)},                        // two periods ago
-		{2 * time.Hour, bucket(2, time.Hour), true, bucket(3, 2*time.Hour+100*time.Millisecond)},       // after its time to live
-		{2*time.Hour + time.Second, bucket(9, 0), false, bucket(3, 2*time.Hour+100*time.Millisecond)},  // never read so
+		{2 * time.Hour, bucket(2, time.Hour), true, bucket(3, 2*time.Hour+100*time.Millisecond)},       // after its TTL
+		{2*time.Hour + time.Second, bucket(9, 0), false, bucket(3, 2*time.Hour+100*time.Millisecond)},  // never read in this state
 		{2*time.Hour + time.Minute, bucket(3, 0), true, bucket(4, 2*time.Hour+time.Minute+100*time.Millisecond)},
 	} {
 		current, counted, err := s.AddCall(t.Context(), tenant, step.read, l, authNow.Add(step.now))
@@ -58,8 +58,8 @@ func TestAddCall(t *testing.T) {
 	}
 }
 
-// Of calls that read a full bucket at once, each is counted by one write.
-func TestAddCall_RacingFromFull(t *testing.T) {
+// Concurrent calls that read a full bucket are counted with one write each.
+func TestAddCall_ConcurrentFromFull(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	l := campaign.CallLimit{Rate: 25, Burst: 50}

@@ -13,8 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The hash keys of DueIndex under which an endpoint's deliveries stand that sweep
-// does not see: those that wait for the endpoint to be well again, and the dead.
+// DueIndex partition keys of parked and dead deliveries. Reconcile does not read them.
 const (
 	parkedPrefix = "PARKED#"
 	deadPrefix   = "DEAD#"
@@ -30,8 +29,8 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return campaign.NotifyTask{Tenant: tenant, EndpointID: id}, ofTenant && isCircuit
 }
 
-// deliveryDue is the hash key of DueIndex under which a delivery stands: one that
-// sweep sees, or one of its endpoint.
+// deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
+// endpoint.
 func deliveryDue(n campaign.Delivery, key Item) string {
 	switch {
 	case n.ID != "":
@@ -44,8 +43,8 @@ func deliveryDue(n campaign.Delivery, key Item) string {
 	return deliveryShard(key)
 }
 
-// Circuit reads an endpoint's circuit consistently; it is the zero Circuit of the
-// endpoint where there is none.
+// Circuit reads an endpoint's circuit consistently. Without a circuit, only Tenant and
+// EndpointID are set.
 func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error) {
 	row, err := s.get(ctx, circuitKey(tenant, endpointID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -57,8 +56,8 @@ func (s *Store) Circuit(ctx context.Context, tenant, endpointID string) (campaig
 	}, nil
 }
 
-// SaveCircuit writes a circuit that is still as it was read, and reports whether it
-// was. Sweep sees it when its Next has come.
+// SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
+// it did. Reconcile checks the circuit at its Next.
 func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	row := circuitKey(c.Tenant, c.EndpointID)
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)
@@ -71,8 +70,8 @@ func (s *Store) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, erro
 	return held(err, "write the circuit of endpoint "+c.EndpointID)
 }
 
-// EndCircuit removes a circuit that is still as it was read, and reports whether it
-// was.
+// EndCircuit deletes the circuit if it is unchanged since it was read, and reports whether
+// it did.
 func (s *Store) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	in := &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: circuitKey(c.Tenant, c.EndpointID)}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
@@ -87,14 +86,14 @@ func stillVersion(version int) (*string, map[string]string, Item) {
 	return aws.String("#version = :read"), map[string]string{"#version": "version"}, Item{":read": number(version)}
 }
 
-// ParkedDeliveries names up to limit of the deliveries that wait for an endpoint, those
-// parked first before the others. The index lags behind the rows.
+// ParkedDeliveries returns up to limit parked deliveries of an endpoint, oldest first. The
+// index is eventually consistent.
 func (s *Store) ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error) {
 	return s.deliveriesUnder(ctx, parkedPrefix, tenant, endpointID, time.Time{}, limit)
 }
 
-// DeadDeliveries names up to limit of an endpoint's deliveries that died at since or
-// later, those that died first before the others.
+// DeadDeliveries returns up to limit deliveries of an endpoint that were abandoned at or
+// after since, oldest first.
 func (s *Store) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	return s.deliveriesUnder(ctx, deadPrefix, tenant, endpointID, since, limit)
 }

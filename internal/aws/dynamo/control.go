@@ -14,9 +14,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// CancelCampaign marks a campaign as cancelled: it takes no batch any more. One
-// that was cancelled before keeps its time; revoke is added to what was asked
-// for. The error wraps campaign.ErrNotFound where there is no campaign.
+// CancelCampaign marks a campaign as cancelled, so that no batch can be added. It can be
+// repeated and keeps the first time; revoke can be added later. The error wraps
+// campaign.ErrNotFound if the campaign does not exist.
 func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
 	if revoke {
@@ -36,11 +36,9 @@ func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return nil
 }
 
-// CancelBatch cancels a batch: a pending one will never be released, and stays in
-// sweep's sight until it is forgotten, which looks at it at nextCheck; of one that
-// is being sent nothing more is given to the provider. One that has ended stays as
-// it is, and one that was cancelled before keeps its time; takeBack is added to
-// what was asked for.
+// CancelBatch cancels a batch. A pending batch is never released, and reconcile checks it
+// at nextCheck. Of a batch that is sending, no more messages are sent. An ended batch is
+// unchanged. It can be repeated and keeps the first time; takeBack can be added later.
 func (s *Store) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {
 	update, open := "SET cancelledAt = if_not_exists(cancelledAt, :at)", "attribute_not_exists(cancelledAt)"
 	values := Item{":at": millis(at)}
@@ -69,9 +67,9 @@ func withValues(values, more Item) Item {
 	return more
 }
 
-// Reschedule moves a pending batch whose due time is still as it was read to
-// another one, and reports whether it was. A call whose answer was lost may report
-// false although it took place.
+// Reschedule changes the due time of a pending batch if it is unchanged since it was read,
+// and reports whether it did. After a lost response, it can report false although it
+// succeeded.
 func (s *Store) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next",
 		"#state = :pending AND dueAt = :read", Item{

@@ -9,11 +9,10 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// perBatchGet is how many rows one BatchGetItem may ask for.
+// perBatchGet is the maximum number of rows of a BatchGetItem call.
 const perBatchGet = 100
 
-// Credentials returns a tenant's credentials in the order of their client ids,
-// revoked ones too.
+// Credentials returns a tenant's credentials, revoked ones included, ordered by client ID.
 func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Credential, error) {
 	ids, err := list(ctx, s, "TEN#"+tenant, "CREDENTIAL#", func(id string, _ Item) string { return id })
 	if err != nil {
@@ -29,8 +28,8 @@ func (s *Store) Credentials(ctx context.Context, tenant string) ([]campaign.Cred
 	return credentials, nil
 }
 
-// LastUsed returns when the clients asked for a token last, as the windows of
-// their rate limits tell. Those that never did are left out.
+// LastUsed returns when each client last requested a token, from its rate limit window.
+// Clients without a request are omitted.
 func (s *Store) LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error) {
 	used := map[string]time.Time{}
 	key := func(id string) Item { return rateKey(campaign.ClientWindow(id)) }
@@ -40,13 +39,13 @@ func (s *Store) LastUsed(ctx context.Context, clientIDs []string) (map[string]ti
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read when credentials were used: %w", err)
+		return nil, fmt.Errorf("read last use of credentials: %w", err)
 	}
 	return used, nil
 }
 
-// authRowsOf reads one row of the Auth table for each id, and gives those that
-// exist to read, in the order of the ids.
+// authRowsOf reads a row of the Auth table for each ID and passes existing ones to read, in
+// order.
 func (s *Store) authRowsOf(ctx context.Context, ids []string, key func(id string) Item, read func(id string, row Item)) error {
 	for part := range slices.Chunk(ids, perBatchGet) {
 		keys := make(map[string]rowKey, len(part))

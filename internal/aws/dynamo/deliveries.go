@@ -14,12 +14,12 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-var errDamagedDelivery = fmt.Errorf("notice: %w", campaign.ErrDamaged)
+var errDamagedDelivery = fmt.Errorf("delivery: %w", campaign.ErrDamaged)
 
-// deliveryPrefix begins the range key of a delivery. The key tells all that a
-// NotifyTask holds, so that the index of what is due suffices to write one:
-// NOTICE#ordinal#tenant#endpoint under a batch, and NOTICE#kind#blob#endpoint
-// under a tenant. No kind, blob key or endpoint id holds a #.
+// deliveryPrefix starts the sort key of a delivery. The key contains all fields of a
+// NotifyTask, so that tasks can be created from the index: NOTICE#ordinal#tenant#endpoint
+// under a batch, NOTICE#kind#blob#endpoint under a tenant. Kinds, blob keys and endpoint
+// IDs contain no #.
 const deliveryPrefix = "NOTICE#"
 
 func deliveryKey(t campaign.NotifyTask) Item {
@@ -32,9 +32,8 @@ func deliveryKey(t campaign.NotifyTask) Item {
 	return Item{"pk": text("B#" + t.BatchKey), "sk": text(fmt.Sprintf("%s%06d#%s#%s", deliveryPrefix, t.Ordinal, t.Tenant, t.EndpointID))}
 }
 
-// readDeliveryKey reads the key that deliveryKey made, or that of a circuit: its task
-// names neither a batch nor a blob, and asks to look after the endpoint. ok is
-// false for another row.
+// readDeliveryKey decodes a key of deliveryKey or circuitKey. The task of a circuit has no
+// batch and no blob. ok is false for other rows.
 func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
 	if t, ok := readCircuitKey(row); ok {
 		return t, true
@@ -81,8 +80,8 @@ func deliveryRow(n campaign.Delivery) Item {
 	return row
 }
 
-// setSubject writes what a delivery is about, which the key of one that has an ID does not
-// tell.
+// setSubject writes the content of a delivery with an ID. For other deliveries, the key
+// contains it.
 func setSubject(row Item, n campaign.Delivery) {
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
@@ -106,14 +105,14 @@ func readDelivery(t campaign.NotifyTask, row Item) (n campaign.Delivery, err err
 	}
 	if t.BatchKey != "" {
 		if n.Key, err = campaign.ParseBatchKey(t.BatchKey); err != nil {
-			return n, fmt.Errorf("read a notice: %w", err)
+			return n, fmt.Errorf("read delivery: %w", err)
 		}
 	}
 	n.Left, err = unpackLeft(getBinary(row, "left"))
 	return n, err
 }
 
-// packLeft writes positions in ascending order as their distances.
+// packLeft encodes ascending positions as differences.
 func packLeft(left []int) attribute {
 	b, next := make([]byte, 0, len(left)), 0
 	for _, p := range left {
@@ -137,20 +136,19 @@ func unpackLeft(b []byte) ([]int, error) {
 	return left, nil
 }
 
-// Delivery reads what an endpoint is owed consistently; the error wraps
-// campaign.ErrNotFound where it is owed nothing any more.
+// Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
 	if err != nil {
-		return campaign.Delivery{}, fmt.Errorf("read a notice to endpoint %s: %w", t.EndpointID, err)
+		return campaign.Delivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return readDelivery(t, row)
 }
 
-// SaveDelivery replaces the delivery read by n, and reports whether it did. It does where
-// Left and Attempt are still as they were read; Next may differ. A New delivery has no row
-// yet: SaveDelivery writes n where there is none. After a lost answer it may report false
-// although it saved n. Left must ascend.
+// SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
+// and reports whether it did. For a New delivery, it writes n if there is no row. After a
+// lost response, it can report false although it succeeded. Left must ascend.
 func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if read.New {
 		return s.addDelivery(ctx, n)
@@ -160,19 +158,19 @@ func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bo
 		TableName: &s.inTableOf(n.Task()).Campaigns, Item: deliveryRow(n),
 		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
 	})
-	return held(err, "save a notice to endpoint "+n.EndpointID)
+	return held(err, "save delivery to endpoint "+n.EndpointID)
 }
 
-// DeleteDelivery deletes a delivery of which nothing is owed any more.
+// DeleteDelivery deletes a completed delivery.
 func (s *Store) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t)}); err != nil {
-		return fmt.Errorf("delete a notice to endpoint %s: %w", t.EndpointID, err)
+		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return nil
 }
 
-// MoveDelivery sets when sweep looks at a delivery next, where that is still as it
-// was read, and reports whether it was.
+// MoveDelivery sets a delivery's next check if it is unchanged since it was read, and
+// reports whether it did.
 func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t),
@@ -180,11 +178,10 @@ func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, n
 		ConditionExpression:       aws.String("nextCheck = :read"),
 		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
 	})
-	return held(err, "move a notice to endpoint "+t.EndpointID)
+	return held(err, "postpone delivery to endpoint "+t.EndpointID)
 }
 
-// AddDeliveries writes deliveries that no batch's transaction writes. One that is there
-// already stays as it is.
+// AddDeliveries writes deliveries. Existing ones are not changed.
 func (s *Store) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
 	for _, n := range deliveries {
 		if _, err := s.addDelivery(ctx, n); err != nil {
@@ -194,14 +191,14 @@ func (s *Store) AddDeliveries(ctx context.Context, deliveries []campaign.Deliver
 	return nil
 }
 
-// addDelivery writes a delivery unless there is one, and reports whether it did.
+// addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *Store) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
 	put := s.inTableOf(n.Task()).putOver(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 	})
-	return held(err, "add a notice to endpoint "+n.EndpointID)
+	return held(err, "add delivery to endpoint "+n.EndpointID)
 }
 
 func sameDelivery(n campaign.Delivery) (string, Item) {
@@ -224,8 +221,8 @@ func sameDelivery(n campaign.Delivery) (string, Item) {
 	return condition, values
 }
 
-// LogPage reads one page of a batch's log; the error wraps campaign.ErrNotFound
-// where there is none.
+// LogPage reads one page of a batch's log. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
 	row, err := s.get(ctx, outcomeKey(key, logSK(ordinal)))
 	if err != nil {
@@ -238,9 +235,8 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 	return campaign.LogPage{Ordinal: ordinal, First: int(getNumber(row, "first")), Changes: changes}, nil
 }
 
-// Identity returns which batch the ids of messages were made for with the key; the
-// error wraps campaign.ErrNotFound where there is none, and campaign.ErrDamaged where the
-// row does not say which.
+// Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none, and campaign.ErrDamaged if the row is incomplete.
 func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	row, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil {
@@ -256,8 +252,8 @@ func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.B
 	return ref, nil
 }
 
-// FindBatch reads the batch whose messages' ids were made of the key; the error
-// wraps campaign.ErrNotFound where there is none.
+// FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
+// none.
 func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	ref, err := s.Identity(ctx, key)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// dueDeliveries returns the tasks of the tenant's deliveries that are due at a time,
-// and when the index says that they are.
+// dueDeliveries returns the tenant's due deliveries and their check times in the index.
 func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
@@ -30,7 +29,7 @@ func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Tim
 	return due
 }
 
-func TestDeliveriesComeWithTheLog(t *testing.T) {
+func TestAppend_Deliveries(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	tenant := "tenant#" + rand.Text()
@@ -55,7 +54,7 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 		{Tenant: tenant, EndpointID: "failures", Key: b.Key, Ordinal: 2, Next: later},
 	}
 	if diff := cmp.Diff(want, deliveries); diff != "" {
-		t.Errorf("notices (-want +got):\n%s", diff)
+		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	due := dueDeliveries(t, store, tenant, later)
 	for _, n := range want {
@@ -64,7 +63,7 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 		}
 		got, err := store.Delivery(t.Context(), n.Task())
 		if diff := cmp.Diff(n, got); diff != "" || err != nil {
-			t.Errorf("error %v; the notice as read (-want +got):\n%s", err, diff)
+			t.Errorf("error %v; the delivery as read (-want +got):\n%s", err, diff)
 		}
 	}
 	page, err := store.LogPage(t.Context(), b.Key, 2)
@@ -72,11 +71,11 @@ func TestDeliveriesComeWithTheLog(t *testing.T) {
 		t.Errorf("error %v; the second page (-want +got):\n%s", err, diff)
 	}
 	if len(due) != 3 || len(dueDeliveries(t, store, tenant, later.Add(-time.Millisecond))) > 0 {
-		t.Errorf("%d notices are due, want 3 and none before", len(due))
+		t.Errorf("%d deliveries are due, want 3 and none before", len(due))
 	}
 }
 
-func TestLifeOfADelivery(t *testing.T) {
+func TestDelivery_Life(t *testing.T) {
 	t.Parallel()
 	tests := map[string]campaign.Delivery{
 		"of a batch": {Key: newKey(), Ordinal: 7},
@@ -94,7 +93,7 @@ func TestLifeOfADelivery(t *testing.T) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
-					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
+					t.Errorf("error %v; the delivery (-want +got):\n%s", err, diff)
 				}
 			}
 			save := func(read, next campaign.Delivery, want bool) {
@@ -127,7 +126,7 @@ func TestLifeOfADelivery(t *testing.T) {
 			save(tried, dead, true)
 			read(dead)
 			if due := dueDeliveries(t, store, n.Tenant, later.Add(1000*time.Hour)); len(due) > 0 {
-				t.Errorf("a dead notice is due: %v", due)
+				t.Errorf("a dead delivery is due: %v", due)
 			}
 			if err := store.DeleteDelivery(t.Context(), n.Task()); err != nil {
 				t.Error(err)

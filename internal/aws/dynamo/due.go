@@ -17,14 +17,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// duePage is how many rows are read at once: many shards are read side by side.
+// duePage is the page size. Many shards are read concurrently.
 const duePage = 250
 
-var errBadKey = errors.New("not the key of a batch")
+var errBadKey = errors.New("not a batch key")
 
-// Due returns the batches, deliveries and campaigns of one of AllDueShards whose next check
-// is not after now, the longest overdue first. The index lags behind the rows:
-// what it names may have moved on. The sequence ends at the first error.
+// Due yields the due batches, deliveries and campaigns of one of AllDueShards, the longest
+// overdue first. The index is eventually consistent, so items may have changed. The
+// sequence ends at the first error.
 func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
@@ -36,7 +36,7 @@ func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[cam
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Due{}, fmt.Errorf("read shard %d of what is due: %w", shard, err))
+				yield(campaign.Due{}, fmt.Errorf("read due items of shard %d: %w", shard, err))
 				return
 			}
 			for _, row := range page.Items {
@@ -60,7 +60,7 @@ func readDue(row Item) (campaign.Due, error) {
 	return campaign.Due{Batch: ref, Check: check}, err
 }
 
-// batchRef reads the key that batchKey made. A campaign's id holds no #.
+// batchRef decodes a key of batchKey. Campaign IDs contain no #.
 func batchRef(row Item) (ref campaign.BatchRef, err error) {
 	id, ofCampaign := campaignOf(row)
 	batchID, isBatch := strings.CutPrefix(getText(row, "sk"), "BATCH#")
@@ -70,7 +70,7 @@ func batchRef(row Item) (ref campaign.BatchRef, err error) {
 	return campaign.BatchRef{ID: id, BatchID: batchID}, nil
 }
 
-// campaignOf reads which campaign's a row is, and false for a row of none.
+// campaignOf returns the campaign of a row, false for other rows.
 func campaignOf(row Item) (id campaign.ID, ok bool) {
 	rest, ok := strings.CutPrefix(getText(row, "pk"), "C#")
 	at := strings.LastIndexByte(rest, '#')
@@ -85,8 +85,8 @@ func readMetaKey(row Item) (campaign.ID, bool) {
 	return id, ok && getText(row, "sk") == metaSK
 }
 
-// StartRelease moves a pending batch that is due at now to releasing, to be sent by
-// the agent, and reports whether it was one. agentID may be "": see AdoptAgent.
+// StartRelease moves a due pending batch to releasing and records its agent, and reports
+// whether it did. agentID can be "", see AdoptAgent.
 func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
 	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
@@ -98,9 +98,9 @@ func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 	return s.updateBatch(ctx, ref, update, "#state = :from AND dueAt <= :now", values)
 }
 
-// AdoptAgent returns the batch with the agent that it is sent by. A released batch
-// that has none recorded gets its tenant's present one, and keeps it; one of a tenant
-// without an agent is returned as it is, and so is one that is not released.
+// AdoptAgent returns the batch with its agent. A released batch without an agent gets the
+// tenant's current agent. If the batch is not released, or the tenant has no agent, the
+// batch is returned unchanged.
 func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	if !b.NeedsAgent() {
 		return b, nil
@@ -115,8 +115,8 @@ func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batc
 	return s.SetAgent(ctx, b, tenant.AgentID)
 }
 
-// SetAgent records the agent of a released batch that has none recorded, and returns
-// the batch with the agent that it has then.
+// SetAgent records the agent of a released batch that has none. It returns the batch with
+// its recorded agent.
 func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
 	set, err := s.updateBatch(ctx, b.BatchRef, "SET agentId = :agent",
 		"attribute_not_exists(agentId) AND #state IN (:releasing, :sending, :sent, :completed)", Item{
@@ -127,16 +127,15 @@ func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) 
 	if err != nil {
 		return b, err
 	}
-	if !set { // by another call, or by this one where the SDK repeated it
+	if !set { // by another call, or by a repeated call of the SDK
 		return s.Batch(ctx, b.BatchRef)
 	}
 	b.AgentID = agentID
 	return b, nil
 }
 
-// EndRelease moves a batch from releasing to sending, and reports whether it was
-// still releasing. A next check that the batch has stays: send, which may be at
-// work already, knows better when to look again.
+// EndRelease moves a releasing batch to sending, and reports whether it did. An existing
+// next check is kept, because the send function may already have postponed it.
 func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
@@ -144,9 +143,8 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 	})
 }
 
-// FinishBatch moves a batch all of whose messages have an outcome to sent, and
-// reports whether it was being released or sent. Sweep looks at it at nextCheck, by
-// when every message should have had an answer.
+// FinishBatch moves a batch whose messages all have outcomes to sent, and reports whether
+// it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
 func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -154,10 +152,9 @@ func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextChec
 	})
 }
 
-// CompleteBatch moves a batch of which nothing more has to come to completed and
-// counts it in its campaign, and reports whether it was being released or sent, or
-// sent. It stays in sweep's sight until it is forgotten, since the campaign may
-// be complete with it.
+// CompleteBatch moves a batch whose messages all have final outcomes to completed and
+// counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
+// Forget, because the campaign may be complete too.
 func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -188,8 +185,7 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 	return len(reasons) == 0, nil
 }
 
-// Progress returns how many of a campaign's batches are completed, and how many
-// it has.
+// Progress returns the completed and total batches of a campaign.
 func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"meta": metaKey(id), "progress": progressKey(id)})
 	if err != nil {
@@ -201,15 +197,15 @@ func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 	}, nil
 }
 
-// MoveCheck sets when sweep looks at a batch next, where that is still as it
-// was read, and reports whether it was.
+// MoveCheck sets a batch's next check if it is unchanged since it was read, and reports
+// whether it did.
 func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
-// SetFailing keeps for how long a batch's attempts have failed, where that is still
-// as it was read, and reports whether it was. The zero Failing replaces any other.
+// SetFailing updates a batch's failing time if it is unchanged since it was read, and
+// reports whether it did. The zero Failing always replaces it.
 func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	if failing == (campaign.Failing{}) {
 		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)
@@ -223,7 +219,7 @@ func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campai
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// Forget takes a batch that is completed or cancelled out of sweep's sight.
+// Forget removes a completed or cancelled batch from DueIndex.
 func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
 		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
@@ -232,7 +228,7 @@ func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
 }
 
 func (s *Store) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
-	var names map[string]string // DynamoDB refuses an empty one
+	var names map[string]string // DynamoDB rejects an empty map
 	for _, name := range []string{"state", "due"} {
 		if strings.Contains(update+condition, "#"+name) {
 			if names == nil {

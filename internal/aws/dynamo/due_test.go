@@ -31,7 +31,7 @@ func accept(t *testing.T, store *dynamo.Store, b campaign.Batch) {
 	}
 }
 
-func TestMovesOfABatch(t *testing.T) {
+func TestBatch_StateChanges(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	states := []campaign.BatchState{
@@ -62,7 +62,7 @@ func TestMovesOfABatch(t *testing.T) {
 		"EndRelease": {
 			func(b campaign.Batch) (bool, error) { return store.EndRelease(t.Context(), b.BatchRef, next) },
 			[]campaign.BatchState{campaign.BatchReleasing},
-			campaign.BatchSending, later, // send may have set it: it stays
+			campaign.BatchSending, later, // already set by send: kept
 		},
 		"FinishBatch": {
 			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef, next) },
@@ -120,7 +120,7 @@ func TestMovesOfABatch(t *testing.T) {
 	}
 }
 
-func TestBatchThatDoesNotExist(t *testing.T) {
+func TestBatch_NotFound(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := newBatch("tenant-"+rand.Text(), campaign.BatchPending, later, later)
@@ -140,7 +140,7 @@ func TestBatchThatDoesNotExist(t *testing.T) {
 func TestDue(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
-	tenant := "tenant#" + rand.Text() // a tenant's id may hold what separates keys
+	tenant := "tenant#" + rand.Text() // tenant IDs can contain the key separator
 	want := map[campaign.BatchRef]bool{}
 	for i := range 40 {
 		b := newBatch(tenant, campaign.BatchSending, later, later.Add(time.Duration(i-20)*time.Millisecond))
@@ -155,7 +155,7 @@ func TestDue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if due.Batch.Tenant == tenant { // the table has other batches too
+			if due.Batch.Tenant == tenant { // the table contains other batches too
 				got[due.Batch] = true
 			}
 		}
@@ -165,7 +165,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// The races are real: all runs of a batch read it, then all count a failure.
+// Real conflicts: all runs read a batch, then all count a failure.
 func TestStore_SetFailing(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
@@ -203,7 +203,7 @@ func TestStore_SetFailing(t *testing.T) {
 	}
 
 	before := b
-	before.Failing = campaign.Failing{} // of a run that began before the first failure
+	before.Failing = campaign.Failing{} // by a run that started before the first failure
 	for range 2 {
 		if _, err := store.SetFailing(t.Context(), before, campaign.Failing{}); err != nil {
 			t.Fatal(err)
@@ -224,8 +224,8 @@ func read(t *testing.T, store *dynamo.Store, b campaign.Batch) campaign.Batch {
 	return now
 }
 
-// New rows of Split stand in shards that the version before does not read, all of a
-// tenant in one part of sweep, and are found with the others.
+// Split rows are in shards that the former version does not read, all rows of a tenant in
+// one part of reconcile. Due finds them with the others.
 func TestDue_Split(t *testing.T) {
 	t.Parallel()
 	store, split := newStore(t), newStore(t)

@@ -15,13 +15,12 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// maxAdditions is how many races with other additions of endpoints one may lose.
+// maxAdditions is the maximum number of attempts after concurrent additions.
 const maxAdditions = 100
 
-// AddEndpoint writes a new endpoint unless its tenant has most already, those
-// that are switched off among them. It returns how many the tenant had before.
-// The rows of the endpoints are counted at every addition, because versions of
-// the functions before this one add endpoints without changing the guard row.
+// AddEndpoint writes a new endpoint if its tenant has fewer than most, disabled ones
+// included. It returns the number before. It counts the rows on each call, because older
+// versions of the functions add endpoints without the guard row.
 func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	for try := range maxAdditions {
 		if err := retry.Wait(ctx, try); err != nil {
@@ -35,8 +34,8 @@ func (s *Store) AddEndpoint(ctx context.Context, e campaign.Endpoint, most int) 
 	return has, err
 }
 
-// addEndpoint returns an error that wraps campaign.ErrLostRace where another
-// addition came between its count and its write.
+// addEndpoint makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
+// addition.
 func (s *Store) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) (has int, err error) {
 	guard, err := s.get(ctx, endpointGuardKey(e.Tenant))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -50,7 +49,7 @@ func (s *Store) addEndpoint(ctx context.Context, e campaign.Endpoint, most int) 
 	return len(all), s.writeAll(ctx, "add endpoint "+e.ID, s.nextAddition(e.Tenant, additions), s.putNew(endpointRow(e)))
 }
 
-// nextAddition counts an addition where there were so many before it.
+// nextAddition increments the guard row if it is unchanged.
 func (s *Store) nextAddition(tenant string, before int64) types.TransactWriteItem {
 	row := withValue(endpointGuardKey(tenant), "additions", number(before+1))
 	if before == 0 {
@@ -62,13 +61,13 @@ func (s *Store) nextAddition(tenant string, before int64) types.TransactWriteIte
 	}}
 }
 
-// SaveEndpoint writes an endpoint, new or changed.
+// SaveEndpoint creates or replaces an endpoint.
 func (s *Store) SaveEndpoint(ctx context.Context, e campaign.Endpoint) error {
 	return s.writeAll(ctx, "save endpoint "+e.ID, s.put(endpointRow(e)))
 }
 
-// Endpoint reads a tenant's endpoint consistently; the error wraps
-// campaign.ErrNotFound where there is none.
+// Endpoint reads an endpoint consistently. The error wraps campaign.ErrNotFound if it does
+// not exist.
 func (s *Store) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error) {
 	row, err := s.get(ctx, endpointKey(tenant, id))
 	if err != nil {
@@ -77,17 +76,15 @@ func (s *Store) Endpoint(ctx context.Context, tenant, id string) (campaign.Endpo
 	return readEndpoint(tenant, id, row), nil
 }
 
-// Endpoints returns a tenant's endpoints in the order of their ids, those that
-// are switched off too.
+// Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
 func (s *Store) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
 	return list(ctx, s, "TEN#"+tenant, "ENDPOINT#", func(id string, row Item) campaign.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
 }
 
-// RotateEndpoint gives an endpoint a new signing secret. The one before it signs
-// too until previousUntil, the one before that no longer. The error wraps
-// campaign.ErrNotFound where the endpoint does not exist.
+// RotateEndpoint replaces an endpoint's signing secret. The previous secret also signs
+// until previousUntil. The error wraps campaign.ErrNotFound if the endpoint does not exist.
 func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
@@ -97,7 +94,7 @@ func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, p
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		// The SDK repeats an update whose answer was lost: then it is done.
+		// The SDK repeats updates without a response: the first one succeeded.
 		if getText(refused.Item, "secret") == secret {
 			return nil
 		}
@@ -109,8 +106,8 @@ func (s *Store) RotateEndpoint(ctx context.Context, tenant, id, secret string, p
 	return nil
 }
 
-// SwitchEndpoint switches an endpoint off for a reason, or on where the reason is
-// empty, and reports whether there is such an endpoint.
+// SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
+// It reports whether the endpoint exists.
 func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),
@@ -125,8 +122,8 @@ func (s *Store) SwitchEndpoint(ctx context.Context, tenant, id, offReason string
 	return held(err, "switch endpoint "+id)
 }
 
-// SetKinds changes which kinds of webhooks are owed to an endpoint, all where there
-// are none, and reports whether there is such an endpoint.
+// SetKinds sets the webhook event types of an endpoint, none for the default. It reports
+// whether the endpoint exists.
 func (s *Store) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: endpointKey(tenant, id),

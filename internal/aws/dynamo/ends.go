@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// setEnd sets when DynamoDB deletes a row; the zero time is never.
+// setEnd sets the TTL of a row. The zero time means no expiry.
 func setEnd(row Item, at time.Time) {
 	if !at.IsZero() {
 		row[TTL] = number(at.Unix())
@@ -18,8 +18,7 @@ func getEnd(row Item) time.Time {
 	return time.Unix(getNumber(row, TTL), 0).UTC()
 }
 
-// alive returns the row, or nil for one past its time that DynamoDB has not
-// deleted yet.
+// alive returns the row, or nil if it has expired.
 func (s *Store) alive(row Item) Item {
 	if end := getEnd(row); !end.IsZero() && !end.After(s.Now()) {
 		return nil
@@ -27,7 +26,7 @@ func (s *Store) alive(row Item) Item {
 	return row
 }
 
-// live leaves out the rows past their time.
+// live removes expired rows.
 func (s *Store) live(rows []Item) []Item {
 	kept := rows[:0]
 	for _, row := range rows {
@@ -38,8 +37,7 @@ func (s *Store) live(rows []Item) []Item {
 	return kept
 }
 
-// withEnd adds what alive looks at to the attributes that are read of rows; none
-// are all of them.
+// withEnd adds the TTL to the attributes to read. No attributes mean all.
 func withEnd(attributes []string) []string {
 	if len(attributes) == 0 {
 		return nil

@@ -14,18 +14,18 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// forgetting is the attribute of a META row whose campaign's rows are being
-// deleted. Whoever reads the campaign finds none, and nothing is added to it.
+// forgetting is the attribute of the META row of a campaign that is being deleted. Such a
+// campaign cannot be read or extended.
 const (
 	forgetting    = "forgetting"
 	notForgetting = "attribute_not_exists(" + forgetting + ")"
 )
 
-// perWrite is how many rows one BatchWriteItem may delete.
+// perWrite is the maximum number of rows of a BatchWriteItem call.
 const perWrite = 25
 
-// Lifetime reads consistently what reports whether a campaign has ended; the error
-// wraps campaign.ErrNotFound where there is no campaign.
+// Lifetime reads a campaign's lifetime consistently. The error wraps campaign.ErrNotFound
+// if the campaign does not exist.
 func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error) {
 	row, err := s.get(ctx, metaKey(id))
 	if err != nil {
@@ -37,17 +37,15 @@ func (s *Store) Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime
 	}, nil
 }
 
-// MoveLifetime sets when sweep looks at a campaign next, where that is still as it
-// was read.
+// MoveLifetime sets a campaign's next check if it is unchanged since it was read.
 func (s *Store) MoveLifetime(ctx context.Context, l campaign.Lifetime, next time.Time) error {
 	_, err := s.updateLifetime(ctx, l, "SET nextCheck = :next", Item{":next": millis(next)})
 	return err
 }
 
-// StartForgetting ends a campaign that is still as it was read: no batch is added
-// to it any more, nobody sees it, and its rows may be deleted by who called this
-// until the time lease. Then sweep looks at it again, and whoever calls this goes
-// on. It reports whether the campaign was still as it was read.
+// StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
+// and reports whether it did. The caller may delete its rows until lease. Then reconcile
+// checks it again, and another caller continues.
 func (s *Store) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
 	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{
 		":next": millis(lease), ":true": boolean(true),
@@ -64,11 +62,11 @@ func (s *Store) updateLifetime(ctx context.Context, l campaign.Lifetime, update 
 	return held(err, "change the lifetime of campaign "+l.CampaignID)
 }
 
-// ForgetSome deletes up to 25 of the rows of a campaign that is being forgotten,
-// and reports whether none is left but META and the name.
+// ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether
+// only META and the name are left.
 func (s *Store) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err error) {
 	out, err := s.Client.Query(ctx, &dynamodb.QueryInput{
-		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // and META
+		TableName: &s.Campaigns, ConsistentRead: aws.Bool(true), Limit: aws.Int32(perWrite + 1), // plus META
 		KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": metaKey(id)["pk"]},
 		ProjectionExpression: aws.String("pk, sk"),
 	})
@@ -90,7 +88,7 @@ func (s *Store) ForgetSome(ctx context.Context, id campaign.ID) (done bool, err 
 	return false, nil
 }
 
-// deleteAll makes the deletions, those again that DynamoDB leaves unprocessed.
+// deleteAll executes the deletions and repeats unprocessed ones.
 func (s *Store) deleteAll(ctx context.Context, deletes []types.WriteRequest) error {
 	for attempt := 0; ; attempt++ {
 		out, err := s.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
@@ -108,9 +106,8 @@ func (s *Store) deleteAll(ctx context.Context, deletes []types.WriteRequest) err
 	}
 }
 
-// EndForgetting deletes the name, which another campaign may have by now, and then
-// the META row of a campaign that has no other rows any more: both the name and
-// the id are free again.
+// EndForgetting deletes the campaign's name, unless another campaign uses it, and its META
+// row. The name and the ID can be used again.
 func (s *Store) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
 	for _, row := range []struct {
 		key       Item
@@ -124,7 +121,7 @@ func (s *Store) EndForgetting(ctx context.Context, l campaign.Lifetime) error {
 			TableName: &s.Campaigns, Key: row.key, ConditionExpression: &row.condition, ExpressionAttributeValues: row.values,
 		})
 		if failed := (*types.ConditionalCheckFailedException)(nil); err != nil && !errors.As(err, &failed) {
-			return fmt.Errorf("forget campaign %s: %w", l.CampaignID, err)
+			return fmt.Errorf("delete campaign %s: %w", l.CampaignID, err)
 		}
 	}
 	return nil

@@ -10,12 +10,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// UseForm uses up a form of a tenant by its token, and reports whether it had not
-// been used before.
+// UseForm marks a form token of a tenant as used and reports whether it was unused.
 func (s *Store) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	row := Item{"pk": text("FORM#" + tenant), "sk": text(campaign.Digest(token))}
 	row[TTL] = number(s.Now().Add(campaign.FormLife).Unix())
-	// The SDK repeats a put whose answer was lost: it knows its own by this.
+	// The SDK repeats puts without a response. This value identifies the own put.
 	use := text(rand.Text())
 	row["use"] = use
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -24,5 +23,5 @@ func (s *Store) UseForm(ctx context.Context, tenant, token string) (bool, error)
 		ExpressionAttributeNames:  map[string]string{"#use": "use"},
 		ExpressionAttributeValues: Item{":use": use},
 	})
-	return held(err, "use a form")
+	return held(err, "use form token")
 }

@@ -1,7 +1,3 @@
-// Package dynamo keeps the service's state in four DynamoDB tables: Auth
-// (credentials, refresh tokens, rate limits), Outcomes (what became of messages, by
-// batch), Webhooks (what endpoints are still owed) and Campaigns (all else). The
-// failures of the SDK become the service's own errors here and nowhere else.
 package dynamo
 
 import (
@@ -15,37 +11,37 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the rows of all tables.
+// Store reads and writes the rows of all tables. See the package documentation for the
+// rows.
 type Store struct {
 	Client    *dynamodb.Client
-	Auth      string // name of the Auth table: hash key pk
-	Campaigns string // name of the Campaigns table: hash key pk, range key sk
-	Outcomes  string // name of the Outcomes table: hash key pk, range key sk, a stream of new images
-	Webhooks  string // name of the Webhooks table: hash key pk, range key sk
-	// Split says that new batches keep their outcomes in Outcomes and that new deliveries
-	// stand in Webhooks. Otherwise both are written to Campaigns, as before there were
-	// these tables. All of it is read either way.
+	Auth      string // table name
+	Campaigns string // table name
+	Outcomes  string // table name
+	Webhooks  string // table name
+	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
+	// Otherwise both are stored in Campaigns. Reads cover both layouts.
 	Split bool
 	Now   func() time.Time
 }
 
 type attribute = types.AttributeValue
 
-// Item is a row, or the key of one.
+// Item is a row or its key.
 type Item = map[string]types.AttributeValue
 
-// TTL is the attribute of both tables after whose instant (seconds since 1970)
-// DynamoDB deletes a row, some days late. What Store reads of the Campaigns table
-// is gone at that instant, see Store.live.
+// TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB deletes
+// expired rows with a delay of days. Reads of the Campaigns table omit expired rows, see
+// Store.live.
 const TTL = "expiresAt"
 
-// DueIndex is the sparse index of the Campaigns table that holds a batch from
-// its acceptance until every message was given to the provider or failed: hash
-// key "due" (the number of a shard), range key "nextCheck" (milliseconds since 1970).
-// Rows of Split stand in SplitDueShards behind the first DueShards, which are those of
-// the other rows; all are read. The remainder of a shard's number by DueParts is the
-// part of sweep that reads it. A tenant's rows of Split are all in one part. It holds the deliveries too that endpoints are owed, and the META row
-// of each campaign, whose check is the time at which it may be forgotten.
+// DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),
+// sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, pending
+// deliveries, circuits, and each campaign's META row with its expiry.
+//
+// Rows of Split use SplitDueShards, numbered after the first DueShards. The shard number
+// modulo DueParts selects the part of reconcile that reads it; all Split rows of a tenant
+// are in one part.
 const (
 	DueIndex       = "due"
 	DueShards      = 4
@@ -54,11 +50,9 @@ const (
 	DueParts       = 4
 )
 
-// CampaignsIndex is the sparse index of the Campaigns table that lists tenants'
-// campaigns, their META rows: hash key "listOf" (the tenant), range key "listAs"
-// (when the campaign was created, and its id), with the campaign's name. Nothing
-// of it changes once it is written, so further batches of a campaign cost nothing
-// here.
+// CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
+// partition key "listOf" (tenant), sort key "listAs" (creation time and campaign ID), and
+// the name. Its attributes are immutable, so further batches cause no index writes.
 const CampaignsIndex = "campaigns"
 
 func campaignKey(id campaign.ID, sk string) Item {
@@ -90,7 +84,7 @@ func templateVersionKey(id string, version int) Item {
 	return Item{"pk": text("T#" + id), "sk": text(fmt.Sprintf("V#%06d", version))}
 }
 
-// outcomeKey is the key of a row of a batch's outcomes: HEAD or LOG#ordinal.
+// outcomeKey is the key of a batch's outcome row: HEAD or LOG#ordinal.
 func outcomeKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text("B#" + key.String()), "sk": text(sk)}
 }
@@ -103,7 +97,7 @@ func number[T ~int | ~int64](n T) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(n), 10)}
 }
 
-// bytesOf returns an attribute that is empty for nil, which DynamoDB refuses.
+// bytesOf converts nil to an empty value, because DynamoDB rejects nil.
 func bytesOf(b []byte) types.AttributeValue {
 	if b == nil {
 		b = []byte{}
@@ -140,7 +134,7 @@ func getBool(item Item, name string) bool {
 	return ok && v.Value
 }
 
-// millis writes an instant as milliseconds since 1970; the zero time is 0.
+// millis converts a time to milliseconds since 1970. The zero time is 0.
 func millis(t time.Time) types.AttributeValue {
 	if t.IsZero() {
 		return number(0)
@@ -162,38 +156,36 @@ func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
 }
 
-// endpointGuardKey is the row that each addition of an endpoint changes, so that
-// racing additions cannot pass the limit together.
+// endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent
+// additions cannot exceed the limit.
 func endpointGuardKey(tenant string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINTS")}
 }
 
 func agentKey(id string) Item { return Item{"pk": text("A#" + id), "sk": text("AGENT")} }
 
-// ownerKey is the row that says which tenant an agent belongs to. It has no end: an
-// agent that was given up must not go to another tenant unseen.
+// ownerKey is the row with the owner of an agent. It does not expire, so that a released
+// agent keeps its history.
 func ownerKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("OWNER")} }
 
-// agentTenantKey is the row by which an agent's tenants are found.
+// agentTenantKey is the row that lists a tenant of an agent.
 func agentTenantKey(agentID, tenant string) Item {
 	return Item{"pk": text("A#" + agentID), "sk": text("TENANT#" + tenant)}
 }
 
-// optOutKey is the row of one shard of the numbers that opted out of a tenant's
-// messages.
+// optOutKey is the row of a shard of a tenant's opt-outs.
 func optOutKey(tenant string, shard int) Item {
 	return Item{"pk": text("OPT#" + tenant), "sk": text(fmt.Sprintf("%02d", shard))}
 }
 
-// optOutPartKey is the row of a part of a shard. The parts of each shard have a
-// partition key of their own, so that a read of the shards does not read them.
+// optOutPartKey is the row of a part of a shard. Each shard has its own partition for
+// parts, so that reading the shards does not read the parts.
 func optOutPartKey(tenant string, shard int, id string) Item {
 	return Item{"pk": text(fmt.Sprintf("OPT#%s#%02d", tenant, shard)), "sk": text(id)}
 }
 
-// rateLimitKey is the row by which all functions share an agent's rate.
+// rateLimitKey is the row with the shared rate limit of an agent.
 func rateLimitKey(agentID string) Item { return Item{"pk": text("A#" + agentID), "sk": text("PACE")} }
 
-// pauseKey is the row whose presence pauses sending: for everybody ("all"), a
-// tenant ("tenant#id") or an agent ("agent#id").
+// pauseKey is the row that pauses sending for "all", "tenant#id" or "agent#id".
 func pauseKey(subject string) Item { return Item{"pk": text("PAUSE#" + subject), "sk": text("PAUSE")} }

@@ -15,9 +15,8 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Entries returns up to limit entries of a batch's log after a sequence, in their
-// order. What it returns does not depend on where they are stored: the head is read
-// first, so that entries which move meanwhile are found in both places.
+// Entries returns up to limit entries of a batch's log after a sequence, in order. It reads
+// the head before the LOG rows, so that entries moved in between are found.
 func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
@@ -31,8 +30,7 @@ func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit
 	return follow(entries, ledger.Numbered(head.First(), head.Tail), after, last)
 }
 
-// moved returns the entries of the LOG rows that hold those after one sequence and up
-// to another.
+// moved returns the entries of the LOG rows that overlap (after, last].
 func (s *Store) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
@@ -74,7 +72,7 @@ func firstOf(row Item) (int, error) {
 	return first, nil
 }
 
-// follow returns the entries after one sequence and up to another, each once.
+// follow returns the entries in (after, last] without duplicates. A gap is an error.
 func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	next := after + 1
@@ -95,9 +93,9 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 	return entries, nil
 }
 
-// LedgersSince returns the batches whose ledgers were written since an instant, by the
-// clocks of those who wrote them, each once. It reads the whole Outcomes table. The
-// sequence ends at the first error.
+// LedgersSince yields the batches whose ledgers were written since the instant, according
+// to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
+// error.
 func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
@@ -109,7 +107,7 @@ func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[cam
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.BatchKey{}, fmt.Errorf("read which outcomes were written since %s: %w", since, err))
+				yield(campaign.BatchKey{}, fmt.Errorf("find ledgers written since %s: %w", since, err))
 				return
 			}
 			for _, row := range page.Items {

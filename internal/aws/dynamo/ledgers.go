@@ -17,19 +17,19 @@ import (
 // The rows of the Outcomes table, by batch key:
 //
 //	HEAD      states, tally and the newest entries of the log (the tail)
-//	LOG#first the entries from a sequence on; never changed
+//	LOG#first the entries from a sequence on; immutable
 //
-// All entries up to the sequence of HEAD are stored, each in the tail or in a LOG
-// row, and no LOG row holds an entry that HEAD has not counted. A row that has new
-// entries has the attribute was, the sequence before the first of them. Whose a batch
-// is stands in its HEAD row of the Campaigns table, see Identity.
+// All entries up to HEAD's sequence are stored, in the tail or in a LOG row. No
+// LOG row contains later entries. A row with new entries has the attribute
+// "was": the sequence before the first of them. The tenant and the campaign are
+// in the batch's HEAD row of the Campaigns table, see Identity.
 
 func ledgerKey(key campaign.BatchKey, sk string) Item {
 	return Item{"pk": text(key.String()), "sk": text(sk)}
 }
 
-// LedgerHead reads the head of a batch's ledger consistently: the zero head where
-// nothing is known of it. The error wraps campaign.ErrEnded of a batch that has ended.
+// LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
+// none. The error wraps campaign.ErrEnded for an expired batch.
 func (s *Store) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
 	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
@@ -47,19 +47,16 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 	return packed.Head(int(getNumber(row, "seq")))
 }
 
-// AppendLedger writes the news, which head.News returned, into the ledger of a batch
-// whose head is still as it was read, and returns the head as it is then. A tail that
-// is full moves into a LOG row first, which by itself changes nothing: readers address
-// entries by sequence. The error wraps campaign.ErrLostRace where the head was no
-// longer as it was read, or where an earlier try of this call, whose answer was lost,
-// changed it; after any other error the news may have been written. Reading the head
-// again tells.
+// AppendLedger appends news (see Head.News) to a batch's ledger if the head is unchanged
+// since it was read. It returns the new head. A full tail is moved to a LOG row first. The
+// error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
+// SDK. After any other error, news may have been written: read the head again.
 func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
 		moved, err := s.moveTail(ctx, b, head)
 		if err != nil {
-			return head, fmt.Errorf("move entries of batch %s: %w", b.BatchID, err)
+			return head, fmt.Errorf("move log entries of batch %s: %w", b.BatchID, err)
 		}
 		head = head.Drop(moved)
 		w = head.Plan(b.Accepted, news)
@@ -69,14 +66,14 @@ func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 		write = s.putPages
 	}
 	if err := write(ctx, b, w); err != nil {
-		return head, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
+		return head, fmt.Errorf("append %d changes to ledger of batch %s: %w", len(news), b.BatchID, err)
 	}
 	return w.Head, nil
 }
 
-// moveTail writes the tail of a head as a LOG row, unless one is there that begins with
-// the same entry: another call may have moved a shorter tail and ended before it
-// changed the head. It returns how many entries the row has.
+// moveTail writes a head's tail as a LOG row and returns the number of entries in that row.
+// The row may already exist with fewer entries, written by a call that did not update the
+// head.
 func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
 	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
 	if err != nil || there == nil {
@@ -87,12 +84,12 @@ func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head
 		return 0, err
 	}
 	if len(changes) == 0 || len(changes) > len(head.Tail) {
-		return 0, campaign.ErrLostRace // the head has moved on since it was read
+		return 0, campaign.ErrLostRace // the head changed since it was read
 	}
 	return len(changes), nil
 }
 
-// putFirst writes a row where there is none, and returns the row that is there instead.
+// putFirst writes a row if there is none. Otherwise it returns the existing row.
 func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) {
 	err = repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -123,8 +120,7 @@ func (s *Store) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) e
 	return campaign.ErrLostRace
 }
 
-// putPages replaces the head and writes the news, which no tail holds, as LOG rows, or
-// does neither.
+// putPages replaces the head and writes news as LOG rows, in one transaction.
 func (s *Store) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
 	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
 	first := w.Was + 1

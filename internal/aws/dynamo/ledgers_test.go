@@ -24,7 +24,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// newLedgers returns a store with an Outcomes table of its own, for new batches.
+// newLedgers returns a store with its own Outcomes table, for new batches.
 func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Store {
 	t.Helper()
 	env, s := stackenv.Load(t), newStore(t)
@@ -34,7 +34,7 @@ func newLedgers(t *testing.T, attach ...func(*dynamodb.Options)) *dynamo.Store {
 	return s
 }
 
-// with returns the store by a client whose calls are seen.
+// with returns the store with a client whose calls are observed.
 func with(t *testing.T, s *dynamo.Store, attach func(*dynamodb.Options)) *dynamo.Store {
 	t.Helper()
 	seen := *s
@@ -55,8 +55,8 @@ func record(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.
 	return e
 }
 
-// spread are the changes of a batch's messages, each sent, delivered and read at any
-// time of a day, in the order of their times.
+// spread returns changes of a batch's messages, each sent, delivered and read at random
+// times of a day, ordered by time.
 func spread(messages int) []campaign.Change {
 	var changes []campaign.Change
 	for part, outcome := range []campaign.Outcome{campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead} {
@@ -68,8 +68,8 @@ func spread(messages int) []campaign.Change {
 	return changes
 }
 
-// wantLog fails where a batch's log is not the changes, in their order and with
-// sequences from 1 without gaps, whichever pages it is read in.
+// wantLog fails if a batch's log differs from the changes, in order and with sequences from
+// 1 without gaps, for any page size.
 func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campaign.Change) {
 	t.Helper()
 	for _, page := range []int{1 << 20, 77} {
@@ -90,8 +90,7 @@ func wantLog(t *testing.T, l *dynamo.Store, key campaign.BatchKey, want []campai
 	}
 }
 
-// full enters changes until the next one makes the tail move, and returns those that
-// were entered.
+// full appends changes until the next one would move the tail, and returns them.
 func full(t *testing.T, l *dynamo.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
 	t.Helper()
 	var head ledger.Head
@@ -140,12 +139,12 @@ func TestLedgers(t *testing.T) {
 	}
 }
 
-// calls lets a client make so many calls and then none, loses the answer of one, or
-// lets others do something before one.
+// calls permits a number of calls of a client, loses the response of one call, or runs a
+// hook before a call.
 type calls struct {
-	last   int // the calls that are made
-	lost   int // the call whose answer is lost, 0 for none
-	hooked int // the call before which before is called, 0 for none
+	last   int // number of permitted calls
+	lost   int // the call whose response is lost, 0 for none
+	hooked int // the call before which before runs, 0 for none
 	before func()
 	cancel context.CancelFunc
 
@@ -182,9 +181,9 @@ func (c *calls) pass(ctx context.Context, in middleware.InitializeInput, next mi
 	return out, metadata, err
 }
 
-// TestLedgers_Deaths ends a writer after each of its calls, among them that which
-// moves the tail and that which changes the head, and then repeats what it did.
-func TestLedgers_Deaths(t *testing.T) {
+// TestLedgers_Crashes stops a writer after each of its calls, including the tail move and
+// the head update, and then repeats the write.
+func TestLedgers_Crashes(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	cases := map[string]func(changes []campaign.Change) []campaign.Change{
@@ -209,7 +208,7 @@ func TestLedgers_Deaths(t *testing.T) {
 						c.last, c.lost = all, call
 					}
 					_, err := outcome.AppendLedger(ctx, with(t, l, c.attach), b, more)
-					if lost && err != nil && call != 1 { // a read is not repeated here
+					if lost && err != nil && call != 1 { // without a retry of the read
 						t.Errorf("a lost answer ended the call: %v", err)
 					}
 					died := entered
@@ -218,7 +217,7 @@ func TestLedgers_Deaths(t *testing.T) {
 					} else if head.Sequence > len(entered) {
 						died = changes[:len(entered)+len(more)]
 					}
-					wantLog(t, l, b.Key, died) // all of the write, or nothing
+					wantLog(t, l, b.Key, died) // the whole write, or nothing
 					record(t, l, b, more)
 					wantLog(t, l, b.Key, changes[:len(entered)+len(more)])
 				})
@@ -227,9 +226,9 @@ func TestLedgers_Deaths(t *testing.T) {
 	}
 }
 
-// TestLedgers_TailMovedByAnother lets a writer end between its two calls, another
-// enter what still fits, and a third move the longer tail.
-func TestLedgers_TailMovedByAnother(t *testing.T) {
+// TestLedgers_TailMovedConcurrently stops a writer between its two calls. Another one
+// appends what still fits, and a third one moves the longer tail.
+func TestLedgers_TailMovedConcurrently(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(300)
@@ -256,8 +255,8 @@ func TestLedgers_TailMovedByAnother(t *testing.T) {
 	wantLog(t, l, slow.Key, changes[:head.Sequence])
 }
 
-// TestLedgers_TailMovedBefore lets a writer read the head, and others enter more and
-// move the longer tail before it moves the one that it has read.
+// TestLedgers_TailMovedBefore lets other writers append and move a longer tail between a
+// writer's read of the head and its move.
 func TestLedgers_TailMovedBefore(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -278,8 +277,8 @@ func TestLedgers_TailMovedBefore(t *testing.T) {
 	wantLog(t, l, slow.Key, changes[:early+250])
 }
 
-// TestLedgers_ReadWhileTailMoves reads pages of a log while its tail moves into a LOG
-// row before, between and after the reader's calls, and while only the LOG row stands.
+// TestLedgers_ReadWhileTailMoves reads log pages while the tail is moved to a LOG row
+// before, between and after the reader's calls, and while only the LOG row is written.
 func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
@@ -315,8 +314,8 @@ func TestLedgers_ReadWhileTailMoves(t *testing.T) {
 	}
 }
 
-// TestLedgers_Race lets ten writers enter their changes into one ledger at once.
-func TestLedgers_Race(t *testing.T) {
+// TestLedgers_ConcurrentWriters appends to one ledger with ten concurrent writers.
+func TestLedgers_ConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	for _, each := range []int{1, 50} {
 		t.Run(fmt.Sprintf("%d events each", each), func(t *testing.T) {
@@ -362,7 +361,7 @@ func race(t *testing.T, writers, each int) {
 	}
 }
 
-func TestLedgers_Ended(t *testing.T) {
+func TestLedgers_Expired(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(3)
@@ -373,7 +372,7 @@ func TestLedgers_Ended(t *testing.T) {
 	}
 }
 
-// rowsRead counts the calls of a client, and the rows that it got by queries.
+// rowsRead counts the calls of a client and the rows read by queries.
 type rowsRead struct{ calls, rows int }
 
 func (r *rowsRead) attach(o *dynamodb.Options) {
@@ -391,9 +390,9 @@ func (r *rowsRead) attach(o *dynamodb.Options) {
 	})
 }
 
-// TestLedgers_ReadsOfAPage counts what pages of a long log cost: one that the tail holds
-// the head, and any other the LOG rows around it.
-func TestLedgers_ReadsOfAPage(t *testing.T) {
+// TestLedgers_PageCost counts the reads of pages of a long log: only the head for a page in
+// the tail, otherwise only the LOG rows around the page.
+func TestLedgers_PageCost(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	b := ledgerBatch(campaign.MaxMessages)
@@ -423,8 +422,8 @@ func TestLedgers_ReadsOfAPage(t *testing.T) {
 	}
 }
 
-// A batch whose identity does not say whose it is counts as damaged: it must not be taken
-// for one of a tenant without endpoints.
+// A batch without a tenant in its HEAD row counts as damaged. It must not count as a batch
+// of a tenant without endpoints.
 func TestIdentity_Damaged(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)

@@ -19,13 +19,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// errNotRead says that a light read did not succeed, for whatever reason.
+// errNotRead reports a failed light read. The caller falls back to the SDK.
 var errNotRead = errors.New("not read")
 
-// maxVoidRow is more than DynamoDB's answer has in bytes.
+// maxVoidRow is the maximum response size in bytes.
 const maxVoidRow = 4 << 10
 
-// voidRow is a person's row as DynamoDB writes it.
+// voidRow is the JSON form of a user's row.
 type voidRow struct {
 	Item struct {
 		Until struct{ N string } `json:"sessionsVoidUntil"`
@@ -33,8 +33,8 @@ type voidRow struct {
 	}
 }
 
-// lightSessionsEnded is SessionsEnded without the SDK's machinery, for half of its
-// processor time: every page of the dashboard asks. It is tried once.
+// lightSessionsEnded is SessionsEnded without the SDK's middleware, for half of the CPU
+// time: every dashboard page calls it. It makes one attempt.
 func (s *Store) lightSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	o := s.Client.Options()
 	request, err := s.lightRequest(ctx, o, getText(personKey(tenant, email), "pk"))

@@ -12,13 +12,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// listAs sorts campaigns by their creation.
+// listAs is a sort key by creation time.
 func listAs(at time.Time, campaignID string) string {
 	return fmt.Sprintf("%014d#%s", at.UnixMilli(), campaignID)
 }
 
-// ListCampaigns returns up to limit of a tenant's campaigns, the newest first,
-// that come after a cursor. One that was accepted a moment ago may be missing.
+// ListCampaigns returns up to limit campaigns of a tenant after a cursor, newest first. It
+// is eventually consistent.
 func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	condition, values := "listOf = :tenant", Item{":tenant": text(tenant)}
 	if after != "" {
@@ -43,7 +43,7 @@ func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit i
 	return list, nil
 }
 
-// Standings reads how far campaigns are, 50 at most, by their ids.
+// Standings returns the summaries of up to 50 campaigns by ID.
 func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error) {
 	standings := map[string]campaign.Summary{}
 	if len(campaignIDs) == 0 {

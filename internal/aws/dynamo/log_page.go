@@ -10,19 +10,18 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// maxPage is the number of changes of one page of a log, which bounds its size:
-// a change takes some 4 bytes, 14 at most.
+// maxPage is the maximum number of changes on a log page. A change takes about 4 bytes, at
+// most 14.
 const maxPage = campaign.PageSize
 
-// minChange is the number of bytes that a change takes at least.
+// minChange is the minimum size of a change in bytes.
 const minChange = 3
 
 var errDamagedPage = fmt.Errorf("page of a log: %w", campaign.ErrDamaged)
 
-// packChanges writes a page of a log: the instant of the first change in
-// milliseconds, the outcomes with their codes that occur, and then for each
-// change its outcome's position among those, and how far its index and its
-// instant lie from those of the change before.
+// packChanges encodes a log page: the distinct outcomes with codes, then for each change
+// the index of its outcome, and the differences of its message index and its time (in
+// milliseconds) from the previous change.
 func packChanges(changes []campaign.Change) []byte {
 	kinds := kindsOf(changes)
 	b := binary.AppendUvarint(nil, uint64(len(kinds)))
@@ -41,7 +40,7 @@ func packChanges(changes []campaign.Change) []byte {
 	return b
 }
 
-// kindOf is a change's outcome and code.
+// kindOf returns a change's outcome and code.
 func kindOf(c campaign.Change) string { return string(c.Outcome) + " " + c.Code }
 
 func kindsOf(changes []campaign.Change) []string {
@@ -53,15 +52,14 @@ func kindsOf(changes []campaign.Change) []string {
 	return slices.Compact(kinds)
 }
 
-// unpackChanges reads what packChanges wrote, and refuses anything else that is
-// cut or runs out of bounds.
+// unpackChanges decodes the result of packChanges. Truncated or invalid input is an error.
 func unpackChanges(page []byte) ([]campaign.Change, error) {
 	changes := make([]campaign.Change, 0, min(len(page)/minChange, maxPage))
 	err := eachChange(page, func(c campaign.Change) { changes = append(changes, c) })
 	return changes, err
 }
 
-// eachChange is unpackChanges for who does not keep them all.
+// eachChange is unpackChanges with a callback.
 func eachChange(page []byte, take func(campaign.Change)) error {
 	r := pageReader{rest: page}
 	kinds := make([]campaign.Change, r.count())
@@ -84,8 +82,7 @@ func eachChange(page []byte, take func(campaign.Change)) error {
 	return r.err
 }
 
-// pageReader reads numbers and texts off the front of a page. After the first
-// failure it reads zeros.
+// pageReader decodes a page. After an error, it returns zeros.
 type pageReader struct {
 	rest []byte
 	err  error
@@ -103,7 +100,7 @@ func (r *pageReader) varint() int64 {
 	return v
 }
 
-// count reads how many elements follow, of one byte or more each.
+// count reads the number of elements that follow, of at least one byte each.
 func (r *pageReader) count() uint64 {
 	n := r.uvarint()
 	if n > uint64(len(r.rest)) {

@@ -24,7 +24,7 @@ func drawChanges(t *rapid.T) []campaign.Change {
 	return rapid.SliceOfN(change, 0, maxPage).Draw(t, "changes")
 }
 
-func TestLogPageIsReadAsItWasWritten(t *testing.T) {
+func TestLogPage_RoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		changes := drawChanges(t)
@@ -42,9 +42,9 @@ func TestLogPageIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-// A frame's changes must fit in one kilobyte with their keys: that is one write
-// unit, twice in a transaction.
-func TestLogPageOfAFrameIsSmall(t *testing.T) {
+// The changes of a frame and their keys must fit in 1 KB, which is one write unit, or two
+// in a transaction.
+func TestLogPage_Size(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var changes []campaign.Change
@@ -80,7 +80,7 @@ func FuzzUnpackChanges(f *testing.F) {
 	})
 }
 
-func TestDamagedLogPageIsRefused(t *testing.T) {
+func TestLogPage_Damaged(t *testing.T) {
 	t.Parallel()
 	page := packChanges([]campaign.Change{{Index: 1999, Outcome: campaign.OutcomeSent, At: time.UnixMilli(1 << 41)}})
 	whole := map[int]bool{1 + 1 + len("sent "): true, len(page): true} // no changes, all of them

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOuts reads the shards of a tenant's opt-outs consistently, in their order;
-// those in which there never was one are left out. Parts are named only.
+// OptOuts reads the existing shards of a tenant's opt-outs consistently, in order. Parts
+// are returned without their numbers.
 func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
 	rows, err := s.query(ctx, "pk = :pk", Item{":pk": optOutKey(tenant, 0)["pk"]})
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts,
 	return shards, nil
 }
 
-// OptOutShard reads one shard consistently. Its Version is 0 where it does not
-// exist yet. Parts are named only.
+// OptOutShard reads one shard consistently. Its Version is 0 if it does not exist. Parts
+// are returned without their numbers.
 func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
 	row, err := s.get(ctx, optOutKey(tenant, shard))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -41,8 +41,8 @@ func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (camp
 	return readOptOuts(shard, row), nil
 }
 
-// OptOutParts reads parts of a shard consistently, 100 at most. Those that were
-// divided since they were named are left out.
+// OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
+// omitted.
 func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
 	keys := make(map[string]Item, len(ids))
 	for _, id := range ids {
@@ -61,10 +61,9 @@ func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids [
 	return parts, nil
 }
 
-// SwapOptOuts writes the next version of a shard whose Version is still the one
-// given, together with those parts that have their numbers with them, and deletes
-// the parts that are gone. It reports whether it did. A swap whose answer was lost
-// may report false although it took place.
+// SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
+// transaction it writes the parts that contain numbers and deletes the gone ones. It
+// reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *Store) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
 	put := &types.Put{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
@@ -98,9 +97,9 @@ func (s *Store) putOptOuts(ctx context.Context, tenant string, put *types.Put) (
 	return held(err, "write the opt-outs of tenant "+tenant)
 }
 
-// KeepOptOuts writes a shard, and its parts with their numbers, as another table
-// has it, version and all, unless the table has that version or a newer one. It
-// reports whether it did. Nothing else may change the shard meanwhile.
+// KeepOptOuts copies a shard and its parts from another table, with their versions, unless
+// this table has the same or a newer version. It reports whether it did. No other call may
+// change the shard at the same time.
 func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
 	before, err := s.OptOutShard(ctx, tenant, o.Shard)
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOu
 	return kept, err
 }
 
-// removeStrayParts deletes the parts that a shard does not name.
+// removeStrayParts deletes the parts that a shard does not list.
 func (s *Store) removeStrayParts(ctx context.Context, tenant string, shard int) error {
 	doing := "delete stray parts of the opt-outs of tenant " + tenant
 	named, err := s.OptOutShard(ctx, tenant, shard)
@@ -164,9 +163,9 @@ func (s *Store) optOutPartIDs(ctx context.Context, tenant string, shard int) (id
 	return ids, err
 }
 
-// optOutRow is the row of a shard. That of a shard in parts has no attribute
-// packed: versions of the functions that know no parts fail to read it, and so
-// send nothing to its tenant rather than something to who opted out.
+// optOutRow returns the row of a shard. A shard in parts has no attribute "packed":
+// function versions without support for parts then fail, instead of sending to opted-out
+// recipients.
 func optOutRow(tenant string, o campaign.OptOuts, version int) Item {
 	row := optOutKey(tenant, o.Shard)
 	row["version"] = number(version)
@@ -205,7 +204,7 @@ func readOptOuts(shard int, row Item) campaign.OptOuts {
 		}
 		from, err := strconv.ParseUint(getText(part, "from"), 10, 64)
 		if err != nil {
-			from = 0 // the parts are not in order then, which their reader refuses
+			from = 0 // the parts are out of order then, which the reader rejects
 		}
 		o.Parts = append(o.Parts, campaign.OptOutPart{ID: getText(part, "id"), From: from, Version: int(getNumber(part, "version"))})
 	}

@@ -16,14 +16,14 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// SaveTenant writes a tenant, new or changed, and makes it the owner of its agent. The
-// error is a *campaign.InputError where the agent is another tenant's. An agent that
-// the tenant had before stays the tenant's, as one that it gave up.
+// SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
+// a *campaign.InputError if the agent belongs to another tenant. The tenant's former agent
+// stays reserved for it, as released.
 func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
 
-// SaveTenantAndAgent is SaveTenant that writes the tenant's agent too: both or none.
+// SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
 func (s *Store) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
 	return s.saveTenant(ctx, t, s.agentItems(a)...)
 }
@@ -44,8 +44,7 @@ func (s *Store) saveTenant(ctx context.Context, t campaign.Tenant, more ...types
 	return fmt.Errorf("save tenant %s: %w", t.ID, campaign.ErrLostRace)
 }
 
-// tenantItems are the writes of a tenant, on condition that everything is as it is read
-// here.
+// tenantItems returns the writes of a tenant, conditional on the rows read here.
 func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
@@ -72,7 +71,7 @@ func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.Tra
 	return items, nil
 }
 
-// putTenant writes the tenant where its agent is still the one that was read.
+// putTenant writes the tenant if its agent is unchanged.
 func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
 	if created {
 		return s.putNew(tenantRow(t))
@@ -83,8 +82,8 @@ func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.Transac
 	}}
 }
 
-// claim returns what makes the tenant a holder of its agent, and its owner where no
-// other holds it.
+// claim returns the writes that make the tenant a holder of its agent, and its owner if no
+// other tenant holds it.
 func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
 	h, err := s.Holders(ctx, t.AgentID)
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 	_, refused := errors.AsType[*campaign.InputError](err)
 	switch {
 	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
-		return append(items, s.keepOwner(h)), nil // it was shared before agents had owners, and stays so
+		return append(items, s.keepOwner(h)), nil // shared since before ownership was recorded
 	case err != nil:
 		return nil, err
 	}
@@ -109,8 +108,8 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 	return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: s.Now()})), nil
 }
 
-// giveUp returns what leaves the agent to the tenant as one that it gave up. Before
-// that it records the agent in batches that do not name theirs yet.
+// giveUp returns the writes that release the tenant's agent. First it records the agent in
+// batches without one.
 func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	err := s.eachBatch(ctx, t.ID, func(ctx context.Context, b campaign.Batch) error {
 		if !b.NeedsAgent() {
@@ -136,7 +135,7 @@ func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.Transact
 	return items, nil
 }
 
-// Holders reads consistently which tenants have an agent.
+// Holders reads the tenants of an agent consistently.
 func (s *Store) Holders(ctx context.Context, agentID string) (campaign.Holders, error) {
 	h := campaign.Holders{AgentID: agentID}
 	row, err := s.get(ctx, ownerKey(agentID))
@@ -159,13 +158,13 @@ func (s *Store) holders(ctx context.Context, agentID string) ([]campaign.Holder,
 	})
 }
 
-// TenantsOf returns the ids of the tenants that get what comes to an agent.
+// TenantsOf returns the tenants that receive the replies to an agent.
 func (s *Store) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
 	holders, err := s.holders(ctx, agentID)
 	return campaign.Holders{Holders: holders}.Tenants(s.Now()), err
 }
 
-// AgentsOf returns the ids of the agents that a tenant has or had.
+// AgentsOf returns the current and former agents of a tenant.
 func (s *Store) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
 	agents, err := s.Agents(ctx)
 	if err != nil {
@@ -184,7 +183,7 @@ func (s *Store) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
 	return ids, nil
 }
 
-// removeHolder removes a holder that has not taken the agent back since it was read.
+// removeHolder removes a holder if it is unchanged since it was read.
 func (s *Store) removeHolder(agentID string, o campaign.Holder) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &s.Campaigns, Key: agentTenantKey(agentID, o.Tenant),
@@ -193,7 +192,7 @@ func (s *Store) removeHolder(agentID string, o campaign.Holder) types.TransactWr
 	}}
 }
 
-// ownerIs is the condition that the OWNER row is as it was read.
+// ownerIs returns the condition that the OWNER row is unchanged.
 func ownerIs(read *campaign.Owner) (condition string, values Item) {
 	if read == nil {
 		return "attribute_not_exists(pk)", nil
@@ -220,17 +219,17 @@ func (s *Store) keepOwner(h campaign.Holders) types.TransactWriteItem {
 }
 
 const (
-	// campaignsAPage is how many campaigns are listed in one call.
+	// campaignsAPage is the number of campaigns per page.
 	campaignsAPage = 100
-	// campaignsAtOnce is how many of them are read side by side.
+	// campaignsAtOnce is the number of campaigns read concurrently.
 	campaignsAtOnce = 8
 )
 
-// batchStates is what eachBatch reads of META and BATCH rows.
+// batchStates are the attributes that eachBatch reads.
 var batchStates = []string{"sk", "key", "state", "agentId", "closedAt", forgetting}
 
-// eachBatch visits all batches of a tenant, from any number of goroutines. They have
-// what batchStates names.
+// eachBatch calls visit for all batches of a tenant, concurrently. The batches contain the
+// fields of batchStates.
 func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx context.Context, b campaign.Batch) error) error {
 	for after := ""; ; {
 		page, err := s.ListCampaigns(ctx, tenant, after, campaignsAPage)
@@ -252,7 +251,7 @@ func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx con
 func (s *Store) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx context.Context, b campaign.Batch) error) error {
 	c, err := s.campaign(ctx, id, batchStates, nil)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // forgotten meanwhile
+		return nil // deleted concurrently
 	}
 	if err != nil {
 		return err
@@ -265,7 +264,7 @@ func (s *Store) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx 
 	return nil
 }
 
-// use reads what the batches of a tenant that were sent by an agent say of its use.
+// use summarizes the batches that the tenant sent with the agent.
 func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
 	var mu sync.Mutex
 	var u campaign.Use
@@ -287,8 +286,8 @@ func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, 
 	return u, err
 }
 
-// closedAt returns when a batch was completed, zero for one that is not. For one that
-// the version before completed that is when a batch of its campaign was completed last.
+// closedAt returns when a batch was completed, zero if it is not. For a batch completed by
+// an older version, it returns the last completion in its campaign.
 func (s *Store) closedAt(ctx context.Context, b campaign.Batch) (time.Time, error) {
 	if b.State != campaign.BatchCompleted || !b.ClosedAt.IsZero() {
 		return b.ClosedAt, nil

@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// agency is a store whose clock can be moved, and one agent.
+// agency is a store with a test clock and one agent.
 type agency struct {
 	*dynamo.Store
 	t     *testing.T
@@ -30,7 +30,7 @@ func newAgency(t *testing.T) *agency {
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
 	a.Store = &dynamo.Store{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
-		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would end batches
+		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would delete batches
 		Now:       func() time.Time { return a.now },
 	}
 	return a
@@ -51,8 +51,8 @@ func (a *agency) must(errs ...error) {
 	}
 }
 
-// refuses checks that the agent is refused in one line that says why, and that the
-// tenant is as it was.
+// refuses checks that the agent is refused with a one-line reason and that the tenant is
+// unchanged.
 func (a *agency) refuses(tenant, agent, says string) {
 	a.t.Helper()
 	before, _ := a.Tenant(a.t.Context(), tenant)
@@ -82,7 +82,7 @@ func (a *agency) hears(want ...string) {
 	}
 }
 
-// share makes rows as the version before wrote them for tenants of one agent.
+// share writes rows like the former version, for tenants that share an agent.
 func (a *agency) share(tenants ...string) {
 	a.t.Helper()
 	for _, tenant := range tenants {
@@ -96,7 +96,7 @@ func (a *agency) share(tenants ...string) {
 	}
 }
 
-func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
+func TestSaveTenant_AgentTaken(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	owner, other := a.tenant(), a.tenant()
@@ -107,7 +107,7 @@ func TestSaveTenant_AgentOfAnotherTenant(t *testing.T) {
 	a.hears(owner)
 }
 
-func TestSaveTenant_RaceForAnAgent(t *testing.T) {
+func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		a := newAgency(t)
@@ -139,9 +139,9 @@ func TestSaveTenant_RaceForAnAgent(t *testing.T) {
 	}
 }
 
-// Two operators give one tenant two agents at once: it has one of them, and gave up
-// every other that it had.
-func TestSaveTenant_RaceOfOneTenant(t *testing.T) {
+// Two operators concurrently assign two agents to one tenant: it gets one of them, and the
+// others are released.
+func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant, agents := a.tenant(), []string{a.agent}
@@ -168,7 +168,7 @@ func TestSaveTenant_RaceOfOneTenant(t *testing.T) {
 	}
 }
 
-func TestSaveTenant_AgentThatWasGivenUp(t *testing.T) {
+func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
@@ -181,7 +181,7 @@ func TestSaveTenant_AgentThatWasGivenUp(t *testing.T) {
 	a.now = began.Add(campaign.AgentRest - time.Millisecond)
 	a.refuses(next, a.agent, began.Add(campaign.AgentRest).Format(time.RFC3339))
 
-	a.must(a.assign(former, a.agent)) // it may take it back at any time
+	a.must(a.assign(former, a.agent)) // it can be reassigned to its former tenant at any time
 	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: former, Since: began}, Holders: []campaign.Holder{{Tenant: former}}})
 	a.now = a.now.Add(10 * campaign.AgentRest)
 	a.refuses(next, a.agent, "belongs to tenant "+former)
@@ -194,7 +194,7 @@ func TestSaveTenant_AgentThatWasGivenUp(t *testing.T) {
 	a.refuses(former, a.agent, "belongs to tenant "+next)
 }
 
-// batch accepts a batch as one of more campaigns than a page lists.
+// batch accepts a batch as one of more campaigns than fit on a page.
 func (a *agency) batch(tenant string, state campaign.BatchState, agent string) campaign.Batch {
 	a.t.Helper()
 	b := newBatch(tenant, state, a.now, a.now)
@@ -203,19 +203,19 @@ func (a *agency) batch(tenant string, state campaign.BatchState, agent string) c
 	return b
 }
 
-func TestSaveTenant_AgentWithBatchesOfItsFormerTenant(t *testing.T) {
+func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next := a.tenant(), a.tenant()
 	a.must(a.assign(former, a.agent))
 	open := a.batch(former, campaign.BatchSending, a.agent)
 	a.must(a.assign(former, "agent-"+rand.Text()))
-	for range 205 { // more campaigns than two pages, all of them newer
+	for range 205 { // more campaigns than fit on two pages, all newer
 		a.now = a.now.Add(time.Millisecond)
 		a.batch(former, campaign.BatchSent, "another")
 	}
 	a.now = a.now.Add(3 * campaign.AgentRest)
-	a.refuses(next, a.agent, "1 batches with it that are not closed")
+	a.refuses(next, a.agent, "1 open batches with it")
 	if _, err := a.CompleteBatch(t.Context(), open.BatchRef, a.now); err != nil {
 		t.Fatal(err)
 	}
@@ -227,8 +227,8 @@ func TestSaveTenant_AgentWithBatchesOfItsFormerTenant(t *testing.T) {
 	a.hears(next)
 }
 
-// The version before did not write when a batch was closed: its campaign's row says it.
-func TestSaveTenant_BatchClosedByTheVersionBefore(t *testing.T) {
+// The former version did not record when a batch was closed. The row of its campaign does.
+func TestSaveTenant_BatchClosedByFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	former, next := a.tenant(), a.tenant()
@@ -245,14 +245,14 @@ func TestSaveTenant_BatchClosedByTheVersionBefore(t *testing.T) {
 	})
 	a.must(err)
 	a.now = a.now.Add(campaign.AgentRest - time.Minute)
-	a.refuses(next, a.agent, "events of its messages may come")
+	a.refuses(next, a.agent, "events of its messages can arrive")
 	a.now = a.now.Add(time.Minute)
 	a.must(a.assign(next, a.agent))
 }
 
-// A batch that the version before released does not name its agent: the tenant's change
-// of agent records it.
-func TestSaveTenant_RecordsTheAgentOfOpenBatches(t *testing.T) {
+// A batch released by the former version has no agent. The tenant's change of agent records
+// it.
+func TestSaveTenant_RecordsAgentOfOpenBatches(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()
@@ -267,13 +267,13 @@ func TestSaveTenant_RecordsTheAgentOfOpenBatches(t *testing.T) {
 	}
 }
 
-func TestSaveTenant_AgentThatIsSharedAlready(t *testing.T) {
+func TestSaveTenant_SharedAgent(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	one, two, three := "a-"+a.tenant(), "b-"+a.tenant(), a.tenant()
 	a.share(one, two)
 	both := []campaign.Holder{{Tenant: one}, {Tenant: two}}
-	a.must(a.assign(one, a.agent), a.assign(two, a.agent)) // they go on
+	a.must(a.assign(one, a.agent), a.assign(two, a.agent)) // both keep it
 	a.holders(campaign.Holders{Holders: both})
 	a.refuses(three, a.agent, "shared by several tenants ("+one+", "+two+")")
 
@@ -282,20 +282,20 @@ func TestSaveTenant_AgentThatIsSharedAlready(t *testing.T) {
 	a.refuses(three, a.agent, "shared by several tenants")
 	a.hears(one, two)
 	a.must(a.assign(one, a.agent))
-	a.holders(campaign.Holders{Holders: both}) // it came back
+	a.holders(campaign.Holders{Holders: both}) // it was reassigned
 
 	a.must(a.assign(one, "agent-"+rand.Text()))
 	a.now = left.Add(campaign.AgentRest)
 	a.hears(two)
 	a.refuses(one, a.agent, "belongs to tenant "+two)
-	a.must(a.assign(two, a.agent)) // nobody shares it any more
+	a.must(a.assign(two, a.agent)) // no longer shared
 	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: two, Since: a.now}, Holders: []campaign.Holder{{Tenant: two}}})
 	a.refuses(one, a.agent, "belongs to tenant "+two)
 }
 
-// A tenant of the version before gets its agent with the next save, and cannot lose it
-// to another before that.
-func TestSaveTenant_AgentOfTheVersionBefore(t *testing.T) {
+// A tenant of the former version becomes the owner of its agent with the next save, and
+// cannot lose it before that.
+func TestSaveTenant_AgentOfFormerVersion(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()
@@ -314,8 +314,8 @@ func TestSaveTenant_AgentOfTheVersionBefore(t *testing.T) {
 	})
 }
 
-// The version before finds an agent's tenants by their rows alone.
-func TestTenantsOf_OwnerIsNoTenant(t *testing.T) {
+// The former version finds an agent's tenants only by their rows.
+func TestTenantsOf_OwnerRow(t *testing.T) {
 	t.Parallel()
 	a := newAgency(t)
 	tenant := a.tenant()

@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// smallPages makes DynamoDB end its pages after two rows, where the code leaves it to
-// DynamoDB, which ends them after a megabyte.
+// smallPages limits DynamoDB pages to two rows, unless the code sets a limit. Otherwise
+// pages end after 1 MB.
 func smallPages(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("small pages",
@@ -39,10 +39,10 @@ func smallPages(o *dynamodb.Options) {
 	})
 }
 
-const several = 7 // rows, which are four pages
+const several = 7 // rows: four pages
 
-// pagedStore is a store on a Campaigns table of its own, with a tenant that has
-// several of everything.
+// pagedStore is a store with its own Campaigns table and a tenant with several rows of each
+// kind.
 func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
 	t.Helper()
 	env := stackenv.Load(t)
@@ -54,7 +54,7 @@ func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
 	return store, randomID()
 }
 
-// one returns the name of the ith of several things.
+// one returns the name of the ith item.
 func one(i int) string { return fmt.Sprintf("%02d", i) }
 
 func must(t *testing.T, err error) {
@@ -64,7 +64,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// whole checks that a list has each of the several things once.
+// whole checks that a list contains each item once.
 func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T) string) {
 	t.Helper()
 	must(t, err)
@@ -90,14 +90,14 @@ func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
 	return err
 }
 
-func TestPages_OfATenant(t *testing.T) {
+func TestPages_Tenant(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx, clients, agent := t.Context(), "rcs_"+rand.Text(), randomID()
 	for i := range several {
 		must(t, s.SaveAgent(ctx, campaign.Agent{ID: "a" + one(i)}))
 		must(t, s.SaveTenant(ctx, campaign.Tenant{ID: "t" + one(i), AgentID: "a" + one(i)}))
-		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // as an agent that tenants shared before agents had owners
+		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // an agent shared by tenants since before ownership was recorded
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
 		must(t, s.CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
@@ -127,7 +127,7 @@ func TestPages_OfATenant(t *testing.T) {
 	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
 }
 
-func TestPages_OfATemplate(t *testing.T) {
+func TestPages_Template(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	id := randomID()
@@ -139,7 +139,7 @@ func TestPages_OfATemplate(t *testing.T) {
 	whole(t, "versions", versions, err, func(t campaign.Template) string { return one(t.Version - 1) })
 }
 
-func TestPages_OfACampaign(t *testing.T) {
+func TestPages_Campaign(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx, first := t.Context(), newBatch(tenant, campaign.BatchSending, later, later.Add(-time.Hour))
@@ -177,7 +177,7 @@ func TestPages_OfACampaign(t *testing.T) {
 	}
 }
 
-func TestPages_OfALog(t *testing.T) {
+func TestPages_Log(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	b := newBatch(tenant, campaign.BatchSending, later, later)
@@ -205,7 +205,7 @@ func TestPages_OfALog(t *testing.T) {
 	}
 }
 
-func TestPages_OfFailuresAndDeliveries(t *testing.T) {
+func TestPages_FailuresAndDeliveries(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	ctx := t.Context()
@@ -223,7 +223,7 @@ func TestPages_OfFailuresAndDeliveries(t *testing.T) {
 	whole(t, "failures", failures, err, func(f campaign.WebhookFailure) string { return last2(f.WebhookID) })
 }
 
-func TestPages_OfKeptAnswers(t *testing.T) {
+func TestPages_KeptAnswers(t *testing.T) {
 	t.Parallel()
 	s, tenant := pagedStore(t)
 	for i := range several {

@@ -12,14 +12,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// personKey is the row of a person of a tenant. It holds no address, and is the
-// same however the address is capitalised, as it is for the user pool.
+// personKey is the row of a dashboard user. It contains no email address and ignores case,
+// like the user pool.
 func personKey(tenant, email string) Item {
 	return Item{"pk": text("PERSON#" + tenant + "#" + campaign.Digest(strings.ToLower(email)))}
 }
 
-// EndSessions makes void all sessions of a person that began at the instant or
-// before. An instant before the one that stands there changes nothing.
+// EndSessions revokes all sessions of a user that started at or before the instant. It
+// never moves the instant back.
 func (s *Store) EndSessions(ctx context.Context, tenant, email string, until time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: personKey(tenant, email),
@@ -30,14 +30,14 @@ func (s *Store) EndSessions(ctx context.Context, tenant, email string, until tim
 			":until": millis(until), ":ttl": number(until.Add(campaign.SessionEndLife).Unix()),
 		},
 	})
-	if _, err := held(err, "end a person's sessions"); err != nil {
+	if _, err := held(err, "revoke sessions of user"); err != nil {
 		return err
 	}
 	return nil
 }
 
-// SessionsEnded reads consistently up to which instant a person's sessions are
-// void; it is zero where they are not.
+// SessionsEnded reads consistently the instant up to which a user's sessions are revoked,
+// zero for none.
 func (s *Store) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	if until, err := s.lightSessionsEnded(ctx, tenant, email); err == nil {
 		return until, nil
@@ -46,7 +46,7 @@ func (s *Store) SessionsEnded(ctx context.Context, tenant, email string) (time.T
 		TableName: &s.Auth, Key: personKey(tenant, email), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read when a person's sessions ended: %w", err)
+		return time.Time{}, fmt.Errorf("read session revocation of user: %w", err)
 	}
 	return getMillis(s.alive(out.Item), "sessionsVoidUntil"), nil
 }

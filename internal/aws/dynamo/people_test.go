@@ -59,12 +59,12 @@ func TestEndSessions(t *testing.T) {
 	}
 }
 
-// The light read answers as the SDK does, and gives up where it is not DynamoDB's
-// whole answer: the SDK is asked then.
+// The light read returns the same as the SDK. It fails on incomplete or foreign responses,
+// and the SDK is used instead.
 func TestSessionsEnded_Light(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
-	s.Now = time.Now // by which it signs
+	s.Now = time.Now // needed for signing
 	const ana = "ana@acme.example"
 	for _, want := range []time.Time{{}, time.Now().UTC().Truncate(time.Millisecond)} {
 		if !want.IsZero() {
@@ -100,7 +100,7 @@ func TestSessionsEnded_Light(t *testing.T) {
 	}
 }
 
-// onceBroken loses its first call.
+// onceBroken fails its first call.
 type onceBroken struct {
 	inner dynamodb.HTTPClient
 	calls int
@@ -113,8 +113,8 @@ func (b *onceBroken) Do(r *http.Request) (*http.Response, error) {
 	return b.inner.Do(r)
 }
 
-// Of ends at once the last instant stands, whichever is written last.
-func TestEndSessions_AtOnce(t *testing.T) {
+// After concurrent revocations, the latest instant is stored, in any order of writes.
+func TestEndSessions_Concurrent(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	var all sync.WaitGroup
@@ -131,8 +131,8 @@ func TestEndSessions_AtOnce(t *testing.T) {
 	}
 }
 
-// The row names nobody: keys stand in AWS's own logs.
-func TestEndSessions_RowNamesNobody(t *testing.T) {
+// The row contains no personal data, because keys appear in AWS logs.
+func TestEndSessions_NoPersonalData(t *testing.T) {
 	t.Parallel()
 	s, tenant := authStore(t), unique()
 	s.end(t, tenant, "ana@acme.example", authNow)

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// hourForm and failureForm write instants so that they sort.
+	// Sortable time formats.
 	hourForm    = "2006-01-02T15"
 	failureForm = "2006-01-02T15:04:05.000Z"
 )
 
-// CountPosts adds posts to the counts of an endpoint and the hour of at.
+// CountPosts adds posts to the endpoint's counts in the hour of at.
 func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	if s.Split {
 		return s.AddPosts(ctx, tenant, at, map[string]campaign.Posts{endpointID: {Taken: taken, Failed: failed}})
@@ -42,15 +42,14 @@ func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at ti
 	return nil
 }
 
-// Numbers of a row of the Webhooks table that counts the posts of a tenant in an hour are
-// named by these and the id of an endpoint.
+// Attribute name prefixes of a tenant's hourly post counts, followed by the endpoint ID.
 const (
 	takenPrefix  = "taken#"
 	failedPrefix = "failed#"
 )
 
-// AddPosts adds posts to the counts of some of a tenant's endpoints, by their ids, and
-// the hour of at. It makes one write.
+// AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
+// one write.
 func (s *Store) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
@@ -86,8 +85,8 @@ func postsKey(tenant, endpointID string, at time.Time) Item {
 
 func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" + endpointID }
 
-// HourlyPosts returns the posts to an endpoint in the hours from since on, of both
-// tables. Hours without any are left out.
+// HourlyPosts returns the posts to an endpoint per hour since an instant, from both tables.
+// Hours without posts are omitted.
 func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
 	hours := map[string]campaign.Posts{}
 	for _, from := range []struct {
@@ -112,12 +111,12 @@ func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, sinc
 	return hourly(hours), nil
 }
 
-// hourly returns counts by the hour, in the order of the hours. A row may count the posts
-// to other endpoints alone.
+// hourly returns the counts ordered by hour. Hours without posts to the endpoint are
+// omitted.
 func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
 	posts := make([]campaign.HourlyPosts, 0, len(hours))
 	for _, sk := range slices.Sorted(maps.Keys(hours)) {
-		hour, _ := time.Parse(hourForm, sk) // as the key was written
+		hour, _ := time.Parse(hourForm, sk) // in the format of the key
 		if p := hours[sk]; p != (campaign.Posts{}) {
 			posts = append(posts, campaign.HourlyPosts{Hour: hour, Taken: p.Taken, Failed: p.Failed})
 		}
@@ -125,7 +124,7 @@ func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
 	return posts
 }
 
-// RecordFailure writes down a webhook that was not taken.
+// RecordFailure records a failed webhook.
 func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
@@ -145,8 +144,8 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 	return nil
 }
 
-// failuresTable is the table in which a failure is recorded. The version before cannot
-// read one of a delivery that has an ID.
+// failuresTable returns the table for a failure. Failures of deliveries with an ID are in
+// the Webhooks table, because the previous version cannot read them.
 func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
 	if s.Split || f.Task.DeliveryID != "" {
 		return &s.Webhooks
@@ -160,8 +159,8 @@ func failureKey(f campaign.WebhookFailure) Item {
 
 func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant + "#" + endpointID }
 
-// Failure reads the failure of a webhook at an instant; the error wraps
-// campaign.ErrNotFound where there is none.
+// Failure reads the failure of a webhook at an instant. The error wraps
+// campaign.ErrNotFound if it does not exist.
 func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
 	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.inWebhooks().get(ctx, key)
@@ -174,8 +173,7 @@ func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID strin
 	return readFailure(tenant, endpointID, row), nil
 }
 
-// Failures returns up to limit of an endpoint's failures, of both tables, the last one
-// first.
+// Failures returns up to limit failures of an endpoint from both tables, newest first.
 func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
 	var failures []campaign.WebhookFailure
 	for _, table := range []string{s.Campaigns, s.Webhooks} {
@@ -199,7 +197,7 @@ func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit i
 
 func readFailure(tenant, endpointID string, row Item) campaign.WebhookFailure {
 	at, id, _ := strings.Cut(getText(row, "sk"), "#")
-	when, _ := time.Parse(time.RFC3339, at) // as failureKey wrote it
+	when, _ := time.Parse(time.RFC3339, at) // in the format of failureKey
 	f := campaign.WebhookFailure{
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: when, Kind: campaign.Kind(getText(row, "kind")),
 		MessageID: getText(row, "messageId"), Status: int(getNumber(row, "status")), Code: getText(row, "code"),

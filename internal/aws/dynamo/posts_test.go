@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestPostsAreCountedByTheHour(t *testing.T) {
+func TestCountPosts(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestPostsAreCountedByTheHour(t *testing.T) {
 	}
 }
 
-func TestAFailureNamesItsDelivery(t *testing.T) {
+func TestRecordFailure(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	page := campaign.WebhookFailure{
@@ -61,7 +61,7 @@ func TestAFailureNamesItsDelivery(t *testing.T) {
 	}
 }
 
-func TestAFormIsUsedOnce(t *testing.T) {
+func TestUseForm(t *testing.T) {
 	t.Parallel()
 	store, tenant, token := adminStore(t), randomID(), rand.Text()
 	for i, want := range []bool{true, false} {
@@ -74,11 +74,11 @@ func TestAFormIsUsedOnce(t *testing.T) {
 	}
 }
 
-func TestWhenCredentialsWereUsed(t *testing.T) {
+func TestLastUsed(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	var ids []string
-	for range 130 { // more than one read of many rows takes
+	for range 130 { // more rows than one read returns
 		c := campaign.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}
 		if err := store.CreateCredential(ctx, c); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestWhenCredentialsWereUsed(t *testing.T) {
 	}
 }
 
-func TestKindsOfAnEndpoint(t *testing.T) {
+func TestSetKinds(t *testing.T) {
 	t.Parallel()
 	store, ctx, tenant := adminStore(t), t.Context(), randomID()
 	e := campaign.Endpoint{ID: "a", Tenant: tenant, URL: "https://a.example", Secret: "whsec_x", Kinds: []string{"message.read"}}

@@ -14,39 +14,39 @@ import (
 const (
 	metaSK      = "META"
 	batchPrefix = "BATCH#"
-	// headsAtOnce is how many rows one BatchGetItem reads, at most 100.
+	// headsAtOnce is the number of rows per BatchGetItem call, at most 100.
 	headsAtOnce = 100
-	// headReads is how many of those calls are made side by side.
+	// headReads is the number of concurrent calls.
 	headReads = 8
 )
 
-// Campaign reads a campaign consistently, its batches in the order of their
-// ordinals; the error wraps campaign.ErrNotFound where there is none.
+// Campaign reads a campaign consistently, with its batches ordered by ordinal. The error
+// wraps campaign.ErrNotFound if it does not exist.
 func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // not the states of all messages
+	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // without the states of all messages
 }
 
-// overview is what Overview reads of META and BATCH rows.
+// overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
 }
 
-// Overview is Campaign for who does not touch messages: its batches lack Payload,
-// Offsets and NextCheck, and the heads of those without a ledger Ordinal and Sequence.
+// Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
+// Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, overview, []string{"tally"})
 }
 
-// Dispatched is Campaign without its outcomes: its batches lack their heads.
+// Dispatched is Campaign without heads.
 func (s *Store) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, nil, nil)
 }
 
-// campaign reads these attributes of the campaign's rows, nil for all, and of its
-// batches' heads, nil for none.
+// campaign reads the given attributes of the campaign's rows (nil for all) and of its
+// batches' heads (nil for none).
 func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
-	// The rows of a campaign are BATCH#..., META and SET#... in this order.
+	// The sort keys are BATCH#..., META and SET#..., in this order.
 	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
 		return campaign.Campaign{}, fmt.Errorf("read campaign %s: %w", id.CampaignID, err)
@@ -73,13 +73,12 @@ func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor 
 	return c, s.readHeads(ctx, c.Batches, headsFor)
 }
 
-// BatchProgress reads one batch of a campaign consistently: the first that there
-// is by one of the identifiers, or none. The error wraps campaign.ErrNotFound
-// where there is no campaign.
+// BatchProgress reads a batch consistently: the first existing one of the identifiers. The
+// error wraps campaign.ErrNotFound if the campaign does not exist.
 func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
 	keys := map[string]Item{metaSK: metaKey(id)}
 	for _, batchID := range batchIDs {
-		if len(batchID) == len(campaign.BatchID("")) { // no other text is one, nor fits a key for certain
+		if len(batchID) == len(campaign.BatchID("")) { // the length of every batch ID; longer texts may exceed the key size
 			keys[batchPrefix+batchID] = batchKey(campaign.BatchRef{ID: id, BatchID: batchID})
 		}
 	}
@@ -104,8 +103,8 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 	return p, false, nil
 }
 
-// readHeads reads the heads of the batches' ledger: of a ledger all but the tail, of
-// others these attributes.
+// readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
+// the attributes.
 func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
 	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
@@ -127,7 +126,7 @@ func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attr
 	return group.Wait()
 }
 
-// headReader is where the heads of batches are, and how they are read.
+// headReader describes where and how heads are read.
 type headReader struct {
 	table      string
 	key        func(key campaign.BatchKey, sk string) Item
@@ -152,17 +151,17 @@ func (s *Store) readSomeHeads(ctx context.Context, r *headReader, some []*campai
 	return nil
 }
 
-// readSummary reads a HEAD row of the Outcomes table.
+// readSummary decodes a HEAD row of the Outcomes table.
 func readSummary(row Item) (campaign.LedgerSummary, error) {
 	head, err := readLedgerHead(row)
 	return head.Summary(), err
 }
 
-// PackedSets reads the numbers of all batches of a campaign.
+// PackedSets reads the packed sets of all batches of a campaign.
 func (s *Store) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
 	sets, err := s.packedSets(ctx, campaign.AcceptQuery{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 	if err != nil {
-		return nil, fmt.Errorf("read the numbers of campaign %s: %w", id.CampaignID, err)
+		return nil, fmt.Errorf("read packed sets of campaign %s: %w", id.CampaignID, err)
 	}
 	return sets, nil
 }

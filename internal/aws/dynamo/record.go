@@ -27,11 +27,11 @@ func (s *Store) Ledger(ctx context.Context, b campaign.Batch, frames []int) (cam
 	}
 	row, err := s.get(ctx, outcomeKey(b.Key, headSK))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Ledger{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
+		return campaign.Ledger{}, fmt.Errorf("read ledger of batch %s: %w", b.Key, err)
 	}
 	head, err := readHead(row)
 	if err != nil {
-		return campaign.Ledger{}, fmt.Errorf("read the books of batch %s: %w", b.Key, err)
+		return campaign.Ledger{}, fmt.Errorf("read ledger of batch %s: %w", b.Key, err)
 	}
 	batchLedger := campaign.Ledger{
 		Head: head, Frames: make(map[int]campaign.FrameState, len(frames)), States: getBinary(row, "states"),
@@ -49,13 +49,11 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 	return head, err
 }
 
-// Append writes the news, which ledger.News returned, into the ledger of a batch without a
-// ledger: the log and the head with the states change together or not at all, and with
-// them come the deliveries of what each of the endpoints is owed of it, to be looked at by
-// sweep at the time check, which are returned. All has to fit one transaction:
-// see MaxNews. The error wraps campaign.ErrLostRace where the ledger is no longer
-// as they were read; after any other error they may have been written, which
-// reading them again tells.
+// Append writes news (see campaign.Ledger.Effective) for a batch without a ledger. One
+// transaction writes the head, the log pages and the deliveries for the endpoints. check is
+// when reconcile checks the deliveries. All changes must fit one transaction, see
+// MaxAppend. The error wraps campaign.ErrLostRace if the head changed since it was read.
+// After any other error, news may have been written: read the head again.
 func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := batchLedger.HeadAfter(news, len(pages))
@@ -80,25 +78,23 @@ func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campai
 		err = campaign.ErrLostRace
 	}
 	if err != nil {
-		return nil, fmt.Errorf("enter %d changes of batch %s: %w", len(news), b.BatchID, err)
+		return nil, fmt.Errorf("append %d changes to ledger of batch %s: %w", len(news), b.BatchID, err)
 	}
 	return deliveries, nil
 }
 
-// maxItems is the number of rows that one transaction may write.
+// maxItems is the maximum number of rows of a transaction.
 const maxItems = 100
 
-// MaxAppend is how many changes Append takes at once for so many endpoints, of
-// which there may be 98 at most.
+// MaxAppend returns the maximum number of changes per Append, for up to 98 endpoints.
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
 }
 
-// headWrite replaces a HEAD row that is still as it was read. It holds the states
-// of all messages: one row of a kilobyte or so costs far less to write than a row for
-// each frame that a group of events happens to touch.
+// headWrite replaces the HEAD row if it is unchanged since it was read. The row contains
+// the states of all messages: writing 1 KB costs less than a row for each changed frame.
 func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.LedgerSummary, news []campaign.Change) types.TransactWriteItem {
 	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
@@ -117,10 +113,9 @@ func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.L
 	}}
 }
 
-// headRow is the HEAD row of a batch of which nothing is known. It names its
-// batch, so that what finds it by a message's id finds the batch. That of a batch with a
-// ledger holds nothing else, and never changes: without an ordinal it fails the
-// condition of headWrite, also in a version that does not know ledgers.
+// headRow returns the HEAD row of a batch without outcomes. It identifies the batch of a
+// message ID. For a batch with a ledger, it contains nothing else and is immutable: it has
+// no ordinal, so the condition of headWrite fails, also in older versions.
 func headRow(b campaign.Batch) Item {
 	row := outcomeKey(b.Key, headSK)
 	row["tenant"] = text(b.Tenant)
@@ -136,8 +131,7 @@ func headRow(b campaign.Batch) Item {
 	return row
 }
 
-// logRow is one page of a batch's log; first is the sequence of its first
-// change.
+// logRow returns the row of a log page. first is the sequence of its first change.
 func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	row := outcomeKey(b.Key, logSK(ordinal))
 	row["first"] = number(first)
@@ -146,8 +140,7 @@ func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	return row
 }
 
-// Changes returns up to limit changes of a batch's log after a sequence, in their order:
-// the first of them has the sequence after that one.
+// Changes returns up to limit changes of a batch's log after a sequence, in order.
 func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
 	if b.Ledger {
 		entries, err := s.Entries(ctx, b.Key, after, limit)
@@ -166,8 +159,7 @@ func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int)
 	return changes, nil
 }
 
-// Log returns the pages of the log of a batch without a ledger after the given ordinal,
-// in order.
+// Log returns the log pages after an ordinal, in order, for a batch without a ledger.
 func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
 	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
@@ -188,9 +180,8 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 	return pages, nil
 }
 
-// Latest returns the last change of each of a batch's messages by its index, the zero
-// Change of those of which nothing is known. A log holds only what superseded the
-// outcome before.
+// Latest returns the last change of each message by index. It is the zero Change for
+// messages without an outcome.
 func (s *Store) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
 	latest := make([]campaign.Change, b.Accepted)
 	keep := func(c campaign.Change) {
@@ -217,8 +208,7 @@ func (s *Store) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change
 	return latest, nil
 }
 
-// logOf are the values of a condition that holds for a log's pages after an
-// ordinal.
+// logOf returns the query values of the log pages after an ordinal.
 func logOf(key campaign.BatchKey, after int) Item {
 	return Item{":pk": outcomeKey(key, headSK)["pk"], ":from": text(logSK(after + 1)), ":to": text("LOG#~")}
 }

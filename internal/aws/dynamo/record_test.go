@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// later lies far from now, lest a sweep beside the test look at its batches.
+// later is far from now, so that the stack's own sweep does not check the test's batches.
 var later = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStore(t *testing.T) *dynamo.Store {
@@ -28,8 +28,7 @@ func newStore(t *testing.T) *dynamo.Store {
 	}
 }
 
-// changesOf are changes of the messages from index first up to, not including,
-// end.
+// changesOf returns changes of the messages [first, end).
 func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	var changes []campaign.Change
 	for i := first; i < end; i++ {
@@ -49,7 +48,7 @@ func newKey() (key campaign.BatchKey) {
 	return key
 }
 
-func TestEnterKeepsTheBatchLedger(t *testing.T) {
+func TestAppend(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: campaign.MaxMessages}
@@ -88,7 +87,7 @@ func TestEnterKeepsTheBatchLedger(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(want, batchLedger, cmpopts.IgnoreFields(campaign.Ledger{}, "States")); diff != "" {
-		t.Errorf("books (-want +got):\n%s", diff)
+		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
 	checkLog(t, store, b.Key, append(sent, failed...))
 }
@@ -111,7 +110,7 @@ func checkLog(t *testing.T, store *dynamo.Store, key campaign.BatchKey, want []c
 	}
 }
 
-func TestEnterRefusesBatchLedgerThatChanged(t *testing.T) {
+func TestAppend_Conflict(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 200}
@@ -145,7 +144,7 @@ func TestEnterRefusesBatchLedgerThatChanged(t *testing.T) {
 	}
 }
 
-func TestRacingEntersAreTakenOneByOne(t *testing.T) {
+func TestAppend_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	b := campaign.Batch{Key: newKey(), Accepted: 100}

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Batch reads a batch consistently; the error wraps campaign.ErrNotFound where
-// there is none.
+// Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
+// exist.
 func (s *Store) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, batchKey(ref))
 	if err != nil {
@@ -23,8 +23,8 @@ func (s *Store) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batc
 	return readBatch(ref, row)
 }
 
-// TemplateVersion reads one version of a template, which never changes; the
-// error wraps campaign.ErrNotFound where there is none.
+// TemplateVersion reads a template version, which is immutable. The error wraps
+// campaign.ErrNotFound if it does not exist.
 func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	row, err := s.get(ctx, templateVersionKey(id, version))
 	if err != nil {
@@ -33,8 +33,7 @@ func (s *Store) TemplateVersion(ctx context.Context, id string, version int) (ca
 	return readTemplate(id, row)
 }
 
-// Channel reads how a tenant's messages reach the provider by an agent at present. The
-// channel of an agent that does not exist, and of "", is paused.
+// Channel reads a tenant's channel for an agent. Without an existing agent, it is paused.
 func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign.Channel, error) {
 	keys := map[string]Item{"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID)}
 	if agentID != "" {
@@ -56,18 +55,17 @@ func (s *Store) Channel(ctx context.Context, tenantID, agentID string) (campaign
 	return channel, nil
 }
 
-// RateLimit reads the rate limit of an agent consistently.
+// RateLimit reads an agent's rate limit consistently.
 func (s *Store) RateLimit(ctx context.Context, agentID string) (campaign.RateLimit, error) {
 	row, err := s.get(ctx, rateLimitKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return campaign.RateLimit{}, fmt.Errorf("read the pace of agent %s: %w", agentID, err)
+		return campaign.RateLimit{}, fmt.Errorf("read rate limit of agent %s: %w", agentID, err)
 	}
 	return readRateLimit(row), nil
 }
 
-// SwapRateLimit replaces an agent's rate limit where it is still as it was read, and tells
-// whether it was. A swap whose answer was lost may report false although it took
-// place.
+// SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
+// reports whether it did. After a lost response, it can report false although it succeeded.
 func (s *Store) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit campaign.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND attribute_not_exists(lanes)"
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
@@ -82,7 +80,7 @@ func (s *Store) SwapRateLimit(ctx context.Context, agentID string, old, rateLimi
 		TableName: &s.Campaigns, Item: rateLimitRow(agentID, rateLimit),
 		ConditionExpression: &condition, ExpressionAttributeValues: values,
 	})
-	return held(err, "write the pace of agent "+agentID)
+	return held(err, "write rate limit of agent "+agentID)
 }
 
 func rateLimitRow(agentID string, p campaign.RateLimit) Item {
@@ -105,14 +103,13 @@ func readRateLimit(row Item) campaign.RateLimit {
 	}
 }
 
-// get reads one row of the Campaigns table consistently; the error is
-// campaign.ErrNotFound where there is none, and campaign.ErrEnded where its time is
-// over.
+// get reads a row of the Campaigns table consistently. The error is campaign.ErrNotFound if
+// it does not exist, and campaign.ErrEnded if it has expired.
 func (s *Store) get(ctx context.Context, key Item) (Item, error) {
 	return s.getFrom(ctx, s.Campaigns, key)
 }
 
-// getFrom is get for a row of another table.
+// getFrom is get for another table.
 func (s *Store) getFrom(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
@@ -129,13 +126,12 @@ func (s *Store) getFrom(ctx context.Context, table string, key Item) (Item, erro
 	return out.Item, nil
 }
 
-// campaignRows reads rows of the Campaigns table consistently, under the names
-// of their keys, see batchGet.
+// campaignRows reads rows of the Campaigns table consistently, by name, see batchGet.
 func (s *Store) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
 	return s.rowsFrom(ctx, s.Campaigns, keys)
 }
 
-// rowsFrom is campaignRows for attributes of the rows of any table.
+// rowsFrom is campaignRows for any table and for the given attributes.
 func (s *Store) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
@@ -154,18 +150,18 @@ func (s *Store) rowsFrom(ctx context.Context, table string, keys map[string]Item
 	return named, nil
 }
 
-// query reads all rows of the Campaigns table that a key condition names,
-// consistently and in order.
+// query reads all rows of the Campaigns table that match a key condition, consistently and
+// in order.
 func (s *Store) query(ctx context.Context, condition string, values Item) ([]Item, error) {
 	return s.queryFor(ctx, condition, values)
 }
 
-// queryFor is query for some attributes of the rows.
+// queryFor is query for the given attributes.
 func (s *Store) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
 	return s.queryIn(ctx, s.Campaigns, condition, values, attributes...)
 }
 
-// queryIn is queryFor for rows of another table.
+// queryIn is queryFor for another table.
 func (s *Store) queryIn(ctx context.Context, table, condition string, values Item, attributes ...string) ([]Item, error) {
 	expression, names := projection(withEnd(attributes))
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
@@ -184,8 +180,8 @@ func (s *Store) queryIn(ctx context.Context, table, condition string, values Ite
 	return rows, nil
 }
 
-// held reports whether the condition of a write held: an error other than its
-// failure is returned, with what was being done.
+// held reports whether the condition of a write held. Errors other than a failed condition
+// are returned with the operation.
 func held(err error, doing string) (bool, error) {
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return false, nil

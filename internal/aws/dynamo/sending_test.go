@@ -33,11 +33,11 @@ func TestSwapRateLimit(t *testing.T) {
 		{second, campaign.RateLimit{}, true},
 		{campaign.RateLimit{}, first, true},
 		{first, shared, true},
-		{second, first, false},       // it has lanes by now
+		{second, first, false},       // it has lanes
 		{sharedByMore, first, false}, // and others
 		{shared, sharedByMore, true},
 		{shared, second, false},
-		{sharedByMore, second, true}, // as the version before writes it
+		{sharedByMore, second, true}, // as written by the former version
 		{sharedByMore, shared, false},
 	}
 	now := campaign.RateLimit{}
@@ -54,14 +54,14 @@ func TestSwapRateLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got != swap.want || rateLimit != now {
-			t.Errorf("swap %d: %v, want %v; the pace is %v, want %v", i, got, swap.want, rateLimit, now)
+			t.Errorf("swap %d: %v, want %v; the rate limit is %v, want %v", i, got, swap.want, rateLimit, now)
 		}
 	}
 }
 
-// A hundred functions that claim turns in the same instant get as many turns, one
-// after the other, and each a place of its own once the row is full.
-func TestManyFunctionsClaimFromOneRateLimit(t *testing.T) {
+// A hundred functions that claim concurrently get consecutive reservations, and distinct
+// positions once the row is full.
+func TestSwapRateLimit_Concurrent(t *testing.T) {
 	t.Parallel()
 	store := newStore(t)
 	const functions, rate = 100, 50
@@ -101,11 +101,11 @@ func TestManyFunctionsClaimFromOneRateLimit(t *testing.T) {
 		}
 	}
 	if len(turns)+len(tickets) != functions || len(turns) < 15 {
-		t.Errorf("%d functions got %d turns and %d tickets", functions, len(turns), len(tickets))
+		t.Errorf("%d functions got %d reservations and %d tickets", functions, len(turns), len(tickets))
 	}
 	rateLimit, err := store.RateLimit(t.Context(), agent)
 	if want := now.Add(time.Duration(len(turns)) * 10 * time.Second / rate); err != nil || !rateLimit.Next.Equal(want) {
-		t.Errorf("the next turn begins at %v, %v; want %v", rateLimit.Next, err, want)
+		t.Errorf("the next reservation begins at %v, %v; want %v", rateLimit.Next, err, want)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The states of a batch are three bits for each message, the lowest first: the
-// position of its outcome here, 0 for none.
+// stateOutcomes maps states to outcomes. A batch's states have three bits per message,
+// lowest bit first; 0 means no outcome.
 var stateOutcomes = [8]campaign.Outcome{
 	"", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead,
 	campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped,
@@ -15,7 +15,7 @@ var stateOutcomes = [8]campaign.Outcome{
 
 const stateBits = 3
 
-// stateOf returns the position of an outcome.
+// stateOf returns the state of an outcome.
 func stateOf(outcome campaign.Outcome) byte {
 	return byte(max(0, slices.Index(stateOutcomes[:], outcome))) //nolint:gosec // there are eight
 }
@@ -31,8 +31,8 @@ func stateAt(states []byte, index int) (state int) {
 	return state
 }
 
-// withStates returns the states of so many messages once the news have changed
-// them. The states given stay as they are.
+// withStates returns a copy of the states for the given number of messages, updated by
+// news.
 func withStates(states []byte, messages int, news []campaign.Change) []byte {
 	next := make([]byte, max(len(states), (messages*stateBits+7)/8))
 	copy(next, states)

@@ -13,23 +13,22 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Unread takes the addresses of stream records that cannot be read.
+// Unread is the queue for unreadable stream records.
 type Unread interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// UnreadRecord is the address of a stream record that cannot be read, or, without a
-// SequenceNumber, of a batch that cannot be fed.
+// UnreadRecord identifies an unreadable stream record. Without a SequenceNumber, it
+// identifies a batch whose entries could not be queued.
 type UnreadRecord struct {
 	PK             string `json:"pk"`
 	SK             string `json:"sk"`
 	SequenceNumber string `json:"sequenceNumber"`
 }
 
-// OfStream returns the handler of the Outcomes table's stream. It gets what is
-// new in all records of a call at once. What cannot be read is put on a queue, lest it
-// stop the records behind it, and so are the batches of a ledger.UnfedError; any other
-// failure fails the whole call.
+// OfStream returns the handler of the Outcomes table's stream. It passes the new entries of
+// all records to handle. Unreadable records and the batches of a ledger.UnfedError are sent
+// to unread, so that they do not block later records. Other errors fail the whole call.
 func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.Fresh
@@ -38,7 +37,7 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 			n, err := freshOf(r.Change)
 			if err != nil {
 				damaged = append(damaged, UnreadRecord{streamText(r.Change.Keys, "pk"), streamText(r.Change.Keys, "sk"), r.Change.SequenceNumber})
-				slog.ErrorContext(ctx, "a stream record cannot be read", "sequence_number", r.Change.SequenceNumber, "error", err)
+				slog.ErrorContext(ctx, "reading stream record failed", "sequence_number", r.Change.SequenceNumber, "error", err)
 			}
 			if len(n.Entries) > 0 {
 				fresh = append(fresh, n)
@@ -62,8 +61,8 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 	}
 }
 
-// freshOf returns the entries that a write has added: none where it is a removal, or a
-// row that tells nothing new.
+// freshOf returns the entries added by a write. There are none for deletions and for rows
+// without new entries.
 func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
 	row := change.NewImage
 	if _, tells := row["was"]; !tells {
@@ -82,14 +81,14 @@ func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
 	}
 	changes, err := ledger.Unpack(packed)
 	if err != nil || !isNumber {
-		return n, fmt.Errorf("read what is new: %w", campaign.ErrDamaged)
+		return n, fmt.Errorf("decode new entries: %w", campaign.ErrDamaged)
 	}
 	if last == 0 {
 		last = was + len(changes)
 	}
 	before := was - (last - len(changes)) // entries that are not new
 	if len(changes) > 0 && (before < 0 || before > len(changes)) {
-		return n, fmt.Errorf("find what is new: %w", campaign.ErrDamaged)
+		return n, fmt.Errorf("find new entries: %w", campaign.ErrDamaged)
 	}
 	if len(changes) > 0 {
 		n.Entries = ledger.Numbered(was+1, changes[before:])
@@ -120,7 +119,7 @@ func streamBytes(row map[string]events.DynamoDBAttributeValue, name string) []by
 	return nil
 }
 
-// StreamFilter is the filter of the mapping: only rows that say what is new are handed
-// on, no removals, expiries or moved entries. It looks at the new image
-// alone: Lambda documents no other key of a stream's records to be filtered by.
+// StreamFilter is the filter of the event source mapping: only rows with new entries, no
+// deletions, expirations or moved entries. It uses only the new image; Lambda documents no
+// filter on other stream keys.
 const StreamFilter = `{"dynamodb":{"NewImage":{"was":{"N":[{"exists":true}]}}}}`

@@ -28,7 +28,7 @@ func (q *unreadQueue) SendAll(_ context.Context, _ string, bodies [][]byte) erro
 	return q.err
 }
 
-// streamRow is the new image of a row of a batch.
+// streamRow is the new image of a batch's row.
 func streamRow(sk string, numbers map[string]int, packed map[string][]byte) image {
 	row := image{"pk": events.NewStringAttribute("00010203040506070809"), "sk": events.NewStringAttribute(sk)}
 	for name, n := range numbers {
@@ -80,7 +80,7 @@ func TestOfStream(t *testing.T) {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
 			if (len(queue.bodies) > 0) != tt.unread {
-				t.Errorf("the queue of what cannot be read has %v", queue.bodies)
+				t.Errorf("the queue of unreadable records has %v", queue.bodies)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestOfStream_Failures(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: image{"was": events.NewNumberAttribute("1")}}}}}
-	for name, errs := range map[string]struct{ feed, queue error }{"the feeder": {broken, nil}, "the queue of what cannot be read": {nil, broken}} {
+	for name, errs := range map[string]struct{ feed, queue error }{"the feeder": {broken, nil}, "the queue of unreadable records": {nil, broken}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			handler := dynamo.OfStream(func(context.Context, []ledger.Fresh) error { return errs.feed }, &unreadQueue{err: errs.queue})
@@ -101,8 +101,8 @@ func TestOfStream_Failures(t *testing.T) {
 	}
 }
 
-// The batches that the feeder could not feed for good are put on the queue of what cannot
-// be read, and the call is done.
+// Batches that the feeder cannot process are sent to the queue of unreadable records, and
+// the call succeeds.
 func TestOfStream_UnfedBatch(t *testing.T) {
 	t.Parallel()
 	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})
@@ -116,6 +116,6 @@ func TestOfStream_UnfedBatch(t *testing.T) {
 	}
 	want := []string{`{"pk":"00010203040506070809","sk":"HEAD","sequenceNumber":""}`}
 	if diff := cmp.Diff(want, queue.bodies); diff != "" {
-		t.Errorf("the queue of what cannot be read (-want +got):\n%s", diff)
+		t.Errorf("the queue of unreadable records (-want +got):\n%s", diff)
 	}
 }

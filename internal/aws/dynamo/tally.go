@@ -11,12 +11,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The tally of a batch's head is its counts, its reasons and its timeline. It is
-// packed, some 100 bytes, so that a head stays about as small as its states: the
-// counts of the outcomes in the order of stateOutcomes, the reasons, and of each
-// slot the numbers of those outcomes that changed in it.
+// The tally of a head contains the counts, reasons and timeline of a batch in about 100
+// bytes: the counts in the order of stateOutcomes, the reasons, and the changed counts of
+// each slot.
 
-// packTally writes the tally of a head.
+// packTally encodes the tally of a head.
 func packTally(head campaign.LedgerSummary) []byte {
 	var b []byte
 	for _, outcome := range stateOutcomes[1:] {
@@ -51,8 +50,7 @@ func compareReasons(a, b campaign.Reason) int {
 	return strings.Compare(a.Code, b.Code)
 }
 
-// packSlot writes a slot's number, which of the outcomes changed as bits, and by
-// how many.
+// packSlot encodes a slot's number, a bit set of the changed outcomes, and their changes.
 func packSlot(b []byte, slot campaign.Slot) []byte {
 	b = binary.AppendUvarint(b, uint64(slot.Number)) //nolint:gosec // a slot's number is not negative
 	at := len(b)
@@ -66,10 +64,9 @@ func packSlot(b []byte, slot campaign.Slot) []byte {
 	return b
 }
 
-var errDamagedTally = errors.New("damaged tally of a batch")
+var errDamagedTally = errors.New("damaged tally")
 
-// unpackTally reads what packTally wrote; of a batch of which nothing is known
-// there is none.
+// unpackTally decodes the result of packTally. An empty tally means no outcomes.
 func unpackTally(tally []byte) (campaign.LedgerSummary, error) {
 	head := campaign.LedgerSummary{Counts: map[campaign.Outcome]int{}, Reasons: map[campaign.Reason]int{}}
 	if len(tally) == 0 {

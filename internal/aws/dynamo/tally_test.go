@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func TestATallyIsReadAsItWasWritten(t *testing.T) {
+func TestTally_RoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]campaign.LedgerSummary{
 		"nothing": {},
@@ -34,9 +34,9 @@ func TestATallyIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// A tally adds little to the states of 2,000 messages, which take 750 bytes, and
-// so to what writing a head costs.
-func TestAHeadStaysSmall(t *testing.T) {
+// A tally is small compared with the states of 2,000 messages (750 bytes), so it adds
+// little to the cost of a head write.
+func TestTally_Size(t *testing.T) {
 	t.Parallel()
 	head := campaign.LedgerSummary{
 		Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 100, campaign.OutcomeRead: 1400, campaign.OutcomeDelivered: 300, campaign.OutcomeFailed: 200},

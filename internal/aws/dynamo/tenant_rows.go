@@ -74,8 +74,8 @@ func readCredential(clientID string, row Item) campaign.Credential {
 	}
 }
 
-// templateRow is the row of one template version; the newest one stands under
-// templateKey as well.
+// templateRow returns the row of a template version. The newest version is also stored
+// under templateKey.
 func templateRow(key Item, t campaign.Template) (Item, error) {
 	key["tenant"] = text(t.Tenant)
 	key["version"] = number(t.Version)

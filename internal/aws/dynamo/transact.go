@@ -17,29 +17,24 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// The codes of cancellation reasons that callers judge.
+// Cancellation reason codes used by callers.
 const (
 	reasonNone      = "None"
 	reasonCondition = "ConditionalCheckFailed"
 	reasonConflict  = "TransactionConflict"
 )
 
-// maxConflicts is how many collisions with other transactions are tried again
-// before the caller is told.
+// maxConflicts is the maximum number of retries after transaction conflicts.
 const maxConflicts = 8
 
-// transact commits all items or none, and returns only when it knows which: nil
-// and nil when they are committed, the reasons by the items' position when the
-// transaction was cancelled and nothing was written. A reason is one of
-// ConditionalCheckFailed, None and, when the items collided with other
-// transactions again and again, TransactionConflict.
+// transact commits all items or none. It returns nil, nil after a commit. If the
+// transaction was cancelled, it returns the reasons by position: ConditionalCheckFailed,
+// None or, after repeated conflicts, TransactionConflict.
 //
-// A lost or cut reply, a throttled or an interrupted request is sent again with
-// the same token, which DynamoDB executes once, until the answer is definite or
-// ctx ends. Only in the latter case, and when an error is final (a refused
-// permission, a table that does not exist), is err not nil; after the end of
-// ctx the transaction may have been committed. The token names this transaction
-// alone and has at most 36 characters.
+// Requests without a definite response are repeated with the same token, which DynamoDB
+// executes once, until ctx ends. An error is returned only for permanent failures and at
+// the end of ctx; in the latter case, the transaction may have been committed. The token
+// must be unique and has at most 36 characters.
 func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
 	t := transaction{items: items, token: token}
 	for attempt := 0; ; attempt++ {
@@ -57,13 +52,13 @@ func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem, t
 type transaction struct {
 	items     []types.TransactWriteItem
 	token     string
-	unknown   bool // a reply was lost: the token may have been committed
+	unknown   bool // a response was lost; the transaction may be committed
 	conflicts int
 	failure   error
 }
 
-// send makes one attempt. The SDK's own attempts are switched off: they would
-// neither cover all the cases nor tell that a reply was lost.
+// send makes one attempt. The SDK's retries are disabled, because they do not cover all
+// cases and do not report lost responses.
 func (t *transaction) send(ctx context.Context, client *dynamodb.Client) error {
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: t.items, ClientRequestToken: &t.token}
 	_, err := client.TransactWriteItems(ctx, in, once)
@@ -72,7 +67,7 @@ func (t *transaction) send(ctx context.Context, client *dynamodb.Client) error {
 
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-// judge tells what an attempt's answer means, and whether to try again.
+// judge classifies the result of an attempt. again reports whether to retry.
 func (t *transaction) judge(err error) (reasons []types.CancellationReason, again bool) {
 	var cancelled *types.TransactionCanceledException
 	switch {
@@ -88,9 +83,9 @@ func (t *transaction) judge(err error) (reasons []types.CancellationReason, agai
 	return nil, true
 }
 
-// judgeCancelled tells a transaction that lost from one that was unlucky. The
-// unlucky one wrote nothing and gets a new token, lest DynamoDB answer from its
-// record of the old one; a token that may have been committed stays.
+// judgeCancelled distinguishes failed conditions from transient conflicts. A retry after a
+// conflict gets a new token, because DynamoDB would repeat its response to the old one,
+// unless the old token may have been committed.
 func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err error) ([]types.CancellationReason, bool) {
 	conflict, transient := false, false
 	for _, r := range reasons {
@@ -119,11 +114,11 @@ func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err err
 	return nil, true
 }
 
-// maxRepeats is how often repeat tries again.
+// maxRepeats is the maximum number of retries of repeat.
 const maxRepeats = 4
 
-// repeat makes a call again whose answer was lost or cut, beyond what the SDK
-// repeats. The call must do no harm when it is made twice.
+// repeat retries a call after a lost response, beyond the SDK's retries. The call must be
+// idempotent.
 func repeat(ctx context.Context, call func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := call()
@@ -141,9 +136,8 @@ func nextToken(token string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// permanent reports whether sending the same request again cannot succeed. What
-// carries no answer of the service is not permanent, unless the request never
-// left.
+// permanent reports whether a retry cannot succeed. Errors without a response are not
+// permanent, unless the request was never sent.
 func permanent(err error) bool {
 	var invalid smithy.InvalidParamsError
 	var unwritten *smithy.SerializationError
@@ -158,7 +152,7 @@ func permanent(err error) bool {
 	return errors.As(err, &response) && response.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// throttled reports whether the service refused to look at the request.
+// throttled reports whether DynamoDB throttled the request.
 func throttled(err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script is a transport that gives the SDK's client one prepared answer after
-// the other, the last one for ever, and keeps the tokens it was sent.
+// script is a transport with prepared responses, the last one repeated, and records the
+// received tokens.
 type script struct {
 	mu      sync.Mutex
 	answers []answer
@@ -94,7 +94,7 @@ func cancelled(codes ...string) answer {
 
 func unreachable() (*http.Response, error) { return nil, errors.New("connection reset by peer") }
 
-// cut is a reply that breaks off after its status line.
+// cut is a response that ends after its status line.
 func cut() (*http.Response, error) {
 	return reply(http.StatusOK, io.MultiReader(strings.NewReader("{"), errReader{}))()
 }
@@ -110,7 +110,7 @@ func someItems() []types.TransactWriteItem {
 	}
 }
 
-func TestTransactReachesADefiniteAnswer(t *testing.T) {
+func TestTransact(t *testing.T) {
 	t.Parallel()
 	second := nextToken("token")
 	tests := []struct {
@@ -180,7 +180,7 @@ func codes(reasons []types.CancellationReason) []string {
 	return codes
 }
 
-func TestTransactTellsOfALastingConflict(t *testing.T) {
+func TestTransact_RepeatedConflict(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []answer{cancelled("None", "TransactionConflict")}}
 	reasons, err := s.store().transact(t.Context(), someItems(), "token")
@@ -195,7 +195,7 @@ func TestTransactTellsOfALastingConflict(t *testing.T) {
 	}
 }
 
-func TestTransactGivesUpOnAFinalError(t *testing.T) {
+func TestTransact_PermanentError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]answer{
 		"no permission":     refused(400, "AccessDeniedException"),
@@ -218,7 +218,7 @@ func TestTransactGivesUpOnAFinalError(t *testing.T) {
 	}
 }
 
-func TestTransactEndsWithItsContext(t *testing.T) {
+func TestTransact_ContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

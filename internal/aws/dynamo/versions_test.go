@@ -22,7 +22,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-// nowhere takes what a recorder hands on.
+// nowhere discards a recorder's output.
 type nowhere struct{}
 
 func (nowhere) SendAll(context.Context, string, [][]byte) error   { return nil }
@@ -34,8 +34,8 @@ func recorderOf(s *dynamo.Store) *outcome.Recorder {
 	}
 }
 
-// deployments returns stores of the same tables by whether new batches have ledgers
-// there: that of the first of two deployments, and that of the second.
+// deployments returns two stores of the same tables, of the first and the second
+// deployment. They differ in whether new batches have ledgers.
 func deployments(t *testing.T) map[bool]*dynamo.Store {
 	t.Helper()
 	second := newLedgers(t)
@@ -44,7 +44,7 @@ func deployments(t *testing.T) map[bool]*dynamo.Store {
 	return map[bool]*dynamo.Store{false: &first, true: second}
 }
 
-// acceptRead accepts a batch of so many messages, and returns it as it is read.
+// acceptRead accepts a batch of the given size and returns it as read.
 func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
 	t.Helper()
 	b := newBatch(randomID(), campaign.BatchSending, later, later.Add(1000*time.Hour))
@@ -55,7 +55,7 @@ func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
 	return b
 }
 
-// rowsOf returns the rows of a partition by their range keys.
+// rowsOf returns the rows of a partition by sort key.
 func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.Item {
 	t.Helper()
 	out, err := s.Client.Query(t.Context(), &dynamodb.QueryInput{
@@ -73,8 +73,8 @@ func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.I
 
 func attributes(row dynamo.Item) []string { return slices.Sorted(maps.Keys(row)) }
 
-// TestVersions lets the first and the second of two deployments accept a batch each,
-// and record outcomes of both in turn.
+// TestVersions lets each of two deployments accept a batch and record outcomes of both in
+// turn.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, inLedger := range []bool{false, true} {
@@ -100,8 +100,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks that a batch, all of whose messages were read, has the log, in
-// whichever pages it is read, and that all else that is read of it agrees.
+// wantOutcomes checks the log of a fully read batch, for any page size, and all other reads
+// of its outcomes.
 func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campaign.Change) {
 	t.Helper()
 	ctx := t.Context()
@@ -128,7 +128,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	batchLedger, err := s.Ledger(ctx, b, []int{0, 2})
 	must(t, err)
 	if len(batchLedger.Frames) != 2 || batchLedger.Outcome(99) != campaign.OutcomeRead || batchLedger.Outcome(299) != campaign.OutcomeRead {
-		t.Errorf("books: %+v", batchLedger)
+		t.Errorf("ledger: %+v", batchLedger)
 	}
 	c, err := s.Campaign(ctx, b.ID)
 	must(t, err)
@@ -139,7 +139,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	for name, head := range map[string]campaign.LedgerSummary{"campaign": c.Batches[0].Head, "overview": overview.Batches[0].Head, "batch": progress.Head} {
 		ignore := cmpopts.IgnoreMapEntries(func(_ any, n int) bool { return n == 0 })
 		if diff := cmp.Diff(batchLedger.Head, head, ignore, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(campaign.LedgerSummary{}, "Ordinal", "Sequence")); diff != "" || !found {
-			t.Errorf("head of the %s (-books +got):\n%s", name, diff)
+			t.Errorf("head of the %s (-ledger +got):\n%s", name, diff)
 		}
 	}
 	if batchLedger.Head.Counts[campaign.OutcomeRead] != b.Accepted || batchLedger.Head.Sequence != len(want) || progress.Head.Sequence != len(want) {
@@ -147,7 +147,7 @@ func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campai
 	}
 }
 
-// The first of two deployments writes what the version before it can read.
+// The first of two deployments writes only what the former version can read.
 func TestVersions_FirstDeployment(t *testing.T) {
 	t.Parallel()
 	s := deployments(t)[false]
@@ -171,9 +171,9 @@ func TestVersions_FirstDeployment(t *testing.T) {
 	}
 }
 
-// TestVersions_Before writes outcomes of a batch with a ledger as a version does that
-// does not know ledgers: it reads the batch without that it has one.
-func TestVersions_Before(t *testing.T) {
+// TestVersions_FormerVersion records outcomes of a batch with a ledger like a version
+// without ledgers, which ignores the batch's ledger flag.
+func TestVersions_FormerVersion(t *testing.T) {
 	t.Parallel()
 	stores := deployments(t)
 	s, before := stores[true], stores[false]
@@ -182,7 +182,7 @@ func TestVersions_Before(t *testing.T) {
 	row := rowsOf(t, s, s.Campaigns, "B#"+b.Key.String())["HEAD"]
 	unaware := b
 	unaware.Ledger = false
-	for range 2 { // it tries again after a lost race
+	for range 2 { // it retries after a conflict
 		batchLedger, err := before.Ledger(t.Context(), unaware, []int{0})
 		must(t, err)
 		if err := enter(t, before, unaware, batchLedger, batchLedger.Effective(changesOf(0, 3, campaign.OutcomeFailed))); !errors.Is(err, campaign.ErrLostRace) {
@@ -199,8 +199,8 @@ func TestVersions_Before(t *testing.T) {
 	wantLog(t, s, b.Key, changesOf(0, 2, campaign.OutcomeSent))
 }
 
-// TestLedgersSince finds the batches whose outcomes were written since an instant,
-// however old the outcomes are.
+// TestLedgersSince finds the batches with outcomes written since an instant, regardless of
+// the outcomes' times.
 func TestLedgersSince(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)
@@ -236,8 +236,8 @@ func TestLedgersSince(t *testing.T) {
 	}
 }
 
-// TestPages_OfALedger reads a log of more rows than an answer of DynamoDB holds.
-func TestPages_OfALedger(t *testing.T) {
+// TestPages_Ledger reads a log of more rows than a DynamoDB response contains.
+func TestPages_Ledger(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t, smallPages)
 	b := ledgerBatch(300)

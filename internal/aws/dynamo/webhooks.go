@@ -17,30 +17,29 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// The Webhooks table holds, each under a partition key of its own:
+// The Webhooks table contains:
 //
-//	W#id                       NOTICE#tenant#endpoint  a delivery that has an ID
-//	FAILURES#tenant#endpoint   instant#webhook         a post that was not taken
+//	W#id                       NOTICE#tenant#endpoint  a delivery with an ID
+//	FAILURES#tenant#endpoint   instant#webhook         a failed post
 //	STATS#tenant               hour                    the posts to the tenant's endpoints
 //
-// The key of a delivery tells all that its task holds, so that the index of what is due
-// suffices to write one.
+// A delivery's key contains all fields of its task, so that tasks can be
+// created from the index.
 
-// DeliveryShards is the number of hash keys of the index DueIndex of the Webhooks table
-// among which the deliveries that sweep sees are divided. What waits for one endpoint, and
-// what is dead of one, is divided among as many, so that an endpoint that is down makes
-// no key hot.
+// DeliveryShards is the number of DueIndex shards of the Webhooks table. The parked and
+// dead deliveries of each endpoint use as many, so that an endpoint that is down causes no
+// hot partition.
 const DeliveryShards = 16
 
 const deliveryIDPrefix = "W#"
 
-// inWebhooks returns the store of the rows of the Webhooks table, which are keyed as
-// those of the Campaigns table are.
+// inWebhooks returns a Store whose Campaigns table is the Webhooks table. Both have the
+// same key attributes.
 func (s *Store) inWebhooks() *Store {
 	return &Store{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now}
 }
 
-// inTableOf returns the store of the table in which a delivery stands.
+// inTableOf returns the store of a delivery's table.
 func (s *Store) inTableOf(t campaign.NotifyTask) *Store {
 	if t.DeliveryID == "" {
 		return s
@@ -52,7 +51,7 @@ func deliveryIDKey(t campaign.NotifyTask) Item {
 	return Item{"pk": text(deliveryIDPrefix + t.DeliveryID), "sk": text(deliveryPrefix + t.Tenant + "#" + t.EndpointID)}
 }
 
-// readDeliveryIDKey reads the key that noticeIDKey made. No id of an endpoint holds a #.
+// readDeliveryIDKey decodes a key of deliveryIDKey. Endpoint IDs contain no #.
 func readDeliveryIDKey(row Item) (t campaign.NotifyTask, ok bool) {
 	id, hasID := strings.CutPrefix(getText(row, "pk"), deliveryIDPrefix)
 	owner, isDelivery := strings.CutPrefix(getText(row, "sk"), deliveryPrefix)
@@ -63,7 +62,7 @@ func readDeliveryIDKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return campaign.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
 }
 
-// deliveryIDDue is the hash key of DueIndex under which a delivery that has an ID stands.
+// deliveryIDDue returns the DueIndex partition key of a delivery with an ID.
 func deliveryIDDue(n campaign.Delivery) string {
 	shard := int(hashOf(n.ID) % DeliveryShards)
 	switch {
@@ -75,21 +74,21 @@ func deliveryIDDue(n campaign.Delivery) string {
 	return strconv.Itoa(shard)
 }
 
-// shardOf is a hash key of the deliveries of an endpoint that sweep does not see.
+// shardOf returns the DueIndex partition key of an endpoint's parked or dead deliveries.
 func shardOf(prefix, tenant, endpointID string, shard int) string {
 	return prefix + tenant + "#" + endpointID + "#" + strconv.Itoa(shard)
 }
 
-// DueDeliveries returns the deliveries of one of the DeliveryShards of the Webhooks table whose
-// next check is not after now, the longest overdue first. The index lags behind the
-// rows: what it names may have moved on. The sequence ends at the first error.
+// DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
+// first. The index is eventually consistent, so items may have changed. The sequence ends
+// at the first error.
 func (s *Store) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, deliveriesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Due{}, fmt.Errorf("read shard %d of the notices that are due: %w", shard, err))
+				yield(campaign.Due{}, fmt.Errorf("read due deliveries of shard %d: %w", shard, err))
 				return
 			}
 			for _, row := range page.Items {
@@ -110,9 +109,9 @@ func deliveriesQuery(table, due, condition string, at time.Time) *dynamodb.Query
 	}
 }
 
-// deliveriesUnder names up to limit of an endpoint's deliveries, of both tables, whose index
-// key begins with the prefix and whose next check is not before since, in the order of
-// their checks.
+// deliveriesUnder returns up to limit deliveries of an endpoint, from both tables, whose
+// index key has the prefix and whose next check is at or after since, ordered by next
+// check.
 func (s *Store) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	var found [DeliveryShards + 1][]Item
 	group, ctx := errgroup.WithContext(ctx)
@@ -132,12 +131,12 @@ func (s *Store) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID 
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("read the notices of endpoint %s: %w", endpointID, err)
+		return nil, fmt.Errorf("read deliveries of endpoint %s: %w", endpointID, err)
 	}
 	return firstTasks(slices.Concat(found[:]...), limit), nil
 }
 
-// firstTasks returns the tasks of the deliveries that are due first.
+// firstTasks returns the tasks with the earliest next checks.
 func firstTasks(rows []Item, limit int) []campaign.NotifyTask {
 	slices.SortStableFunc(rows, func(a, b Item) int { return cmp.Compare(getNumber(a, "nextCheck"), getNumber(b, "nextCheck")) })
 	tasks := make([]campaign.NotifyTask, 0, min(limit, len(rows)))

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// splitStore is a store whose new rows stand in the Webhooks table.
+// splitStore is a store that writes new rows to the Webhooks table.
 func splitStore(t *testing.T) *dynamo.Store {
 	t.Helper()
 	store := newStore(t)
@@ -21,7 +21,7 @@ func splitStore(t *testing.T) *dynamo.Store {
 	return store
 }
 
-// identified returns a delivery of entries, that of a webhook event where it has a blob.
+// identified returns a delivery with entries, or of a webhook event if it has a blob.
 func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
@@ -47,7 +47,7 @@ func dueByID(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map
 func TestDeliveryWithID_Life(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]campaign.Delivery{
-		"of entries": {}, "of a happening": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
+		"of entries": {}, "of an event": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +66,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
-					t.Errorf("error %v; the notice (-want +got):\n%s", err, diff)
+					t.Errorf("error %v; the delivery (-want +got):\n%s", err, diff)
 				}
 				if at := dueByID(t, store, tenant, later.Add(1000*time.Hour))[n.Task()]; !at.Equal(due) {
 					t.Errorf("due at %v, want %v", at, due)
@@ -76,7 +76,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			is(n, later)
 			other := unwritten
 			other.Attempt = 3
-			save(unwritten, other, false) // the row that is there stays
+			save(unwritten, other, false) // the existing row is kept
 			must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
@@ -108,8 +108,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 	}
 }
 
-// What waits for an endpoint, or is dead, is found in both tables and all shards, in the
-// order of its time.
+// Parked and dead deliveries are found in both tables and all shards, ordered by time.
 func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	t.Parallel()
 	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
@@ -144,7 +143,7 @@ func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	}
 }
 
-// The deliveries that sweep sees stand in all shards.
+// Due deliveries are distributed over all shards.
 func TestDueDeliveries_Shards(t *testing.T) {
 	t.Parallel()
 	store, tenant := splitStore(t), "tenant#"+rand.Text()
@@ -168,11 +167,11 @@ func TestDueDeliveries_Shards(t *testing.T) {
 		total += n
 	}
 	if total != many || len(shards) < dynamo.DeliveryShards-1 {
-		t.Errorf("%d notices in %d shards, want %d in about all: %v", total, len(shards), many, shards)
+		t.Errorf("%d deliveries in %d shards, want %d in about all: %v", total, len(shards), many, shards)
 	}
 }
 
-// The posts that either layout counted are added up.
+// The counts of both layouts are added.
 func TestHourlyPosts_BothLayouts(t *testing.T) {
 	t.Parallel()
 	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()
@@ -198,8 +197,7 @@ func TestHourlyPosts_BothLayouts(t *testing.T) {
 	}
 }
 
-// Failures of both layouts are read together, the last one first, and each as it was
-// recorded.
+// The failures of both layouts are read together, newest first, as recorded.
 func TestFailures_BothLayouts(t *testing.T) {
 	t.Parallel()
 	old, store, ctx, tenant := newStore(t), splitStore(t), t.Context(), randomID()

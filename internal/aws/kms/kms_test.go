@@ -33,7 +33,7 @@ func createKey(t *testing.T, client *awskms.Client, spec types.KeySpec) string {
 	return *out.KeyMetadata.KeyId
 }
 
-func TestTokensSignedByKMSVerify(t *testing.T) {
+func TestSign(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
 	s := &kms.Signer{Client: client, KeyID: id}
@@ -55,7 +55,7 @@ func TestTokensSignedByKMSVerify(t *testing.T) {
 	}
 }
 
-// rotation is a key that replaces another at noon, at an instant that a test sets.
+// rotation replaces a key at noon, with a test clock.
 type rotation struct {
 	t      *testing.T
 	signer *kms.Signer
@@ -75,7 +75,7 @@ func newRotation(t *testing.T) *rotation {
 	return r
 }
 
-// kids returns the IDs of the keys that verify at an instant, the one that signs first.
+// kids returns the IDs of the keys that verify at an instant, the signing key first.
 func (r *rotation) kids(at time.Time) (ids []string) {
 	r.t.Helper()
 	r.now = at
@@ -112,7 +112,7 @@ func (r *rotation) verify(token string, at time.Time) error {
 	return err
 }
 
-func TestKeysDuringARotation(t *testing.T) {
+func TestKeys_Rotation(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	before := r.kids(noon.Add(-2 * time.Hour))
@@ -136,7 +136,7 @@ func TestKeysDuringARotation(t *testing.T) {
 	}
 }
 
-func TestEveryTokenIsValidForItsHourDuringARotation(t *testing.T) {
+func TestSign_RotationTokenLifetime(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	for _, at := range []time.Time{
@@ -151,8 +151,8 @@ func TestEveryTokenIsValidForItsHourDuringARotation(t *testing.T) {
 	}
 }
 
-// Whoever can still sign with the previous key gets nothing by it.
-func TestThePreviousKeySignsNothingAfterTheSwitch(t *testing.T) {
+// A token signed with the previous key after the switch is invalid.
+func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	stolen := &kms.Signer{Client: r.signer.Client, KeyID: r.signer.PreviousID}
@@ -171,8 +171,8 @@ func TestThePreviousKeySignsNothingAfterTheSwitch(t *testing.T) {
 	}
 }
 
-// A role may not read a key any more that has left the stack.
-func TestAPreviousKeyThatHasEndedIsNotFetched(t *testing.T) {
+// A role may lose access to a key that left the stack.
+func TestKeys_PreviousKeyExpired(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.signer.PreviousID = "00000000-0000-4000-8000-000000000000"
@@ -181,8 +181,8 @@ func TestAPreviousKeyThatHasEndedIsNotFetched(t *testing.T) {
 	}
 }
 
-// The next key may be a moment old, or gone because the rotation was called off:
-// tokens are signed and verified by the previous key all the same.
+// The next key may be new, or deleted because the rotation was cancelled: the previous key
+// still signs and verifies.
 func TestKeys_NextKeyCannotBeRead(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
@@ -200,7 +200,7 @@ func TestKeys_NextKeyCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
+func TestKeys_NoSwitchTime(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.signer.SwitchAt = time.Time{}
@@ -209,7 +209,7 @@ func TestAPreviousKeyNeedsTheInstantOfItsSwitch(t *testing.T) {
 	}
 }
 
-func TestSignRefusesKeysOfOthers(t *testing.T) {
+func TestSign_UnknownKey(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
 	r.kids(noon)
@@ -218,7 +218,7 @@ func TestSignRefusesKeysOfOthers(t *testing.T) {
 	}
 }
 
-func TestKeysAreFetchedOnce(t *testing.T) {
+func TestKeys_FetchedOnce(t *testing.T) {
 	t.Parallel()
 	client, id := client(t)
 	s := &kms.Signer{Client: client, KeyID: id}
@@ -235,14 +235,14 @@ func TestKeysAreFetchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Client = nil // whoever fetched again would fail
+	s.Client = nil // another fetch would fail
 	again, err := s.Keys(t.Context())
 	if err != nil || &first[0] != &again[0] {
 		t.Errorf("the keys were not kept: %v", err)
 	}
 }
 
-func TestKeysRefusesWhatCannotSignTokens(t *testing.T) {
+func TestKeys_InvalidKeys(t *testing.T) {
 	t.Parallel()
 	client, _ := client(t)
 	tests := map[string]string{

@@ -1,4 +1,4 @@
-// Package kms signs access tokens with keys that never leave KMS.
+// Package kms signs access tokens with AWS KMS keys.
 package kms
 
 import (
@@ -21,39 +21,38 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Signer signs with a key of KMS, or during a rotation with the one that it replaces.
-// The public keys of both verify.
+// Signer signs with a KMS key. During a rotation, it signs with the previous key until
+// SwitchAt. Tokens of both keys verify.
 type Signer struct {
 	Client *kms.Client
-	KeyID  string // KMS key id or ARN, of a P-256 key
-	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Tokens that it
-	// signed before verify for their lifetime.
+	KeyID  string // key ID or ARN of a P-256 key
+	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify
+	// until they expire.
 	PreviousID string
 	SwitchAt   time.Time
-	Now        func() time.Time // needed with PreviousID
+	Now        func() time.Time // required with PreviousID
 
 	mu    sync.Mutex
-	known map[string]accesstoken.Key // by their ids at KMS
+	known map[string]accesstoken.Key // by KMS key ID
 	sets  [phases][]accesstoken.Key
 }
 
-// New returns a Signer with the key, which replaces the previous one, "" for none, at
-// switchAt.
+// New returns a Signer. The key replaces previous, "" for none, at switchAt.
 func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() time.Time) *Signer {
 	return &Signer{Client: kms.NewFromConfig(cfg), KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
 }
 
-// overlap is how long before SwitchAt the new key begins to sign, so that no token of
-// the previous key is refused because two machines' clocks differ.
+// overlap is how long before SwitchAt the new key starts to sign. It prevents rejected
+// tokens because of clock skew.
 const overlap = time.Minute
 
-// phase is a part of a rotation.
+// phase is a phase of a key rotation.
 type phase int
 
 const (
 	previousSigns phase = iota
 	previousVerifies
-	currentAlone // also where no key is replaced
+	currentAlone // also without a rotation
 	phases
 )
 
@@ -62,7 +61,7 @@ func (s *Signer) phase() (phase, error) {
 		return currentAlone, nil
 	}
 	if s.SwitchAt.IsZero() {
-		return 0, errors.New("there is a previous key, but no instant at which it is replaced")
+		return 0, errors.New("previous key without switch time")
 	}
 	switch now := s.Now(); {
 	case now.Before(s.SwitchAt.Add(-overlap)):
@@ -73,8 +72,8 @@ func (s *Signer) phase() (phase, error) {
 	return currentAlone, nil
 }
 
-// Keys returns the public keys that verify now, first that of the key that signs. Each
-// is fetched once; callers that come meanwhile wait for the one that fetches.
+// Keys returns the public keys that verify tokens now. The first one signs. Each is fetched
+// once; concurrent calls share the fetch.
 func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	now, err := s.phase()
 	if err != nil {
@@ -96,14 +95,14 @@ func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	return s.previousAlone(ctx, err)
 }
 
-// previousAlone returns the key that still signs where the key after it cannot be
-// read: it was created a moment ago, or the rotation is being called off.
+// previousAlone returns only the current signing key if its successor cannot be read: it
+// was just created, or the rotation is being cancelled.
 func (s *Signer) previousAlone(ctx context.Context, cause error) ([]accesstoken.Key, error) {
 	previous, err := s.key(ctx, s.PreviousID)
 	if err != nil {
 		return nil, errors.Join(cause, err)
 	}
-	slog.WarnContext(ctx, "the next signing key cannot be read, the present one is used alone", "error", cause)
+	slog.WarnContext(ctx, "reading next signing key failed; using current key only", "error", cause)
 	previous.Until = s.SwitchAt
 	return []accesstoken.Key{previous}, nil
 }
@@ -153,12 +152,12 @@ func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) 
 	}
 	key, ok := public.(*ecdsa.PublicKey)
 	if !ok {
-		return accesstoken.Key{}, errors.New("it is not an elliptic curve key")
+		return accesstoken.Key{}, errors.New("not an elliptic curve key")
 	}
 	return accesstoken.NewKey(key)
 }
 
-// Sign returns the ES256 signature of input by the key that Keys returned under the ID.
+// Sign returns the ES256 signature of input. keyID is the ID of a key returned by Keys.
 func (s *Signer) Sign(ctx context.Context, keyID string, input []byte) ([]byte, error) {
 	id, ok := s.idAtKMS(keyID)
 	if !ok {
@@ -188,17 +187,17 @@ func (s *Signer) idAtKMS(keyID string) (id string, ok bool) {
 	return "", false
 }
 
-// raw turns the ASN.1 signature of KMS into the fixed form of JWTs: r and s, 32
-// bytes each (RFC 7518 §3.4).
+// raw converts an ASN.1 signature to the JWT format: r and s, 32 bytes each (RFC 7518
+// §3.4).
 func raw(der []byte) ([]byte, error) {
 	var signature struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &signature)
 	if err != nil || len(rest) > 0 {
-		return nil, errors.New("read signature: it is not an ASN.1 signature")
+		return nil, errors.New("read signature: invalid ASN.1")
 	}
 	r, s := signature.R, signature.S
 	if r.Sign() <= 0 || s.Sign() <= 0 || r.BitLen() > 256 || s.BitLen() > 256 {
-		return nil, errors.New("read signature: it is not one of a P-256 key")
+		return nil, errors.New("read signature: not from a P-256 key")
 	}
 	b := make([]byte, 64)
 	r.FillBytes(b[:32])

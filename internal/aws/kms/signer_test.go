@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestRawPadsBothNumbers(t *testing.T) {
+func TestRaw(t *testing.T) {
 	t.Parallel()
 	full := new(big.Int).SetBytes(bytes.Repeat([]byte{0xff}, 32))
 	tests := map[string]struct {
@@ -33,7 +33,7 @@ func TestRawPadsBothNumbers(t *testing.T) {
 	}
 }
 
-func TestRawRefusesOtherSignatures(t *testing.T) {
+func TestRaw_Invalid(t *testing.T) {
 	t.Parallel()
 	long := new(big.Int).Lsh(big.NewInt(1), 256)
 	tests := map[string][]byte{

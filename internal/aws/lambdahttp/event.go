@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
-// event is a request in payload format 2.0, as HTTP APIs and function URLs send it.
+// event is a request in payload format 2.0, as sent by HTTP APIs and function URLs.
 type event struct {
 	rawPath        string
 	rawQueryString string
@@ -26,19 +26,18 @@ type event struct {
 	protocol   string
 }
 
-// parseEvent reads an event. Its body is a part of data where JSON has no
-// escapes in it.
+// parseEvent decodes an event. Its body is a slice of data if it contains no JSON escapes.
 func parseEvent(data []byte) (*event, error) {
 	e := &event{header: make(http.Header, 16)}
 	p := parser{jsonscan.New(data)}
 	if err := p.members(e.field); err != nil {
-		return nil, fmt.Errorf("read the event: %w", err)
+		return nil, fmt.Errorf("read event: %w", err)
 	}
 	if err := p.End(); err != nil {
-		return nil, fmt.Errorf("read the event: %w", err)
+		return nil, fmt.Errorf("read event: %w", err)
 	}
 	if e.method == "" {
-		return nil, errors.New("read the event: it is no request in payload format 2.0")
+		return nil, errors.New("read event: not a request in payload format 2.0")
 	}
 	if err := e.decodeBody(); err != nil {
 		return nil, err
@@ -111,13 +110,13 @@ func (e *event) decodeBody() error {
 	}
 	decoded, err := base64.StdEncoding.AppendDecode(nil, e.body)
 	if err != nil {
-		return fmt.Errorf("read the event's base64 body: %w", err)
+		return fmt.Errorf("decode base64 body of event: %w", err)
 	}
 	e.body = decoded
 	return nil
 }
 
-// headers returns all headers: the event has the cookies apart from the others.
+// headers returns all headers. The event lists cookies separately.
 func (e *event) headers() http.Header {
 	if len(e.cookies) > 0 {
 		e.header.Set("Cookie", strings.Join(e.cookies, "; "))
@@ -125,8 +124,7 @@ func (e *event) headers() http.Header {
 	return e.header
 }
 
-// parser reads values that may be null or of another kind, which is as if they
-// were absent.
+// parser decodes values. Null and values of another type count as absent.
 type parser struct{ *jsonscan.Scanner }
 
 func (p parser) bytes() ([]byte, error) {

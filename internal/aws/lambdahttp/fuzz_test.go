@@ -9,8 +9,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// Whatever event comes in, nothing breaks, and what goes out is an answer that API
-// Gateway understands.
+// FuzzInvoke checks that every event gets a response that API Gateway accepts.
 func FuzzInvoke(f *testing.F) {
 	f.Add([]byte(`{"version":"2.0","rawPath":"/a%2Fb","rawQueryString":"x=1","headers":{"host":"h","cookie":"a"},"cookies":["b=c"],` +
 		`"requestContext":{"domainName":"d","requestId":"r","http":{"method":"POST","sourceIp":"127.0.0.1","protocol":"HTTP/1.1"}},` +
@@ -32,7 +31,7 @@ func FuzzInvoke(f *testing.F) {
 	f.Fuzz(func(t *testing.T, event []byte) {
 		out, err := lambdahttp.NewHandler(mux).Invoke(t.Context(), event)
 		if err != nil {
-			return // it is no event
+			return // not an event
 		}
 		var answer struct {
 			StatusCode int `json:"statusCode"`

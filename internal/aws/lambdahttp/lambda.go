@@ -1,5 +1,5 @@
-// Package lambdahttp serves a net/http handler behind Amazon API Gateway (HTTP API,
-// payload format 2.0) or a Lambda function URL.
+// Package lambdahttp adapts a net/http handler to Lambda, behind Amazon API Gateway (HTTP
+// API, payload format 2.0) or a function URL.
 package lambdahttp
 
 import (
@@ -23,16 +23,16 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// shutdownMargin is the time before Lambda's own deadline at which the handler's passes,
-// so that the answer to a late call still gets out.
+// shutdownMargin is the time between the handler's deadline and Lambda's, so that a late
+// response is still sent.
 const shutdownMargin = 300 * time.Millisecond
 
-// NewHandler returns the Lambda handler that serves h.
+// NewHandler returns a Lambda handler that calls h.
 func NewHandler(h http.Handler) lambda.Handler { return adapter{h} }
 
 type adapter struct{ handler http.Handler }
 
-// Invoke answers one event. An event that is no HTTP request is an error.
+// Invoke processes an event. Events that are not HTTP requests are errors.
 func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		early, cancel := context.WithDeadline(ctx, deadline.Add(-shutdownMargin))
@@ -53,8 +53,7 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return w.document(e)
 }
 
-// count counts answers by their status where they are errors: API Gateway counts
-// the others.
+// count counts error responses by status. API Gateway counts the others.
 func count(ctx context.Context, status int) {
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -66,8 +65,8 @@ func count(ctx context.Context, status int) {
 	}
 }
 
-// clientsFault reports whether the event is JSON whose only fault is a text that
-// is not Unicode: such bytes can only be the caller's.
+// clientsFault reports whether the event's only error is invalid UTF-8. Only the client can
+// cause it.
 func clientsFault(err error) bool {
 	fault, ok := errors.AsType[*jsonscan.Error](err)
 	return ok && fault.Code == jsonscan.InvalidUTF8
@@ -98,7 +97,7 @@ func (e *event) request(ctx context.Context) *http.Request {
 	return r.WithContext(httpapi.WithOrigin(ctx, httpapi.Origin{SourceIP: e.sourceIP, DomainName: e.domainName, RequestID: e.requestID}))
 }
 
-// url takes the path as it came: where it cannot be unescaped, as plain text.
+// url returns the request URL. A path that cannot be unescaped is used as is.
 func (e *event) url() *url.URL {
 	u := &url.URL{Path: e.rawPath, RawQuery: e.rawQueryString}
 	if path, err := url.PathUnescape(e.rawPath); err == nil {
@@ -117,7 +116,7 @@ func (e *event) host() string {
 	return e.domainName
 }
 
-// response collects what a handler answers.
+// response records the response of a handler.
 type response struct {
 	header http.Header
 	status int
@@ -147,9 +146,8 @@ type responseDocument struct {
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 }
 
-// document returns the answer in payload format 2.0, which knows one value per
-// header: several are joined by commas, except cookies, which have a field of
-// their own.
+// document returns the response in payload format 2.0. The format has one value per header:
+// several are joined by commas, except cookies, which have their own field.
 func (w *response) document(e *event) ([]byte, error) {
 	w.WriteHeader(http.StatusOK)
 	d := responseDocument{StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"]}
@@ -165,16 +163,17 @@ func (w *response) document(e *event) ([]byte, error) {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(d); err != nil {
-		return nil, fmt.Errorf("write the answer's document: %w", err)
+		return nil, fmt.Errorf("encode response: %w", err)
 	}
 	return b.Bytes(), nil
 }
 
-// long is the size of a body whose form matters: Lambda takes no answer over 6 MB.
+// long is the body size from which the shorter encoding is used: Lambda rejects responses
+// over 6 MB.
 const long = 1 << 20
 
-// text returns the body as a JSON string can carry it: in base64 where it is no
-// text, and where so much of a long one would be escaped that base64 is shorter.
+// text returns the body as a string for JSON. Binary bodies, and long bodies with many
+// escapes, are encoded in base64.
 func text(body []byte) (s string, encoded bool) {
 	if utf8.Valid(body) && (len(body) < long || 3*escapes(body) <= len(body)) {
 		return string(body), false
@@ -182,7 +181,7 @@ func text(body []byte) (s string, encoded bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// escapes returns how many bytes JSON adds to a text at most.
+// escapes returns the maximum number of bytes that JSON escaping adds.
 func escapes(text []byte) (n int) {
 	for _, c := range text {
 		switch {

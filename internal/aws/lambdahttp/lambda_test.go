@@ -27,7 +27,7 @@ type answer struct {
 	IsBase64Encoded bool
 }
 
-// invoke sends an event through the door that Lambda uses.
+// invoke calls the handler with an event, as Lambda does.
 func invoke(t *testing.T, h http.Handler, event string) answer {
 	t.Helper()
 	out, err := lambdahttp.NewHandler(h).Invoke(t.Context(), []byte(event))
@@ -50,7 +50,7 @@ func document(t *testing.T, name string) string {
 	return string(b)
 }
 
-// seen is what a handler saw of a request.
+// seen records a request.
 type seen struct {
 	Method, Path, Escaped, Query, Host, SourceIP, BaseURL, Body string
 	Tags                                                        []string
@@ -77,7 +77,7 @@ func record(to *seen) http.Handler {
 	})
 }
 
-func TestRequests(t *testing.T) {
+func TestInvoke_Request(t *testing.T) {
 	t.Parallel()
 	minimal := `{"requestContext":{"http":{"method":"GET"}},"rawPath":%q,"body":null,"headers":null,"cookies":null,"extra":[{}]}`
 	for name, c := range map[string]struct {
@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestInvoke_Response(t *testing.T) {
 	t.Parallel()
 	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -142,7 +142,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersWhatIsNoText(t *testing.T) {
+func TestInvoke_BinaryResponse(t *testing.T) {
 	t.Parallel()
 	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte{0xff, 0x00})
@@ -153,7 +153,7 @@ func TestAnswersWhatIsNoText(t *testing.T) {
 	}
 }
 
-func TestLongEscapesFitIntoLambdasLimit(t *testing.T) {
+func TestInvoke_LongEscapes(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(`"`, 4<<20)
 	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -168,7 +168,7 @@ func TestLongEscapesFitIntoLambdasLimit(t *testing.T) {
 	}
 }
 
-func TestHEADHasNoBody(t *testing.T) {
+func TestInvoke_HEAD(t *testing.T) {
 	t.Parallel()
 	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		httpapi.WriteJSON(w, http.StatusOK, "text")
@@ -178,7 +178,7 @@ func TestHEADHasNoBody(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreNoRequests(t *testing.T) {
+func TestInvoke_InvalidEvent(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{
 		``, `null`, `[]`, `{}`, `{"Records":[]}`, `{"requestContext":{"http":{}}}`,
@@ -192,7 +192,7 @@ func TestEventsThatAreNoRequests(t *testing.T) {
 	}
 }
 
-func TestInvalidUTF8IsTheClientsFault(t *testing.T) {
+func TestInvoke_InvalidUTF8(t *testing.T) {
 	t.Parallel()
 	a := invoke(t, http.NotFoundHandler(), `{"requestContext":{"http":{"method":"POST"}},"body":"\udcff"}`)
 	if a.StatusCode != http.StatusBadRequest || !strings.Contains(a.Body, `"invalid_utf8"`) {
@@ -200,7 +200,7 @@ func TestInvalidUTF8IsTheClientsFault(t *testing.T) {
 	}
 }
 
-func TestDeadlinePassesBeforeLambdas(t *testing.T) {
+func TestInvoke_Deadline(t *testing.T) {
 	t.Parallel()
 	deadline := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
@@ -240,7 +240,7 @@ func BenchmarkInvoke(b *testing.B) {
 	}
 }
 
-func TestLambdaBodyIsAReaderToo(t *testing.T) {
+func TestInvoke_BodyReader(t *testing.T) {
 	t.Parallel()
 	a := invoke(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, err := io.ReadAll(r.Body)

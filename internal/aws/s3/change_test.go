@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestChangesAtOnceDoNotUndoEachOther(t *testing.T) {
+func TestChange_Concurrent(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
@@ -26,7 +26,7 @@ func TestChangesAtOnceDoNotUndoEachOther(t *testing.T) {
 	seen.Add(4)
 	for _, letter := range []string{"a", "b", "c", "d"} {
 		all.Go(func() {
-			first := sync.OnceFunc(func() { seen.Done(); seen.Wait() }) // all have read it before any writes it
+			first := sync.OnceFunc(func() { seen.Done(); seen.Wait() }) // all callers read it before the first write
 			err := blobs.Change(t.Context(), key, "text/csv", func(body []byte) ([]byte, error) {
 				first()
 				return []byte(strings.ReplaceAll(string(body), letter, "")), nil
@@ -42,7 +42,7 @@ func TestChangesAtOnceDoNotUndoEachOther(t *testing.T) {
 	}
 }
 
-func TestNothingIsChangedThatIsNotThere(t *testing.T) {
+func TestChange_NotFound(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}

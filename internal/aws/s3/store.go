@@ -1,4 +1,4 @@
-// Package s3 keeps payloads, error files and long answers on S3.
+// Package s3 stores payloads, error files and long responses on S3.
 package s3
 
 import (
@@ -19,20 +19,19 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the objects of one bucket. Who has to be told that an
-// object is not there needs to be allowed to list the bucket, or else S3 says that
-// access is denied, as it does where it is.
+// Store accesses the objects of a bucket. To get ErrNotFound for missing objects, the
+// caller needs the permission to list the bucket. Otherwise S3 returns "access denied".
 type Store struct {
 	Client *s3.Client
 	Bucket string
 }
 
-// New returns the Store of a bucket. An emulator takes requests by path alone.
+// New returns the Store of a bucket. Emulators need path-style requests.
 func New(cfg aws.Config, bucket string, emulated bool) *Store {
 	return &Store{Client: s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = emulated }), Bucket: bucket}
 }
 
-// Put writes an object. Writing the same key and body again is harmless.
+// Put writes an object. It can be repeated.
 func (s *Store) Put(ctx context.Context, key string, body []byte, contentType string) error {
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType,
@@ -43,9 +42,9 @@ func (s *Store) Put(ctx context.Context, key string, body []byte, contentType st
 	return nil
 }
 
-// Change writes an object anew as change makes it of what it is, and again where
-// others wrote it meanwhile. It leaves it as it is where change returns nil. The error
-// wraps campaign.ErrNotFound where there is no such object.
+// Change replaces an object by the result of change, and tries again after a concurrent
+// write. A nil result leaves the object unchanged. The error wraps campaign.ErrNotFound if
+// the object does not exist.
 func (s *Store) Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error {
 	for {
 		o, err := s.read(ctx, key, nil)
@@ -59,7 +58,7 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 		_, err = s.Client.PutObject(ctx, &s3.PutObjectInput{
 			Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(after), ContentType: &contentType, IfMatch: o.tag,
 		})
-		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") { // others were faster
+		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") { // changed concurrently
 			continue
 		}
 		if err != nil {
@@ -69,26 +68,25 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 	}
 }
 
-// Get returns an object's bytes; the error wraps campaign.ErrNotFound where
-// there is no such object.
+// Get returns an object's content. The error wraps campaign.ErrNotFound if the object does
+// not exist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return s.get(ctx, key, nil, time.Time{})
 }
 
-// GetSince is Get of an object that was written after an instant; an older one is
-// not found. S3 deletes what is past its time a day or so late.
+// GetSince is Get for objects written after since; older ones are not found. S3 can delete
+// expired objects a day late.
 func (s *Store) GetSince(ctx context.Context, key string, since time.Time) ([]byte, error) {
 	return s.get(ctx, key, nil, since)
 }
 
-// GetRange returns the object's bytes from offset from up to, not including, to.
-// The error wraps campaign.ErrNotFound where there is no such object, and
-// campaign.ErrDamaged where it ends before from.
+// GetRange returns the bytes [from, to) of an object. The error wraps campaign.ErrNotFound
+// if the object does not exist, and campaign.ErrDamaged if it ends before from.
 func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte, error) {
 	return s.get(ctx, key, aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), time.Time{})
 }
 
-// Delete removes an object; one that does not exist counts as removed.
+// Delete deletes an object. Missing objects are not an error.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if _, err := s.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key}); err != nil {
 		return fmt.Errorf("delete object: %w", err)
@@ -96,8 +94,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// List returns the objects whose keys begin with the prefix, in the order of their
-// keys.
+// List yields the objects with the prefix, ordered by key.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error] {
 	return func(yield func(campaign.Blob, error) bool) {
 		pages := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &prefix})
@@ -119,15 +116,15 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob
 func (s *Store) get(ctx context.Context, key string, byteRange *string, since time.Time) ([]byte, error) {
 	o, err := s.read(ctx, key, byteRange)
 	if err == nil && !since.IsZero() && !o.at.After(since) {
-		return nil, fmt.Errorf("get object: it is too old: %w", campaign.ErrNotFound)
+		return nil, fmt.Errorf("get object: expired: %w", campaign.ErrNotFound)
 	}
 	return o.body, err
 }
 
 type object struct {
 	body []byte
-	at   time.Time // when it was written last
-	tag  *string   // which tells its contents from others
+	at   time.Time // last modified
+	tag  *string   // ETag
 }
 
 func (s *Store) read(ctx context.Context, key string, byteRange *string) (o object, err error) {
@@ -136,7 +133,7 @@ func (s *Store) read(ctx context.Context, key string, byteRange *string) (o obje
 		return o, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
 	if hasCode(err, "InvalidRange") {
-		return o, fmt.Errorf("get object: it is too short: %w", campaign.ErrDamaged)
+		return o, fmt.Errorf("get object: range beyond end: %w", campaign.ErrDamaged)
 	}
 	if err != nil {
 		return o, fmt.Errorf("get object: %w", err)

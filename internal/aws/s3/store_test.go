@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// store returns a store on an S3 that answers every call alike.
+// store returns a store whose S3 gives the same response to every call.
 func store(t *testing.T, status int, body string) *s3.Store {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -36,7 +36,7 @@ func store(t *testing.T, status int, body string) *s3.Store {
 	return &s3.Store{Client: client, Bucket: "bucket"}
 }
 
-func TestWhatS3SaysOfAMissingObject(t *testing.T) {
+func TestGet_Errors(t *testing.T) {
 	t.Parallel()
 	const (
 		noSuchKey = `<Error><Code>NoSuchKey</Code><Message>m</Message></Error>`
@@ -63,7 +63,7 @@ func TestWhatS3SaysOfAMissingObject(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsTooOldIsNotFound(t *testing.T) {
+func TestGetSince(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
@@ -79,7 +79,7 @@ func TestAnObjectThatIsTooOldIsNotFound(t *testing.T) {
 	}
 }
 
-// S3 ends a page after 1,000 objects, and here after two.
+// S3 pages end after 1,000 objects, here after two.
 func TestList_ManyPages(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)

@@ -1,4 +1,4 @@
-// Package scheduler makes one-time schedules with EventBridge Scheduler.
+// Package scheduler creates one-time schedules with Amazon EventBridge Scheduler.
 package scheduler
 
 import (
@@ -12,23 +12,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 )
 
-// Scheduler makes schedules that put a message on one queue.
+// Scheduler creates schedules that send a message to a queue.
 type Scheduler struct {
 	Client   *scheduler.Client
 	Group    string // schedule group
 	QueueARN string
-	RoleARN  string // the role that Scheduler takes to send to the queue
+	RoleARN  string // role that EventBridge Scheduler assumes
 }
 
-// New returns a Scheduler of that schedule group.
+// New returns a Scheduler for the schedule group.
 func New(cfg aws.Config, group, queueARN, roleARN string) *Scheduler {
 	return &Scheduler{Client: scheduler.NewFromConfig(cfg), Group: group, QueueARN: queueARN, RoleARN: roleARN}
 }
 
-// At makes a schedule that puts body on the queue at the instant, within the
-// minute, at least once, and then deletes itself. A schedule of that name that
-// is there already counts as made: the call before lost its answer. Names have
-// 64 characters at most.
+// At creates a schedule that sends body to the queue at the instant (within a minute, at
+// least once) and then deletes itself. An existing schedule with the name is not an error,
+// because calls are repeated. Names have at most 64 characters.
 func (s *Scheduler) At(ctx context.Context, name string, at time.Time, body []byte) error {
 	_, err := s.Client.CreateSchedule(ctx, &scheduler.CreateScheduleInput{
 		Name:                  &name,
@@ -49,7 +48,7 @@ func (s *Scheduler) At(ctx context.Context, name string, at time.Time, body []by
 	return nil
 }
 
-// wholeSecond rounds up: a schedule that fires before the instant does nothing.
+// wholeSecond rounds up, because a release before the instant has no effect.
 func wholeSecond(at time.Time) time.Time {
 	return at.UTC().Add(time.Second - time.Nanosecond).Truncate(time.Second)
 }

@@ -12,20 +12,18 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// Handler is a function that SQS calls with ReportBatchItemFailures.
+// Handler is a Lambda handler for SQS events with ReportBatchItemFailures.
 type Handler func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// BatchHandler returns the handler of a queue whose messages are tasks in JSON. The
-// function gets all tasks of an event that can be read, which are told how often
-// they have arrived where they have a method Received, and returns as many
-// errors by their position: nil where a task is done. The others come again,
-// and so does what cannot be read, until the queue puts it with its dead
-// letters. The messages beside a failed one are not affected by it.
+// BatchHandler returns the handler of a queue with JSON tasks. handle gets the decoded
+// tasks of an event and returns an error by position, nil for completed tasks. Failed and
+// undecodable tasks are received again until they move to the dead-letter queue. If T has a
+// method Received, it is called with the receive count.
 func BatchHandler[T any](handle func(ctx context.Context, tasks []T) []error) Handler {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		failures := []events.SQSBatchItemFailure{} // a list, never null
+		failures := []events.SQSBatchItemFailure{} // [], not null, in JSON
 		fail := func(m events.SQSMessage, err error) {
-			slog.ErrorContext(ctx, "a task failed", "sqs_message_id", m.MessageId, "receives", m.Attributes["ApproximateReceiveCount"], "error", err)
+			slog.ErrorContext(ctx, "task failed", "sqs_message_id", m.MessageId, "receives", m.Attributes["ApproximateReceiveCount"], "error", err)
 			metrics.Add(ctx, metrics.TasksFailed, 1)
 			failures = append(failures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
 		}

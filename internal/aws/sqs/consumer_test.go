@@ -17,7 +17,7 @@ type task struct {
 	Name string `json:"name"`
 }
 
-func TestAnswers(t *testing.T) {
+func TestBatchHandler(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("bad")
 	tests := map[string]struct {
@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestTasksAreToldHowOftenTheyArrived(t *testing.T) {
+func TestBatchHandler_Receives(t *testing.T) {
 	t.Parallel()
 	var got []int
 	handler := sqs.BatchHandler(func(_ context.Context, tasks []campaign.EventTask) []error {

@@ -1,4 +1,4 @@
-// Package sqs puts tasks on SQS queues, and decodes the SQS events that call a function.
+// Package sqs sends messages to SQS queues and handles the SQS events of a function.
 package sqs
 
 import (
@@ -15,33 +15,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// MaxDelay is the longest time that SQS holds a message back.
+// MaxDelay is the maximum message delay of SQS.
 const MaxDelay = 15 * time.Minute
 
 const (
-	maxBatch = 10 // messages of one SendMessageBatch call
-	tries    = 3  // of what a batch call left unsent
-	atOnce   = 4  // batch calls
+	maxBatch = 10 // messages per SendMessageBatch call
+	tries    = 3  // attempts for rejected messages
+	atOnce   = 4  // concurrent batch calls
 )
 
-// errUnsent says that SQS took a batch call but not every message of it.
-var errUnsent = errors.New("the queue did not take every message")
+// errUnsent reports that SQS accepted a batch call but not all of its messages.
+var errUnsent = errors.New("SQS rejected some messages")
 
-// Queue is one SQS queue. A message may arrive more than once: the SDK repeats
-// a call whose answer was lost, and SQS delivers at least once.
+// Queue is an SQS queue. Messages can be duplicated: the SDK repeats calls without a
+// response, and SQS delivers at least once.
 type Queue struct {
 	Client *sqs.Client
 	URL    string
 }
 
-// New returns the queue of that address.
+// New returns the queue with the URL.
 func New(cfg aws.Config, url string) *Queue {
 	return &Queue{Client: sqs.NewFromConfig(cfg), URL: url}
 }
 
-// Send puts one message on the queue, to be seen after delay (whole seconds,
-// MaxDelay at most). Messages of one group share the queue fairly with those of
-// the others.
+// Send sends a message that becomes visible after delay (in whole seconds, at most
+// MaxDelay). SQS fair queues balance the message groups.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
 	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
@@ -53,8 +52,7 @@ func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.
 	return nil
 }
 
-// SendAll puts messages of one group on the queue, ten a call. On an error some
-// of them may be there.
+// SendAll sends messages of one group, ten per call. After an error, some may be queued.
 func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
 	for some := range slices.Chunk(entriesOf(func(int) string { return group }, bodies), maxBatch) {
 		if err := q.sendBatch(ctx, some); err != nil {
@@ -64,8 +62,8 @@ func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) erro
 	return nil
 }
 
-// SendGroups puts messages on the queue, each of the group at its position, ten of any
-// groups a call. On an error some of them may be there.
+// SendGroups sends messages, ten per call; groups[i] is the message group of bodies[i].
+// After an error, some may be queued.
 func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(atOnce)
@@ -88,8 +86,7 @@ func entriesOf(group func(i int) string, bodies [][]byte) []types.SendMessageBat
 	return entries
 }
 
-// Waiting returns about how many messages the queue has that nobody has taken and
-// that are to be taken now.
+// Waiting returns the approximate number of visible messages.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	const waiting = types.QueueAttributeNameApproximateNumberOfMessages
 	out, err := q.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{

@@ -1,7 +1,6 @@
-// Package ssm reads secrets from the SSM Parameter Store. It makes the one
-// call that a function needs by itself: the SDK's package of SSM prepares all of
-// its operations when a process starts, which costs a cold start more than the
-// rest of the function.
+// Package ssm reads secrets from the SSM Parameter Store. It implements the single API call
+// that functions need, because the SDK's ssm package initializes all of its operations and
+// slows down cold starts.
 package ssm
 
 import (
@@ -22,17 +21,15 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Reader reads parameters with the region, credentials, endpoint and HTTP client
-// of an AWS configuration.
+// Reader reads parameters with an AWS configuration.
 type Reader struct {
 	Config aws.Config
 	Now    func() time.Time
 }
 
-// KeyDocument returns the decrypted value of a parameter (GetParameter of the SSM
-// API). It is tried again as the SDK tries its calls: three times in all, after
-// network errors, throttling and 5xx. The error names the parameter, and holds
-// nothing of its value.
+// KeyDocument returns the decrypted value of a parameter (GetParameter). Like the SDK, it
+// makes up to three attempts after network errors, throttling and 5xx. The error contains
+// the parameter's name but not its value.
 func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
 		value, err := r.get(ctx, parameter)
@@ -45,8 +42,8 @@ func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, erro
 	}
 }
 
-// pause waits before the next attempt, and returns false where none is left or the
-// error is not one to retry.
+// pause waits before the next attempt. It returns false if there is none or the error is
+// not retryable.
 func pause(ctx context.Context, attempt int, err error) bool {
 	retryer := retry.NewStandard()
 	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
@@ -88,15 +85,15 @@ func (r Reader) get(ctx context.Context, parameter string) (value []byte, err er
 	return []byte(answer.Parameter.Value), nil
 }
 
-// networkError is a failure that the SDK's retryer takes for one of the connection.
+// networkError marks a connection error for the SDK's retryer.
 type networkError struct{ error }
 
 func (networkError) ConnectionError() bool { return true }
 
 func (e networkError) Unwrap() error { return e.error }
 
-// refusal is an error that AWS answered with, such as AccessDeniedException. The
-// SDK's retryer judges it by its status and its code.
+// refusal is an error response from AWS, such as AccessDeniedException. The SDK's retryer
+// checks its status and code.
 type refusal struct {
 	status     string
 	statusCode int
@@ -108,22 +105,22 @@ func newRefusal(response *http.Response, body []byte) refusal {
 		Type string `json:"__type"`
 	}
 	if err := json.Unmarshal(body, &said); err != nil {
-		said.Type = "" // it is not AWS that answered
+		said.Type = "" // not a response from AWS
 	}
 	return refusal{response.Status, response.StatusCode, said.Type[strings.LastIndexByte(said.Type, '#')+1:]}
 }
 
 func (e refusal) Error() string {
-	return "the parameter store refused: " + e.status + " " + e.code
+	return "parameter store error: " + e.status + " " + e.code
 }
 
-// HTTPStatusCode is the answer's status.
+// HTTPStatusCode returns the status for the SDK's retryer.
 func (e refusal) HTTPStatusCode() int { return e.statusCode }
 
-// ErrorCode is what AWS calls the error.
+// ErrorCode returns the AWS error code for the SDK's retryer.
 func (e refusal) ErrorCode() string { return e.code }
 
-// request is the call, signed.
+// request returns the signed request.
 func (r Reader) request(ctx context.Context, parameter string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{"Name": parameter, "WithDecryption": true})
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"campaign-dispatch/internal/aws/ssm"
 )
 
-// fakeSSM answers the calls one after the other, and the last answer again and again.
+// fakeSSM returns prepared responses, the last one repeated.
 type fakeSSM struct {
 	answers []answer
-	signed  []string // the requests' times
+	signed  []string // times of the requests
 }
 
-// answer is a reply, or where it has no status, a connection that breaks.
+// answer is a response, or a broken connection if it has no status.
 type answer struct {
 	status int
 	body   string
@@ -53,7 +53,7 @@ type cut struct{}
 
 func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// reader reads with a clock that is an hour further at each look.
+// reader has a clock that advances by an hour with each reading.
 func (s *fakeSSM) reader() ssm.Reader {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	return ssm.Reader{

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 )
 
-// A time that is read can be written, and read again.
+// FuzzParse checks that a parsed time can be formatted and parsed again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"2026-12-24T18:30:00", "2026-12-24T21:30:00Z", "2018-11-04t00:30", "2026-02-29 10:00", "2024-02-29 10:00:59,123456789123+0530",

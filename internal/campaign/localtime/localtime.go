@@ -1,5 +1,5 @@
-// Package localtime reads the dates and times that clients write: those without an
-// offset are wall time in São Paulo.
+// Package localtime parses dates and times written by clients. Times without an offset are
+// São Paulo local time.
 package localtime
 
 import (
@@ -11,13 +11,13 @@ import (
 	_ "time/tzdata" // a Lambda image has no time zones
 )
 
-// saoPaulo is the zone of times that name none.
+// saoPaulo is the time zone of times without an offset.
 var saoPaulo = mustLoad("America/Sao_Paulo")
 
 func mustLoad(zone string) *time.Location {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
-		panic(err) // the zones are part of the binary
+		panic(err) // the zones are embedded in the binary
 	}
 	return location
 }
@@ -27,13 +27,12 @@ var (
 	errNoSuch   = errors.New("names a date or time that does not exist")
 )
 
-// dateTime is the extended form of ISO 8601: date and time, with or without
-// seconds, a fraction and an offset.
+// dateTime matches the extended form of ISO 8601: date and time, with optional seconds,
+// fraction and offset.
 var dateTime = regexp.MustCompile(
 	`^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$`)
 
-// Parse returns the instant that the text names, in UTC. Without an offset
-// it is wall time in São Paulo.
+// Parse returns the instant in UTC. A time without an offset is São Paulo local time.
 func Parse(text string) (time.Time, error) {
 	m := dateTime.FindStringSubmatch(text)
 	if m == nil {
@@ -50,15 +49,14 @@ func Parse(text string) (time.Time, error) {
 		return time.Time{}, errNoSuch
 	}
 	at := instant(time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), zone)
-	if at.Year() < 0 || at.Year() > 9999 { // in UTC: no answer could show it
+	if at.Year() < 0 || at.Year() > 9999 { // in UTC: RFC 3339 cannot express it
 		return time.Time{}, errNoSuch
 	}
 	return at, nil
 }
 
-// instant returns when the zone's clocks show what wall says. A time that they
-// show twice is the first one, and one that they skip is read with the offset
-// that held before.
+// instant returns the instant at which clocks in the zone show wall. A repeated local time
+// means the first occurrence. A skipped local time uses the offset before the change.
 func instant(wall time.Time, zone *time.Location) time.Time {
 	at := func(day time.Duration) time.Time {
 		_, offset := wall.Add(day).In(zone).Zone()
@@ -98,7 +96,7 @@ func exists(year, month, day int) bool {
 	return month >= 1 && month <= 12 && d.Month() == time.Month(month) && d.Day() == day
 }
 
-// toInt reads digits that an expression has matched; nothing is 0.
+// toInt converts digits matched by a regular expression. "" is 0.
 func toInt(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n

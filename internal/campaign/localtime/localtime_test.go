@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTimesAreReadAsISO8601(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-12-24T18:30:00":            "2026-12-24T21:30:00Z", // São Paulo
@@ -36,7 +36,7 @@ func TestTimesAreReadAsISO8601(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDateAndTimeIsRefused(t *testing.T) {
+func TestParse_Invalid(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "tomorrow", "2026-12-24", "18:30", "1798137000", "2026-02-30T10:00:00", "2026-02-29T10:00:00Z",

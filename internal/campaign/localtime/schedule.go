@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Fault says why a schedule is refused.
+// Fault is the reason why a schedule is invalid.
 type Fault struct {
-	Code   string // stable, for programs
-	Detail string // a sentence that begins with schedule, for people
+	Code   string // stable
+	Detail string // sentence for clients; starts with "schedule"
 }
 
-// ParseSchedule reads a schedule as Parse does and judges it at now: it lies lead
-// ahead at least, and a year at most. The fault is nil for one that may be.
+// ParseSchedule parses a schedule and checks that it is at least lead and at most a year
+// after now. The fault is nil if the schedule is valid.
 func ParseSchedule(text string, now time.Time, lead time.Duration) (time.Time, *Fault) {
 	due, err := Parse(text)
 	switch {

@@ -7,25 +7,24 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Blobs reads payloads: the bytes from offset from up to, not including, to.
+// Blobs reads the bytes [from, to) of an object.
 type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
-// ReadFrame reads one frame of a batch: as many messages as b.FrameLen says. The
-// error wraps campaign.ErrDamaged where the payload does not hold them, and
-// whatever the blobs' own error is.
+// ReadFrame reads one frame of a batch. The error wraps campaign.ErrDamaged if the payload
+// is corrupt, or else the error of blobs.
 func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, frame, frame+1)
 }
 
-// ReadAll reads all messages of a batch by a single read. Its errors are those of
+// ReadAll reads all messages of a batch with a single read. Its errors are those of
 // ReadFrame.
 func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
 	return readFrames(ctx, blobs, b, 0, b.Frames())
 }
 
-// readFrames reads the frames of a batch from from up to, not including, to.
+// readFrames reads the frames [from, to) of a batch.
 func readFrames(ctx context.Context, blobs Blobs, b campaign.Batch, from, to int) ([]campaign.Message, error) {
 	if from < 0 || to > b.Frames() || len(b.Offsets) != b.Frames()+1 {
 		return nil, fmt.Errorf("read frames of batch %s: %w", b.BatchID, errDamaged)

@@ -1,6 +1,6 @@
-// Package payload is the form in which a batch's accepted messages rest on S3:
-// frames of campaign.FrameSize messages, each compressed on its own (S2), so
-// that sending reads just the frame it needs.
+// Package payload encodes a batch's accepted messages for storage on S3. Each frame of
+// campaign.FrameSize messages is compressed on its own (S2), so a sender reads only the
+// frame it needs.
 package payload
 
 import (
@@ -15,13 +15,12 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// maxFrame bounds the memory a damaged frame may claim: no frame is larger than
-// the dispatch call that it came from.
+// maxFrame bounds the memory for a corrupt frame. No frame is larger than a dispatch call.
 const maxFrame = 16 << 20
 
 var errDamaged = fmt.Errorf("frame: %w", campaign.ErrDamaged)
 
-// Writer builds a payload message by message. The zero Writer is ready.
+// Writer builds a payload. The zero Writer is ready to use.
 type Writer struct {
 	payload []byte
 	offsets []int
@@ -29,8 +28,8 @@ type Writer struct {
 	inFrame int
 }
 
-// Add appends a message: its phone as an E.164 number without the +, its uid,
-// and the values of the template's variables in their order.
+// Add appends a message: its phone as an E.164 number without the +, its UID and its
+// values, in the order of the template's variables.
 func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
 	w.frame = binary.AppendUvarint(w.frame, phone)
 	w.frame = appendField(w.frame, uid)
@@ -43,7 +42,7 @@ func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
 	}
 }
 
-// AddMessage appends a message as Decode returned it.
+// AddMessage appends a message returned by Decode.
 func (w *Writer) AddMessage(m campaign.Message) error {
 	if m.Erased() {
 		w.AddErased()
@@ -51,7 +50,7 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
 	if err != nil {
-		return fmt.Errorf("add message: its phone is no number: %w", campaign.ErrDamaged) // the cause quotes it
+		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
 	}
 	values := make([][]byte, len(m.Values))
 	for i, v := range m.Values {
@@ -61,12 +60,11 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 	return nil
 }
 
-// AddErased appends what is left of a message whose number, uid and values were
-// erased: its place.
+// AddErased appends an empty placeholder for an erased message.
 func (w *Writer) AddErased() { w.Add(0, nil, nil) }
 
-// Finish returns the payload and the offset of each frame in it, followed by
-// its length. The Writer is not to be used after it.
+// Finish returns the payload and the offset of each frame, followed by the payload's
+// length. The Writer cannot be used afterwards.
 func (w *Writer) Finish() (payload []byte, offsets []int) {
 	if w.inFrame > 0 {
 		w.flush()
@@ -83,8 +81,8 @@ func (w *Writer) flush() {
 	w.frame, w.inFrame = w.frame[:0], 0
 }
 
-// Decode returns the messages of one frame, in order. The error wraps
-// campaign.ErrDamaged for a frame that Writer did not write.
+// Decode returns the messages of one frame, in order. The error wraps campaign.ErrDamaged
+// for an invalid frame.
 func Decode(frame []byte) ([]campaign.Message, error) {
 	if n, err := s2.DecodedLen(frame); err != nil || n > maxFrame {
 		return nil, fmt.Errorf("decode frame: %w", errDamaged)
@@ -110,14 +108,14 @@ func appendField(dst, field []byte) []byte {
 
 type reader struct {
 	rest    []byte
-	text    string // the frame, which the messages' texts are parts of
+	text    string // the frame; the messages' strings are slices of it
 	damaged bool
 }
 
 func (r *reader) message() campaign.Message {
 	m := campaign.Message{Phone: phone(r.uvarint()), UID: r.field()}
 	count := r.uvarint()
-	if count > uint64(len(r.rest)) { // each value takes a byte at least
+	if count > uint64(len(r.rest)) { // each value takes at least a byte
 		r.damaged = true
 		return m
 	}

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 )
 
-func TestEveryFrameDecodesToTheMessagesThatWereAdded(t *testing.T) {
+func TestDecode(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 40, 200)
@@ -54,7 +54,7 @@ func decodeAll(t *rapid.T, blob []byte, offsets []int) []campaign.Message {
 	return all
 }
 
-func FuzzDecodeNeverPanics(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	var w payload.Writer
 	w.Add(5511987654321, []byte("u1"), [][]byte{[]byte("Ana")})
 	frame, _ := w.Finish()
@@ -68,7 +68,7 @@ func FuzzDecodeNeverPanics(f *testing.F) {
 	})
 }
 
-func TestAnErasedMessageKeepsItsPlace(t *testing.T) {
+func TestWriter_AddErased(t *testing.T) {
 	t.Parallel()
 	all := []campaign.Message{
 		{Phone: "+5511900000001", UID: "a", Values: []string{"x"}}, {Values: []string{}}, {Phone: "+1", UID: "c", Values: []string{}},

@@ -11,62 +11,61 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Where a payload is replaced, because somebody's data in it is erased, a pointer to
-// its successor takes its place, before it is deleted: whoever read the batch before
-// finds its messages by that, and so does a batch whose row was restored to a time
-// before, when nobody knows any more of the successor.
+// Erasing personal data replaces a payload. Before the old payload is deleted, a pointer
+// object to its successor is written. Senders that read the batch before the replacement
+// find its messages through the pointer, and so does a batch row restored from a backup.
 
 const (
-	// mark ends the key of a pointer, and stands in that of a successor behind the
-	// first payload's key.
+	// mark ends a pointer's key. In a successor's key, it follows the key of the first
+	// payload.
 	mark = "~"
-	// maxPointer bounds the length of a pointer: it has some bytes for each frame.
+	// maxPointer bounds the length of a pointer, which grows with the number of frames.
 	maxPointer = 1 << 20
 )
 
-// pointer is the content of the object that takes a payload's place.
+// pointer is the content of a pointer object.
 type pointer struct {
 	Payload string `json:"payload"`
 	Offsets []int  `json:"offsets"`
 }
 
-// SuccessorKey returns a key for what replaces the payload of a key; random makes it
-// differ from all others.
+// SuccessorKey returns the key of the payload that replaces the one at key. random makes it
+// unique.
 func SuccessorKey(key, random string) string { return first(key) + mark + random }
 
-// first returns the key of the first payload of those that replaced one another.
+// first returns the key of the first payload in a chain of successors.
 func first(key string) string {
 	key, _, _ = strings.Cut(key, mark)
 	return key
 }
 
-// IsPointer reports whether a key is that of a pointer, not of a payload.
+// IsPointer reports whether the key is the key of a pointer.
 func IsPointer(key string) bool { return strings.HasSuffix(key, mark) }
 
-// Pointer returns the key and the content of what points from a batch's former payload
-// to the one that it has.
+// Pointer returns the key and the content of the pointer from a batch's former payload to
+// its current one.
 func Pointer(b campaign.Batch) (key string, content []byte) {
 	content, _ = json.Marshal(pointer{b.Payload, b.Offsets})
 	return b.FormerPayload + mark, content
 }
 
-// Successor returns the batch with the payload that has replaced its own. The error
-// wraps campaign.ErrNotFound where none has.
+// Successor returns the batch with the payload that replaced its own. The error wraps
+// campaign.ErrNotFound if there is none.
 func Successor(ctx context.Context, blobs Blobs, b campaign.Batch) (campaign.Batch, error) {
 	content, err := blobs.GetRange(ctx, b.Payload+mark, 0, maxPointer)
 	if err != nil {
-		return b, fmt.Errorf("look for what replaced the payload of batch %s: %w", b.BatchID, err)
+		return b, fmt.Errorf("read successor of payload of batch %s: %w", b.BatchID, err)
 	}
 	var next pointer
 	if err := json.Unmarshal(content, &next); err != nil {
-		return b, fmt.Errorf("read what replaced the payload of batch %s: %w", b.BatchID, campaign.ErrDamaged)
+		return b, fmt.Errorf("decode successor of payload of batch %s: %w", b.BatchID, campaign.ErrDamaged)
 	}
 	b.Payload, b.Offsets = next.Payload, next.Offsets
 	return b, nil
 }
 
-// Leads reports whether a batch has the payload of the key, or finds it by pointers: its
-// row may be one that was restored.
+// Leads reports whether the batch uses the payload at key, directly or through pointers.
+// Its row may be a restored one.
 func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool, error) {
 	if key == b.FormerPayload {
 		return true, nil
@@ -87,12 +86,12 @@ func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool
 	return false, nil
 }
 
-// Reread reads a batch as it is now.
+// Reread reads the current row of a batch.
 type Reread func(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 
-// OfLatest calls read with the batch, and where its payload is gone with the batch as
-// it is with the payload that replaced it, or as it is now. The error wraps
-// campaign.ErrNotFound only where the payload is gone for good.
+// OfLatest calls read with the batch. If the payload is not found, it calls read again with
+// the payload's successor, or with the batch's current row. The error wraps
+// campaign.ErrNotFound only if no payload is left.
 func OfLatest(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, read func(campaign.Batch) error) error {
 	for known := []string{b.Payload}; ; known = append(known, b.Payload) {
 		err := read(b)

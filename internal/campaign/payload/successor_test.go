@@ -21,8 +21,7 @@ func (b blobs) GetRange(_ context.Context, key string, from, to int) ([]byte, er
 	return content[min(from, len(content)):min(to, len(content))], nil
 }
 
-// replace gives the batch another payload, without one of its messages, as an erasure
-// does.
+// replace gives the batch another payload without one of its messages, as an erasure does.
 func (b blobs) replace(t *testing.T, batch campaign.Batch, index int, random string) campaign.Batch {
 	t.Helper()
 	all, err := payload.ReadAll(t.Context(), b, batch)
@@ -56,9 +55,8 @@ func newBatch(b blobs) campaign.Batch {
 	return batch
 }
 
-// A row that was restored to a time before two erasures finds what they left of its
-// messages.
-func TestARestoredBatchFindsItsMessages(t *testing.T) {
+// A row restored to a time before two erasures leads to the current messages.
+func TestOfLatest_RestoredBatch(t *testing.T) {
 	t.Parallel()
 	b := blobs{}
 	first := newBatch(b)
@@ -90,7 +88,7 @@ func TestARestoredBatchFindsItsMessages(t *testing.T) {
 	}
 }
 
-func TestAPayloadThatIsGoneForGoodIsNotLookedForForEver(t *testing.T) {
+func TestOfLatest_DeletedPayload(t *testing.T) {
 	t.Parallel()
 	b := blobs{}
 	first := newBatch(b)

@@ -109,7 +109,7 @@ func TestTenant_AgentOfAnotherTenant(t *testing.T) {
 	c := newTool(t)
 	owner, other := c.tenant(), strings.ToLower(rand.Text())
 	got := c.run("tenant", "--id", other, "--agent-id", owner+"_agent")
-	if got.code != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "belongs to tenant "+owner) || !strings.Contains(got.stderr, "give another agent") {
+	if got.code != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "belongs to tenant "+owner) || !strings.Contains(got.stderr, "use another agent") {
 		t.Errorf("exit %d, %q, %q", got.code, got.stdout, got.stderr)
 	}
 }

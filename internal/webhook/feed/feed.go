@@ -1,6 +1,5 @@
-// Package feed turns what is new in the outcomes of batches into tasks of webhooks.
-// It keeps nothing: whatever it is given twice makes tasks twice, and a call that
-// fails anywhere is repeated as a whole.
+// Package feed turns new log entries into webhook tasks. It has no state: repeated input
+// creates repeated tasks, and a failed call is repeated as a whole.
 package feed
 
 import (
@@ -23,24 +22,24 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Batches says who a batch belongs to. The error wraps campaign.ErrNotFound of a batch
-// that has ended, and campaign.ErrDamaged where that is not known any more.
+// Batches returns the tenant and campaign of a batch. The error wraps campaign.ErrNotFound
+// for an expired batch, and campaign.ErrDamaged for a corrupt row.
 type Batches interface {
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
 }
 
-// Endpoints knows the endpoints of tenants.
+// Endpoints reads the endpoints of tenants.
 type Endpoints interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 }
 
-// Queue takes the tasks of webhooks.
+// Queue is the notify queue.
 type Queue interface {
-	// SendGroups queues bodies, each of the group at its position.
+	// SendGroups queues bodies; groups[i] is the message group of bodies[i].
 	SendGroups(ctx context.Context, groups []string, bodies [][]byte) error
 }
 
-// Feeder makes tasks. Which endpoints an entry is for is decided when it is fed.
+// Feeder creates webhook tasks. It selects the endpoints with their current settings.
 type Feeder struct {
 	Batches   Batches
 	Endpoints Endpoints
@@ -52,22 +51,23 @@ type Feeder struct {
 }
 
 const (
-	// maxEntries is the number of entries of a task, and maxEndpoints that of tasks of a
-	// message: ten messages of one call are below 256 KB.
+	// maxEntries is the maximum number of entries per task, maxEndpoints of tasks per
+	// message. Ten messages of one call stay below 256 KB.
 	maxEntries, maxEndpoints = campaign.PageSize, 3
-	// endpointsFor is how long a tenant's endpoints are taken for what they were.
+	// endpointsFor is the cache TTL of a tenant's endpoints.
 	endpointsFor = 10 * time.Second
-	// maxKnown is the number of tenants whose endpoints are kept, and maxBatches that
-	// of batches: more than a day of 100 million messages has, in some 40 MB.
+	// maxKnown and maxBatches are the cache sizes, in tenants and batches. 100,000 batches
+	// are more than a day of 100 million messages and take about 40 MB.
 	maxKnown, maxBatches = 1000, 100_000
-	// maxReads is the number of batches or tenants that are read at once. A partition of
-	// the table has 1,000 records a second, for two calls, and each may be of another batch.
+	// maxReads is the number of concurrent reads. A partition of the table writes up to
+	// 1,000 records per second, processed by two calls, and each can belong to another
+	// batch.
 	maxReads = 32
 )
 
 // Handle queues at least one task for each entry and each endpoint that wants its kind.
-// After an error some may be queued. A *ledger.UnfedError says that all but those of the
-// batches that it names are.
+// After an error, some tasks may be queued. A *ledger.UnfedError means that all tasks are
+// queued except those of the named batches.
 func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
@@ -86,11 +86,11 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	for key, entries := range byBatch {
 		batch, known := batches[key]
 		if !known {
-			slog.WarnContext(ctx, "outcomes of a batch that has ended are not fed", "batch_key", key.String(), "entries", len(entries))
+			slog.WarnContext(ctx, "webhooks skipped: batch expired", "batch_key", key.String(), "entries", len(entries))
 			continue
 		}
 		if batch.damaged != nil {
-			slog.ErrorContext(ctx, "outcomes of a damaged batch are not fed", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
+			slog.ErrorContext(ctx, "webhooks skipped: batch damaged", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
 			unfed.Keys = append(unfed.Keys, key)
 			continue
 		}
@@ -102,13 +102,13 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	return &unfed
 }
 
-// identity is who a batch belongs to, or why its row cannot be read.
+// identity is the tenant and campaign of a batch, or the error of a corrupt row.
 type identity struct {
 	campaign.BatchRef
 	damaged error
 }
 
-// identify returns who batches belong to. Those that have ended are not among them.
+// identify returns the identities of batches, without the expired ones.
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
 	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (who identity, known bool, err error) {
 		who.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
@@ -120,13 +120,13 @@ func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[ca
 		case errors.Is(err, campaign.ErrDamaged):
 			return identity{damaged: err}, true, nil
 		case err != nil:
-			return who, false, fmt.Errorf("feed the outcomes of batch %s: %w", key, err)
+			return who, false, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
 		}
 		return who, true, nil
 	})
 }
 
-// endpointsOf returns the endpoints of the tenants of batches.
+// endpointsOf returns the endpoints of the batches' tenants.
 func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]campaign.Endpoint, error) {
 	tenants := map[string]bool{}
 	for _, b := range batches {
@@ -139,14 +139,14 @@ func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]
 			return f.Endpoints.Endpoints(ctx, tenant)
 		})
 		if err != nil {
-			return nil, false, fmt.Errorf("feed the outcomes of tenant %s: %w", tenant, err)
+			return nil, false, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
 		}
 		return endpoints, true, nil
 	})
 }
 
-// readAll returns what read knows of the keys. It reads maxReads of them at once, and ends
-// at the first error.
+// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at
+// the first error.
 func readAll[K comparable, V any](ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error)) (map[K]V, error) {
 	var mu sync.Mutex
 	values := make(map[K]V, len(keys))
@@ -167,8 +167,8 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 	return values, reads.Wait()
 }
 
-// queue queues the tasks of what endpoints are owed. Messages of all tenants share the
-// calls of the queue, each in the group of its tenant.
+// queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
+// message group.
 func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) error {
 	var groups []string
 	var messages []campaign.NotifyMessage
@@ -187,7 +187,7 @@ func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) erro
 	return nil
 }
 
-// byTenant returns what is owed by tenant and endpoint.
+// byTenant returns the pending entries by tenant and endpoint.
 func byTenant(owed map[target][]ledger.Fresh) map[string]map[string][]ledger.Fresh {
 	tenants := map[string]map[string][]ledger.Fresh{}
 	for t, fresh := range owed {
@@ -199,8 +199,8 @@ func byTenant(owed map[target][]ledger.Fresh) map[string]map[string][]ledger.Fre
 	return tenants
 }
 
-// messagesOf returns messages that have a task of some endpoints each. The first tasks of
-// endpoints are about the same batches, and so are the second ones.
+// messagesOf returns messages with tasks for up to maxEndpoints endpoints each. The tasks
+// of one message are about the same batches.
 func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []campaign.NotifyMessage) {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
 		var parts [][]campaign.NotifyTask
@@ -222,8 +222,8 @@ func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []
 // target is an endpoint of a tenant.
 type target struct{ tenant, endpointID string }
 
-// tasksOf returns tasks of up to maxEntries entries each. The entries of several
-// batches share a task: a message of the queue costs the same however much it holds.
+// tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of
+// several batches, because SQS bills per message.
 func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
 	slices.SortFunc(fresh, func(a, b ledger.Fresh) int { return bytes.Compare(a.Key[:], b.Key[:]) })
 	var part []ledger.Fresh
@@ -249,13 +249,13 @@ func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
 	return tasks
 }
 
-// distinct returns entries in the order of their sequences, each once.
+// distinct returns the entries ordered by sequence, without duplicates.
 func distinct(entries []ledger.Entry) []ledger.Entry {
 	slices.SortFunc(entries, func(a, b ledger.Entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return slices.CompactFunc(entries, func(a, b ledger.Entry) bool { return a.Sequence == b.Sequence })
 }
 
-// address adds a batch's entries to what each endpoint that wants them is owed.
+// address adds a batch's entries to the pending entries of each endpoint that wants them.
 func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, owed map[target][]ledger.Fresh) {
 	for _, e := range endpoints {
 		if some := wanted(e, fresh.Entries); len(some) > 0 {

@@ -24,12 +24,12 @@ var (
 	first  = campaign.BatchKey{1}
 	second = campaign.BatchKey{2}
 	ended  = campaign.BatchKey{3}
-	// damaged is a batch whose rows cannot be read.
+	// damaged is a batch with unreadable rows.
 	damaged = campaign.BatchKey{4}
 	at      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// rig is what a feeder needs, and keeps what it queues.
+// rig contains a feeder's dependencies and records what it queues.
 type rig struct {
 	endpoints []campaign.Endpoint
 	queued    []campaign.NotifyTask
@@ -92,7 +92,7 @@ func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) le
 	return ledger.Fresh{Key: key, Entries: ledger.Numbered(sequence, changes)}
 }
 
-// sequences returns the sequences that were queued, by endpoint and batch.
+// sequences returns the queued sequences by endpoint and batch.
 func (r *rig) sequences(t *testing.T) map[string][][]int {
 	t.Helper()
 	got := map[string][][]int{}
@@ -196,7 +196,7 @@ func TestHandle_ReadsOnce(t *testing.T) {
 	}
 }
 
-// slow takes as long for each read as DynamoDB does, of tenants that have a few batches each.
+// slow has the read latency of DynamoDB. Its tenants have a few batches each.
 type slow struct{ *rig }
 
 const roundTrip = 8 * time.Millisecond
@@ -211,8 +211,8 @@ func (s slow) Endpoints(context.Context, string) ([]campaign.Endpoint, error) {
 	return s.endpoints, nil
 }
 
-// A partition of the table takes 1,000 records a second, and two calls feed them. Each
-// record may be of a batch that the function does not know.
+// A partition of the table writes 1,000 records per second, processed by two calls. Each
+// record can belong to an unknown batch.
 func TestHandle_UnknownBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -253,8 +253,8 @@ func TestHandle_EndpointsUnreadable(t *testing.T) {
 	}
 }
 
-// The endpoints of a tenant share messages, three each. Those of 300 entries of one batch
-// need two.
+// The endpoints of a tenant share messages, up to three each. 300 entries of a batch need
+// two messages.
 func TestHandle_EndpointsShareMessages(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ endpoints, entries, want int }{
@@ -286,8 +286,8 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 	}
 }
 
-// A batch whose row is damaged holds up no other: the error names it once the tasks of the
-// others are queued.
+// A damaged batch does not block others: the error names it after the tasks of the others
+// are queued.
 func TestHandle_DamagedBatch(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
@@ -301,7 +301,7 @@ func TestHandle_DamagedBatch(t *testing.T) {
 	}
 }
 
-// sizes keeps the sizes of what is queued.
+// sizes records the sizes of queued messages.
 type sizes struct{ of []int }
 
 func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
@@ -311,8 +311,8 @@ func (s *sizes) SendGroups(_ context.Context, _ []string, bodies [][]byte) error
 	return nil
 }
 
-// Ten messages, which one call of the queue takes, are smaller than a call may be, though
-// each entry is of a batch of its own and has the longest numbers.
+// Ten messages, the maximum of an SQS call, are smaller than its limit, even if each entry
+// belongs to another batch and has the longest numbers.
 func TestHandle_LargestCall(t *testing.T) {
 	t.Parallel()
 	const batches, most = 2500, 256 << 10

@@ -12,17 +12,17 @@ import (
 	"campaign-dispatch/internal/ledger"
 )
 
-// Logs has the logs of batches.
+// Logs reads the logs of batches.
 type Logs interface {
-	// LedgersSince returns the batches whose outcomes were written since an instant.
+	// LedgersSince yields the batches with outcomes written since the instant.
 	LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error]
-	// Entries returns up to limit entries of a log after a sequence. The error wraps
-	// campaign.ErrNotFound of a batch that has ended.
+	// Entries returns up to limit entries after a sequence. The error wraps
+	// campaign.ErrNotFound for an expired batch.
 	Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error)
 }
 
-// Replayer queues webhooks again from the logs, for when the stream was not read.
-// Webhooks that were taken before come again, with the same ids.
+// Replayer queues webhooks again from the logs, after the stream was not processed.
+// Webhooks posted before are repeated with the same IDs.
 type Replayer struct {
 	Logs   Logs
 	Feeder interface {
@@ -30,24 +30,23 @@ type Replayer struct {
 	}
 }
 
-// Replayed counts what was queued again.
+// Replayed counts requeued items.
 type Replayed struct {
 	Batches, Entries int
 }
 
 const (
-	// perReplay is how many entries are fed at once.
+	// perReplay is the number of entries per Feeder call.
 	perReplay = 5000
-	// late is how long after its time an outcome may be recorded: an entry has the time
-	// of the provider's event, and events are dropped when they are older on arrival.
+	// late is how long after its event time an outcome can be recorded. Older events are
+	// dropped on arrival.
 	late = 8 * 24 * time.Hour
 )
 
-// Replay queues the webhooks of all entries that may have been recorded since an instant,
-// and calls progress after each group of them. A log does not say when an entry was
-// recorded, so entries of some days before are among them. After an error it returns what
-// was queued before. A batch that is damaged holds up no other: the error names all of
-// them, and wraps campaign.ErrDamaged, once the others are queued.
+// Replay queues the webhooks of all entries that may have been recorded since the instant.
+// It calls progress after each group. Logs do not contain recording times, so some earlier
+// entries are included. It returns the progress also with an error. Damaged batches are
+// skipped; the error then names them and wraps campaign.ErrDamaged.
 func (r Replayer) Replay(ctx context.Context, since time.Time, progress func(Replayed)) (Replayed, error) {
 	run := replay{Replayer: r, progress: progress}
 	for key, err := range r.Logs.LedgersSince(ctx, since) {
@@ -70,12 +69,12 @@ type replay struct {
 
 	progress   func(Replayed)
 	done, next Replayed
-	group      []ledger.Fresh // to be fed next
+	group      []ledger.Fresh // next group to feed
 	damaged    []error        // by batch
 }
 
-// add adds the entries of a batch from the first one of an instant or later to the group,
-// and feeds the group where it is large enough.
+// add adds a batch's entries, starting with the first entry at or after the instant, to the
+// group. It feeds a full group.
 func (r *replay) add(ctx context.Context, key campaign.BatchKey, at time.Time) error {
 	entries, err := r.since(ctx, key, at)
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *replay) feed(ctx context.Context) error {
 	return nil
 }
 
-// Count returns how many batches Replay would look at.
+// Count returns the number of batches that Replay would read.
 func (r Replayer) Count(ctx context.Context, since time.Time) (batches int, err error) {
 	for _, err := range r.Logs.LedgersSince(ctx, since) {
 		if err != nil {
@@ -123,8 +122,8 @@ func (r Replayer) Count(ctx context.Context, since time.Time) (batches int, err 
 	return batches, nil
 }
 
-// since returns the entries of a log from the first one of an instant or later. Those
-// behind it were recorded later, whatever their own times are.
+// since returns a log's entries, starting with the first one at or after the instant. Later
+// entries were recorded later, whatever their event times.
 func (r Replayer) since(ctx context.Context, key campaign.BatchKey, at time.Time) ([]ledger.Entry, error) {
 	var entries []ledger.Entry
 	for after := 0; ; {

@@ -18,7 +18,7 @@ import (
 
 var errLost = errors.New("no connection")
 
-// logs are the logs of batches, in an order of their own.
+// logs are the logs of batches, in their own order.
 type logs struct {
 	keys    []campaign.BatchKey
 	entries map[campaign.BatchKey][]ledger.Entry
@@ -49,7 +49,7 @@ func (l logs) Entries(_ context.Context, key campaign.BatchKey, after, limit int
 	return all[min(after, len(all)):min(after+limit, len(all))], nil
 }
 
-// logOf is a log whose entries have these times after at.
+// logOf is a log whose entries have the given times after at.
 func logOf(times ...time.Duration) (entries []ledger.Entry) {
 	for i, d := range times {
 		entries = append(entries, ledger.Entry{Sequence: i + 1, Change: campaign.Change{Index: i % campaign.MaxMessages, Outcome: campaign.OutcomeSent, At: at.Add(d)}})
@@ -62,7 +62,7 @@ func TestReplay(t *testing.T) {
 	l := logs{
 		keys: []campaign.BatchKey{first, ended, second},
 		entries: map[campaign.BatchKey][]ledger.Entry{
-			// The second may have come when it was a week old. The third stands behind it.
+			// The second entry may have arrived a week late. The third one follows it.
 			first:  logOf(-240*time.Hour, -7*24*time.Hour, -230*time.Hour),
 			second: logOf(-240*time.Hour, -239*time.Hour),
 		},
@@ -77,7 +77,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A log of more entries than are read at once is replayed whole, and progress is told.
+// A log longer than a page is replayed completely, with progress calls.
 func TestReplay_LongLogs(t *testing.T) {
 	t.Parallel()
 	long := logOf(make([]time.Duration, 12_000)...)
@@ -102,7 +102,7 @@ func TestReplay_LongLogs(t *testing.T) {
 	}
 }
 
-// What was queued before a failure is told, so that the command can be repeated.
+// The progress before a failure is returned, so that the command can be repeated.
 func TestReplay_Failures(t *testing.T) {
 	t.Parallel()
 	many := logOf(make([]time.Duration, 6000)...)
@@ -122,7 +122,7 @@ func TestReplay_Failures(t *testing.T) {
 	}
 }
 
-// A batch whose outcomes cannot be read is named, and the others are replayed.
+// A batch with unreadable outcomes is named, and the others are replayed.
 func TestReplay_DamagedBatch(t *testing.T) {
 	t.Parallel()
 	l := logs{

@@ -29,7 +29,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// world is a table of outcomes whose stream a real feeder reads.
+// world is an Outcomes table whose stream invokes a real feeder.
 type world struct {
 	env                 stackenv.Env
 	store               *dynamo.Store
@@ -65,7 +65,7 @@ func (w *world) newQueue(t *testing.T) string {
 	return *made.QueueUrl
 }
 
-// deploy builds the feeder and lets the stream call it.
+// deploy builds the feeder and connects it to the stream.
 func (w *world) deploy(t *testing.T, deaths string) {
 	t.Helper()
 	functions := lambda.NewFromConfig(w.env.AWS())
@@ -93,7 +93,7 @@ func (w *world) deploy(t *testing.T, deaths string) {
 	})
 }
 
-// role makes a role that may do what the feeder does, and returns its ARN.
+// role creates a role with the feeder's permissions and returns its ARN.
 func (w *world) role(t *testing.T, name string) string {
 	t.Helper()
 	roles := iam.NewFromConfig(w.env.AWS())
@@ -117,7 +117,7 @@ func (w *world) role(t *testing.T, name string) string {
 	return *made.Role.Arn
 }
 
-// packed is the feeder's deployment package.
+// packed returns the feeder's deployment package.
 func packed(t *testing.T) []byte {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "bootstrap")
@@ -147,7 +147,7 @@ func packed(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// batch is a batch of a tenant with so many endpoints.
+// batch accepts a batch of a tenant with the given number of endpoints.
 func (w *world) batch(t *testing.T, endpoints ...string) campaign.Batch {
 	t.Helper()
 	b := campaign.Batch{Accepted: 300, AcceptedAt: time.Now(), State: campaign.BatchSending, Ledger: true}
@@ -178,7 +178,7 @@ func (w *world) record(t *testing.T, b campaign.Batch, first, end int, kind camp
 	}
 }
 
-// recordAndDie records changes by a writer that ends after so many calls.
+// recordAndDie records changes with a writer that stops after a number of calls.
 func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.Change, calls int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -198,10 +198,10 @@ func (w *world) recordAndDie(t *testing.T, b campaign.Batch, changes []campaign.
 	}
 	mortal := *w.store
 	mortal.Client = dynamodb.NewFromConfig(w.env.AWS(), die)
-	_, _ = outcome.AppendLedger(ctx, &mortal, b, changes) // it ends before or after it has recorded
+	_, _ = outcome.AppendLedger(ctx, &mortal, b, changes) // it stops before or after the record
 }
 
-// wantLog fails where a batch's log has not so many entries, or one twice.
+// wantLog fails if a batch's log has another number of entries, or duplicates.
 func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
 	t.Helper()
 	entries, err := w.store.Entries(t.Context(), b.Key, 0, 1<<20)
@@ -221,7 +221,7 @@ func (w *world) wantLog(t *testing.T, b campaign.Batch, want int) {
 	}
 }
 
-// receive takes what is on a queue, which is waited for up to a second.
+// receive receives from a queue, waiting up to a second.
 func (w *world) receive(t *testing.T, queue string) (bodies []string) {
 	t.Helper()
 	out, err := w.queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &queue, MaxNumberOfMessages: 10, WaitTimeSeconds: 1})
@@ -237,7 +237,7 @@ func (w *world) receive(t *testing.T, queue string) (bodies []string) {
 	return bodies
 }
 
-// await takes tasks until each entry of the batches was seen by each endpoint.
+// await receives tasks until each endpoint got each entry of the batches.
 func (w *world) await(t *testing.T, entries map[string]int) {
 	t.Helper()
 	missing := func() (name string, n int) {
@@ -279,11 +279,10 @@ func (w *world) note(t *testing.T, body string) {
 	}
 }
 
-// TestStream lets the stream of a table call a feeder. Where there are deaths, each
-// writer ends after its first call, the next after the second, and so on, and so do the
-// processes of the feeder. Each entry gets a task for each endpoint,
-// also of what is recorded by a move of the tail and in pages, and none where there is
-// no endpoint.
+// TestStream lets a table's stream invoke a feeder. With deaths, each writer crashes after
+// its first call, the next after the second, and so on, and so do the feeder's processes.
+// Each endpoint gets a task for each entry, also for tail moves and pages; without an
+// endpoint there are none.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	for _, deaths := range []bool{false, true} {
@@ -294,7 +293,7 @@ func TestStream(t *testing.T) {
 			none, one, two := w.batch(t), w.batch(t, "only"), w.batch(t, "first", "second")
 			for _, b := range []campaign.Batch{none, one, two} {
 				w.record(t, b, 0, 1, campaign.OutcomeSent)
-				w.record(t, b, 1, 300, campaign.OutcomeSent) // more than a tail holds
+				w.record(t, b, 1, 300, campaign.OutcomeSent) // more than a tail contains
 				for i := 0; i < 300; i += 50 {
 					w.record(t, b, i, i+50, campaign.OutcomeRead) // the tail moves
 				}
@@ -315,17 +314,17 @@ func TestStream(t *testing.T) {
 			}
 			text, _ := os.ReadFile(file)
 			if !deaths && tasks != entries {
-				t.Errorf("%d entries got %d tasks, want one each where nothing dies", entries, tasks)
+				t.Errorf("%d entries got %d tasks, want one each without crashes", entries, tasks)
 			}
 			t.Logf("each entry got %.2f tasks an endpoint; deaths: %q", float64(tasks)/float64(entries), text)
 			if died, _ := strconv.Atoi(string(text)); deaths && died < 4 {
-				t.Errorf("the feeder died %d times, want after each of its calls", died)
+				t.Errorf("the feeder crashed %d times, want after each of its calls", died)
 			}
 		})
 	}
 }
 
-// TestStream_UnreadableRecord puts a record before others that nobody can read.
+// TestStream_UnreadableRecord puts an unreadable record before others.
 func TestStream_UnreadableRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,6 +1,5 @@
-// Package netguard keeps webhooks on the public internet: it judges addresses
-// when they are registered, and again when they are dialled, where a name has
-// become a number.
+// Package netguard restricts webhooks to the public internet. It checks hosts at
+// registration, and resolved addresses when dialing.
 package netguard
 
 import (
@@ -15,16 +14,14 @@ import (
 	"time"
 )
 
-// ErrRefused says that an address is not on the public internet. No connection
-// was made.
+// ErrRefused reports that an address is not on the public internet. No connection was made.
 var ErrRefused = errors.New("the address is not on the public internet")
 
-// numeric matches hosts that are addresses in a form that resolvers accept
-// beside the usual one: decimal, octal and hexadecimal numbers, and short forms.
+// numeric matches IP addresses in unusual notations that resolvers accept: decimal, octal
+// and hexadecimal numbers, and short forms.
 var numeric = regexp.MustCompile(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
 
-// PublicHost reports whether a host may be on the public internet, by its name
-// alone.
+// PublicHost reports whether a host can be on the public internet, judged by its name.
 func PublicHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -41,20 +38,19 @@ func PublicHost(host string) bool {
 	return true
 }
 
-// LoopbackHost reports whether a host is this machine, by its name alone.
+// LoopbackHost reports whether a host is the local machine, judged by its name.
 func LoopbackHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// globalUnicast is all of IPv6 that IANA has given out for use on the internet.
+// globalUnicast is the IPv6 space allocated by IANA for the internet.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// reserved are the blocks of IANA's special-purpose registries that lie among the
-// unicast addresses of IPv4 and within globalUnicast. Those that the registries
-// call globally reachable are listed too: they serve one protocol each, mostly by
-// anycast, and no webhook is received there.
+// reserved lists the unicast blocks of IANA's special-purpose registries for IPv4 and
+// within globalUnicast. It includes globally reachable ones: each serves a single protocol,
+// mostly by anycast, and no webhook receiver uses them.
 var reserved = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -69,8 +65,8 @@ func prefixes(blocks ...string) []netip.Prefix {
 	return list
 }
 
-// PublicIP reports whether an address is global unicast and not reserved. An
-// IPv4-mapped address is judged as the IPv4 address that it means.
+// PublicIP reports whether an address is global unicast and not reserved. An IPv4-mapped
+// address counts as its IPv4 address.
 func PublicIP(ip netip.Addr) bool {
 	if ip.Zone() != "" {
 		return false
@@ -87,15 +83,14 @@ func PublicIP(ip netip.Addr) bool {
 	return true
 }
 
-// Guard says what may be dialled.
+// Guard configures the permitted addresses.
 type Guard struct {
-	// Local permits the addresses of this machine too. It is for a local stack
-	// only.
+	// Local also permits loopback addresses. Use it only in a local stack.
 	Local bool
 }
 
-// Control is for net.Dialer: it judges the address that is about to be connected
-// to, whatever name led to it.
+// Control implements net.Dialer.Control. It checks the resolved address before the
+// connection is made.
 func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -108,12 +103,12 @@ func (g Guard) Control(_, address string, _ syscall.RawConn) error {
 	return fmt.Errorf("dial: %w", ErrRefused)
 }
 
-// idleFor is how long a connection that is not used stays open.
+// idleFor is the idle timeout of connections.
 const idleFor = 30 * time.Second
 
-// Client returns an HTTP client that connects only to what the guard permits, by
-// no proxy, follows no redirect, and waits for one answer no longer than timeout.
-// It keeps up to perHost idle connections to a host.
+// Client returns an HTTP client that connects only to permitted addresses, uses no proxy
+// and follows no redirects. timeout applies to each request. It keeps up to perHost idle
+// connections per host.
 func (g Guard) Client(perHost int, timeout time.Duration) *http.Client {
 	dialer := &net.Dialer{Timeout: timeout / 3, Control: g.Control}
 	return &http.Client{

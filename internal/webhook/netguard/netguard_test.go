@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
-func TestAddresses(t *testing.T) {
+func TestGuard_Addresses(t *testing.T) {
 	t.Parallel()
 	for address, public := range map[string]bool{
 		"93.184.216.34": true, "8.8.8.8": true, "2606:2800:220:1::1": true, "::ffff:8.8.8.8": true,
@@ -38,8 +38,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// edges are the blocks that are refused, by their first and last address. The
-// neighbours of a block that is not part of a longer one pass.
+// edges are the refused blocks by their first and last address. The neighbours of a block
+// pass if they are public.
 var edges = []struct {
 	first, last   string
 	before, after bool // whether the neighbour passes
@@ -111,8 +111,8 @@ func TestPublicIP_EdgesOfReservedBlocks(t *testing.T) {
 	}
 }
 
-// IPv6 addresses that lead to a private IPv4 address by way of a translator, a
-// tunnel or an old notation.
+// IPv6 addresses that map to a private IPv4 address through a translator, a tunnel or an
+// old notation.
 func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
@@ -128,9 +128,8 @@ func TestPublicIP_EmbeddedIPv4(t *testing.T) {
 	}
 }
 
-// A name that was public when it was registered is judged by what it means when
-// it is dialled.
-func TestANameThatChangesItsAddress(t *testing.T) {
+// A host name that was public at registration is checked again when dialing.
+func TestGuard_DNSRebinding(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	t.Cleanup(server.Close)
@@ -144,7 +143,7 @@ func TestANameThatChangesItsAddress(t *testing.T) {
 	}
 }
 
-// resolver answers every question with 127.0.0.1.
+// resolver resolves every name to 127.0.0.1.
 func resolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -167,7 +166,7 @@ func resolver(t *testing.T) *net.Resolver {
 	}}
 }
 
-// answer writes a DNS answer: the address for a question of type A, none else.
+// answer writes a DNS response with the address for type A, without one for other types.
 func answer(question []byte) []byte {
 	end := 12
 	for question[end] != 0 {
@@ -184,7 +183,7 @@ func answer(question []byte) []byte {
 	return reply
 }
 
-func TestTheClientFollowsNoRedirect(t *testing.T) {
+func TestClient_Redirect(t *testing.T) {
 	t.Parallel()
 	reached := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

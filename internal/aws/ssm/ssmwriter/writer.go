@@ -1,5 +1,5 @@
-// Package ssmwriter writes secrets to the SSM Parameter Store. It is apart from package
-// ssm, which functions import: the SDK's client that it needs would slow their cold starts.
+// Package ssmwriter writes secrets to the SSM Parameter Store. It is separate from package
+// ssm, because the SDK client would slow down the cold starts of functions.
 package ssmwriter
 
 import (
@@ -16,8 +16,8 @@ type Writer struct {
 	Client *ssm.Client
 }
 
-// PutKeyDocument writes a parameter, encrypted, and replaces the value it had.
-// The error names the parameter, and holds nothing of its value.
+// PutKeyDocument writes or replaces a parameter, encrypted. The error contains the
+// parameter's name but not its value.
 func (w Writer) PutKeyDocument(ctx context.Context, parameter string, document []byte) error {
 	_, err := w.Client.PutParameter(ctx, &ssm.PutParameterInput{
 		Name: aws.String(parameter), Value: aws.String(string(document)), Overwrite: aws.Bool(true),

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestReaderReturnsTheDocumentLastWritten(t *testing.T) {
+func TestPutKeyDocument(t *testing.T) {
 	t.Parallel()
 	cfg := stackenv.Load(t).AWS()
 	reader := ssm.Reader{Config: cfg, Now: time.Now}

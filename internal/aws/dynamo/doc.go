@@ -1,0 +1,65 @@
+// Package dynamo stores the service's state in four DynamoDB tables. It maps
+// failures of the SDK to the errors of package campaign.
+//
+// The Auth table has the partition key pk. The other tables also have the sort
+// key sk. The following tables list every row, with the packages that write and
+// read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash. Rows of the
+// former layout are written only if Store.Split is false.
+//
+// # Auth
+//
+//	pk                  row                              written by        read by
+//	CRED#client         credential                       admin             oauth, dispatch, dashboard
+//	RT#hash             refresh token                    oauth             oauth
+//	FAM#family          revocation of a token family     oauth             oauth
+//	RATE#hash           window or slots of a rate limit  oauth             oauth, dashboard
+//	CALLS#tenant        bucket of dispatch calls         dispatch          dispatch
+//	PERSON#tenant#hash  session revocation of a user     admin, dashboard  dashboard
+//
+// # Campaigns
+//
+//	pk                        sk                              row                                                  written by                                          read by
+//	C#tenant#campaign         META                            campaign                                             dispatch, control, retention                        dispatch, query, reconcile, retention
+//	C#tenant#campaign         BATCH#batch                     batch                                                dispatch, control, release, send, outcome, privacy  the same, query, webhook, reconcile
+//	C#tenant#campaign         SET#ordinal                     phone numbers of a batch                             dispatch, privacy                                   dispatch, query, privacy
+//	C#tenant#campaign         PROGRESS                        number of completed batches                          outcome                                             outcome, query, dashboard
+//	N#tenant#hash             NAME                            name of a campaign                                   dispatch, retention                                 dispatch
+//	I#tenant#client#hash      IDEM                            response of an idempotency key                       dispatch, privacy                                   dispatch, privacy
+//	B#key                     HEAD                            batch of a message ID; its outcomes (former layout)  dispatch, outcome                                   outcome, webhook, feed, query
+//	B#key                     LOG#ordinal                     log page (former layout)                             outcome                                             webhook, query
+//	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, reconcile
+//	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, reconcile
+//	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
+//	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard                                    admin, dashboard
+//	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
+//	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
+//	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
+//	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, reconcile, dashboard
+//	T#template                CURRENT                         newest version of a template                         admin, dashboard                                    dispatch, dashboard
+//	T#template                V#version                       version of a template                                admin, dashboard                                    send, privacy, dashboard
+//	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
+//	A#agent                   OWNER                           owner of an agent                                    admin                                               admin
+//	A#agent                   TENANT#tenant                   tenant of an agent                                   admin                                               outcome, admin
+//	A#agent                   PACE                            rate limit of an agent                               send                                                send, reconcile
+//	PAUSE#subject             PAUSE                           pause of sending                                     admin                                               send, reconcile
+//	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
+//	OPT#tenant                shard                           opted-out phone numbers                              optout, restore                                     send, privacy
+//	OPT#tenant#shard          part                            part of a large shard                                optout, restore                                     send, privacy
+//	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard                                           dashboard
+//	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
+//	FAILURES#tenant#endpoint  time#webhook                    failed post (former layout)                          webhook                                             admin, dashboard
+//	STATS#tenant#endpoint     hour                            counts of posts (former layout)                      webhook                                             dashboard
+//
+// # Outcomes
+//
+//	pk   sk            row                                               written by  read by
+//	key  HEAD          states, counts and newest log entries of a batch  outcome     outcome, send, query, feed
+//	key  LOG#sequence  older log entries                                 outcome     query, feed
+//
+// # Webhooks
+//
+//	pk                        sk                      row              written by        read by
+//	W#delivery                NOTICE#tenant#endpoint  delivery         outcome, webhook  webhook, reconcile
+//	FAILURES#tenant#endpoint  time#webhook            failed post      webhook           admin, dashboard
+//	STATS#tenant              hour                    counts of posts  webhook           dashboard
+package dynamo
