@@ -122,7 +122,7 @@ func TestCreateEndpoint_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	_, err := b.CreateEndpoint(t.Context(), b.tenant, "https://example.com", []string{"message.sent", "delivered"})
-	refused(t, err, `no kind "delivered"`)
+	refused(t, err, `unknown event kind "delivered"`)
 	_, err = b.CreateEndpoint(t.Context(), randomID(), "https://example.com", nil)
 	refused(t, err, "does not exist")
 }
@@ -360,7 +360,7 @@ func TestCreateEndpoint_Limit(t *testing.T) {
 		}
 	}
 	_, err := b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
-	refused(t, err, "20 endpoints already")
+	refused(t, err, "20 endpoints, the maximum")
 }
 
 func TestCreateEndpoint_ConcurrentCalls(t *testing.T) {
@@ -378,7 +378,7 @@ func TestCreateEndpoint_ConcurrentCalls(t *testing.T) {
 			made++
 			continue
 		}
-		refused(t, err, "the tenant has 20 endpoints already, as many as can be: those switched off count too")
+		refused(t, err, "the tenant has 20 endpoints, the maximum: disabled endpoints count too")
 	}
 	kept, err := b.store.Endpoints(ctx, b.tenant)
 	if err != nil || made != admin.MaxEndpoints || len(kept) != made {
@@ -412,7 +412,7 @@ func TestCreateEndpoint_EndpointsOfPreviousVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.CreateEndpoint(ctx, b.tenant, "https://example.com", nil)
-	refused(t, err, "20 endpoints already")
+	refused(t, err, "20 endpoints, the maximum")
 }
 
 func TestChangeKinds(t *testing.T) {

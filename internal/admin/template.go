@@ -123,7 +123,7 @@ func describe(f campaign.Flaw) string {
 	case campaign.FlawNotHTTPS:
 		return "the " + what + " does not start with https://"
 	case campaign.FlawControl:
-		return "the " + what + " contains a control character: remove it"
+		return "the " + what + " contains NUL or another control character: remove it"
 	case campaign.FlawEncoding:
 		return "the " + what + " is not valid UTF-8"
 	}

@@ -153,7 +153,7 @@ func TestTexts_Retention(t *testing.T) {
 		"internal/dashboard/campaigns/texts.json": {`kept for (\d+ days)`: campaign.Retention, `por (\d+ dias)`: campaign.Retention},
 		"internal/dashboard/audit/texts.json":     {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
 		"internal/dashboard/webhooks/texts.json":  {`last (\d+ days)`: campaign.FailureLife, `últimos (\d+ dias)`: campaign.FailureLife},
-		"internal/privacy/retention/retention.go": {`ended: (\d+ days)`: campaign.Retention},
+		"internal/privacy/retention/retention.go": {`deletes campaigns (\d+ days)`: campaign.Retention},
 		"docs/api.md": {
 			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
 			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,

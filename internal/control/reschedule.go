@@ -165,7 +165,7 @@ func choose(c campaign.Campaign, name string) (campaign.Progress, error) {
 	b, ok := c.Find(name)
 	switch {
 	case !ok:
-		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no batch with this name."}
+		return b, &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The batch does not exist."}
 	case !c.CancelledAt.IsZero():
 		return b, refuse(http.StatusConflict, "/campaignId", "campaign_cancelled", "the campaign was cancelled")
 	}

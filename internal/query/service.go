@@ -109,7 +109,7 @@ func noCampaign() *httpapi.Problem {
 }
 
 func noBatch() *httpapi.Problem {
-	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The campaign has no batch with this name."}
+	return &httpapi.Problem{Status: http.StatusNotFound, Code: "batch_not_found", Detail: "The batch does not exist."}
 }
 
 func badRequest(code, detail string) *httpapi.Problem {

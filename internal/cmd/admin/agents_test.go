@@ -136,7 +136,7 @@ func TestList_AgentOwners(t *testing.T) {
 		agent := a.(map[string]any)
 		shown[agent["id"]], _ = agent["tenant"].(string)
 	}
-	if got := shown[owner+"_agent"]; !strings.HasPrefix(got, owner+" (gave it up 2") {
+	if got := shown[owner+"_agent"]; !strings.HasPrefix(got, owner+" (until 2") {
 		t.Errorf("the agent without a tenant is shown as %q", got)
 	}
 	if got := shown[sharing+"_agent"]; !strings.HasPrefix(got, "shared: ") || !strings.Contains(got, sharing) || !strings.Contains(got, "another") {

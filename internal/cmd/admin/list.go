@@ -67,7 +67,7 @@ func belongsTo(h campaign.Holders) string {
 	for _, o := range h.Holders {
 		tenant := o.Tenant
 		if !o.GivenUpAt.IsZero() {
-			tenant += " (removed " + instant(o.GivenUpAt) + ")"
+			tenant += " (until " + instant(o.GivenUpAt) + ")"
 		}
 		tenants = append(tenants, tenant)
 	}

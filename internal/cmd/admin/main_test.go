@@ -309,13 +309,13 @@ func TestRun_ByMake(t *testing.T) {
 		"pause --tenant " + id:              "resume TENANT=" + id,
 		"list --tenant nobody-here":         "make ENV=staging tenant TENANT=nobody-here",
 		"pause":                             "exactly one of ALL, TENANT and AGENT (`make help`",
-		"agent --id a --rate many":          `value "many" for RATE: it is`,
-		"rotate --client-id rcs --keep no":  `value "no" for KEEP: it is`,
+		"agent --id a --rate many":          `value "many" for RATE: use a whole number`,
+		"rotate --client-id rcs --keep no":  `value "no" for KEEP: use a time`,
 		"restore":                           "AT is missing",
-		"restore --at yesterday":            "for AT: it is an instant with its zone",
+		"restore --at yesterday":            "for AT: use a time with its zone",
 		"restore --at 2999-01-01T00:00:00Z": "AT is in the future",
 		"replay-webhooks":                   "SINCE is missing",
-		"replay-webhooks --since yesterday": "for SINCE: it is an instant with its zone",
+		"replay-webhooks --since yesterday": "for SINCE: use a time with its zone",
 	} {
 		got := c.run(strings.Fields(args)...)
 		if all := got.stdout + got.stderr; !strings.Contains(all, says) || strings.Contains(all, "go run") || strings.Contains(all, " --") {
@@ -390,7 +390,7 @@ func TestRedrive(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"moved": moved}, c.ok("redrive")); diff != "" {
 		t.Errorf("all (-want +got):\n%s", diff)
 	}
-	if got := c.run("redrive", "--queue", "send"); !strings.Contains(got.stdout, "send queue: 0 dead letters put back") {
+	if got := c.run("redrive", "--queue", "send"); !strings.Contains(got.stdout, "send queue: 0 dead letters moved back") {
 		t.Errorf("for a person: %+v", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestRotateSigningKeys_Check(t *testing.T) {
 		"the instant is kept":  {"AtoB", changing, "--keys AtoB", 0, "all valid tokens stay valid"},
 		"the keys are kept":    {"AtoB", changed, "--switch-at " + changed, 0, "all valid tokens stay valid"},
 		"after an hour":        {"AtoB", changed, "--keys B", 0, "all valid tokens stay valid"},
-		"without an instant":   {"A", "", "--keys AtoB", 2, "SigningKeysSwitchAt is"},
+		"without an instant":   {"A", "", "--keys AtoB", 2, "invalid SigningKeysSwitchAt"},
 		"a key that is no key": {"A", "", "--keys C", 2, "A, AtoB, B or BtoA"},
 	} {
 		t.Run(name, func(t *testing.T) {
