@@ -19,8 +19,8 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 	if code == nil {
 		t.Fatal("the guide has no Python code")
 	}
-	key, body := []byte("a key of thirty-two bytes in all"), `{"type":"message.read"}`
-	secret := "whsec_" + base64.StdEncoding.EncodeToString(key)
+	const key = "a key of thirty-two bytes in all"
+	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte(key))
 	now := time.Now().Unix()
 	for name, test := range map[string]struct {
 		at        int64
@@ -28,18 +28,18 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 		signature string
 		valid     bool
 	}{
-		"valid":                {now, body, signature(key, now, body), true},
-		"secret being rotated": {now, body, signature([]byte("another"), now, body) + " " + signature(key, now, body), true},
-		"another body":         {now, body + " ", signature(key, now, body), false},
-		"another key":          {now, body, signature([]byte("another"), now, body), false},
-		"old":                  {now - 600, body, signature(key, now-600, body), false},
-		"another version":      {now, body, "v2" + strings.TrimPrefix(signature(key, now, body), "v1"), false},
+		"valid":                {now, body, sign(key, now), true},
+		"secret being rotated": {now, body, sign("another", now) + " " + sign(key, now), true},
+		"another body":         {now, body + " ", sign(key, now), false},
+		"another key":          {now, body, sign("another", now), false},
+		"old":                  {now - 600, body, sign(key, now-600), false},
+		"another version":      {now, body, "v2" + strings.TrimPrefix(sign(key, now), "v1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			call := fmt.Sprintf("%s\nverify(%q, {'webhook-id': 'msg_1', 'webhook-timestamp': '%d', 'webhook-signature': %q}, b%q)\n",
 				code[1], secret, test.at, test.signature, test.body)
-			out, err := exec.CommandContext(t.Context(), "python3", "-c", call).CombinedOutput() //nolint:gosec // the guide's own code
+			out, err := exec.CommandContext(t.Context(), "python3", "-c", call).CombinedOutput()
 			if test.valid != (err == nil) || !test.valid && !strings.Contains(string(out), "ValueError") {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -47,8 +47,11 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 	}
 }
 
-func signature(key []byte, at int64, body string) string {
-	mac := hmac.New(sha256.New, key)
+const body = `{"type":"message.read"}`
+
+// sign returns the signature of msg_1 with that body.
+func sign(key string, at int64) string {
+	mac := hmac.New(sha256.New, []byte(key))
 	_, _ = fmt.Fprintf(mac, "msg_1.%d.%s", at, body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
