@@ -68,13 +68,13 @@ func TestUser_Refused(t *testing.T) {
 		args []string
 		want string
 	}{
-		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a person of another tenant"},
+		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a user of another tenant"},
 		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
 		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "invalid e-mail address"},
 		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin or viewer"},
 		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
 		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
-		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a person of another tenant"},
+		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a user of another tenant"},
 		"removed, and not there":    {[]string{"--tenant", tenant, "--email", "x" + email, "--role", "none"}, "nobody to remove"},
 	} {
 		got := c.run(append([]string{"user"}, test.args...)...)
