@@ -7,12 +7,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
-	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/control"
-	"campaign-dispatch/internal/rcs"
 )
 
 // concurrency is the number of messages that are revoked at once.
@@ -23,11 +22,9 @@ func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	canceller := &control.Canceller{
 		Ledger: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
-		Tasks:    sqs.New(c.AWS, c.RevokeQueueURL),
-		Recorder: recorder.New(c, store),
-		Provider: &rcs.Client{
-			URL: c.RCSURL, Keys: ssm.Reader{Config: c.AWS, Now: time.Now}, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
-		},
+		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),
+		Recorder:    recorder.New(c, store),
+		Provider:    provider.New(c, concurrency),
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sqs.BatchHandler(canceller.Handle))

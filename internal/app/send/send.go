@@ -7,12 +7,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
-	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 )
 
@@ -25,9 +24,7 @@ func Handler(c app.Config) lambda.Handler {
 	store := c.Store()
 	sender := &send.Sender{
 		Batches: store, Directory: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
-		Provider: &rcs.Client{
-			URL: c.RCSURL, Keys: ssm.Reader{Config: c.AWS, Now: time.Now}, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now,
-		},
+		Provider:    provider.New(c, concurrency),
 		Recorder:    recorder.New(c, store),
 		OptOuts:     &optout.Book{Store: store, Now: time.Now},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL),
