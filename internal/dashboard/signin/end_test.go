@@ -16,7 +16,7 @@ import (
 
 const anasAddress = "ana@acme.example"
 
-// open signs a person in who has a browser of their own.
+// open signs a user in with a new browser.
 func open(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
@@ -37,7 +37,7 @@ func open(t *testing.T, b bench) webtest.Person {
 	return ana
 }
 
-// in reports whether a person is let in.
+// in reports whether the session is accepted.
 func in(p webtest.Person) bool {
 	return p.Get("/dashboard").Location == "/dashboard/campaigns"
 }
@@ -84,7 +84,7 @@ func TestSignOut_EndsEverySession(t *testing.T) {
 	}
 }
 
-// A copy of a session that was ended signs nobody out.
+// A copy of an ended session signs nobody out.
 func TestSignOut_BySessionThatEnded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -100,7 +100,7 @@ func TestSignOut_BySessionThatEnded(t *testing.T) {
 	}
 }
 
-// A session that is renewed while it is ended is void, whichever comes first.
+// A session that is renewed while it is ended is void in either order.
 func TestSignOut_DuringRenewal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -116,7 +116,7 @@ func TestSignOut_DuringRenewal(t *testing.T) {
 		}
 	}
 
-	// The end comes when the new session is written already.
+	// The session ends after the new session is written.
 	late := open(t, b)
 	first := late.Session.SignedIn
 	next := late.Get("/dashboard/sign-in").Cookie("__Host-session")
@@ -157,8 +157,8 @@ func TestRoleChange_EndsSessions(t *testing.T) {
 	}
 }
 
-// Renewals of a version that let the browser forget its last session go on, until the
-// person's sessions are ended.
+// Sessions of a version that did not keep the last session are renewed until the user's
+// sessions are ended.
 func TestRenewal_WithoutLastSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -185,8 +185,7 @@ func TestSignIn_EndUnreadable(t *testing.T) {
 	refused(t, signed.Get("/dashboard"), http.StatusServiceUnavailable, "The service failed")
 }
 
-// Whoever signs out while the table cannot be reached is signed out of the browser,
-// and told that it is not all.
+// A sign-out while the table is unreachable removes the cookies and warns the user.
 func TestSignOut_EndUnwritable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

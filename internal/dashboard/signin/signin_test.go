@@ -24,8 +24,7 @@ import (
 
 const clientID = "dashboard-client"
 
-// provider is an OpenID provider as a user pool is one. It lets in whoever Claims
-// describe.
+// provider is an OpenID provider like a user pool. It signs in the user of Claims.
 type provider struct {
 	*httptest.Server
 
@@ -43,8 +42,7 @@ type provider struct {
 	meanwhile func() // what happens once it has judged a request for tokens, nil for nothing
 }
 
-// during lets something happen once it has judged a request for tokens, before its
-// answer arrives.
+// during is called after the provider has handled a token request and before it responds.
 func (p *provider) during(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +91,7 @@ func (p *provider) with(claims map[string]any) {
 	}
 }
 
-// signsOtherwise makes it sign with a key that it does not publish.
+// signsOtherwise makes it sign with an unpublished key.
 func (p *provider) signsOtherwise(t *testing.T) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -119,7 +117,7 @@ func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// grant is the sign-in page: it gives a code to whoever was sent there.
+// grant is the provider's sign-in page. It returns a code.
 func (p *provider) grant(to string) (code string, sent url.Values) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +154,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(claims), "refresh_token": renewal})
 }
 
-// renewal is what renews the sessions of whoever has signed in.
+// renewal is the refresh token of the signed-in user.
 const renewal = "opaque.renewal-of_ana"
 
 func (p *provider) refresh(w http.ResponseWriter, r *http.Request) {
@@ -193,14 +191,14 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// bench is a dashboard with its sign-in and one page.
+// bench is a dashboard with the sign-in and one page.
 type bench struct {
 	*webtest.Dashboard
 	provider *provider
 }
 
-// ticking returns a clock that shows every instant once: here no network lies between
-// a sign-out and the next sign-in, which could be of one millisecond.
+// ticking returns a clock that never returns an instant twice. Without a network, a
+// sign-out and the next sign-in could fall into one millisecond.
 func ticking() func() time.Time {
 	var mu sync.Mutex
 	var last time.Time
@@ -227,7 +225,7 @@ func newBench(t *testing.T) bench {
 	return bench{webtest.Serve(t, ui, signin.Area(), pages), p}
 }
 
-// begin lets a person begin to sign in, and returns where they are sent.
+// begin starts a sign-in and returns the address of the redirect.
 func begin(t *testing.T, p *webtest.Person, to string) string {
 	t.Helper()
 	got := p.Get("/dashboard/sign-in?to=" + url.QueryEscape(to))
@@ -246,12 +244,12 @@ func begin(t *testing.T, p *webtest.Person, to string) string {
 	return got.Location
 }
 
-// attemptCookie is the name of the cookie of a sign-in.
+// attemptCookie is the name of the cookie of a started sign-in.
 func attemptCookie(state string) string {
 	return "__Host-sign-in-" + (state + strings.Repeat("-", 16))[:16]
 }
 
-// back is where the sign-in page sends a person.
+// back is the address to which the provider redirects.
 func back(code, state string) string {
 	return "/dashboard/sign-in/callback?" + url.Values{"code": {code}, "state": {state}}.Encode()
 }
@@ -266,7 +264,7 @@ func refused(t *testing.T, got webtest.Answer, status int, text string) {
 	}
 }
 
-func TestSigningIn(t *testing.T) {
+func TestSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -295,7 +293,7 @@ func TestSigningIn(t *testing.T) {
 	}
 }
 
-func TestTheRoleIsTheHighestOfOnesGroups(t *testing.T) {
+func TestSignIn_HighestRole(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		groups []string
@@ -320,7 +318,7 @@ func TestTheRoleIsTheHighestOfOnesGroups(t *testing.T) {
 	}
 }
 
-func TestASignInOfAnotherBrowserIsRefused(t *testing.T) {
+func TestCallback_OtherBrowser(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	thief, ana := b.Nobody(), b.Nobody()
@@ -338,9 +336,9 @@ func TestASignInOfAnotherBrowserIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever plants a code of their own in a sign-in that somebody else began has no
-// verifier for it.
-func TestACodeOfAnotherSignInIsRefused(t *testing.T) {
+// A code that an attacker injects into another user's sign-in does not match its PKCE
+// verifier.
+func TestCallback_CodeOfAnotherSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	thief, ana := b.Nobody(), b.Nobody()
@@ -349,7 +347,7 @@ func TestACodeOfAnotherSignInIsRefused(t *testing.T) {
 	refused(t, ana.Get(back(code, sent.Get("state"))), http.StatusForbidden, "did not confirm who you are")
 }
 
-func TestTokensThatAreNotGood(t *testing.T) {
+func TestCallback_InvalidTokens(t *testing.T) {
 	t.Parallel()
 	for name, claims := range map[string]map[string]any{
 		"of another sign-in": {"nonce": "another"},
@@ -376,7 +374,7 @@ func TestTokensThatAreNotGood(t *testing.T) {
 	})
 }
 
-func TestWhoeverHasNoTenantOrRoleIsTold(t *testing.T) {
+func TestCallback_NoTenantOrRole(t *testing.T) {
 	t.Parallel()
 	for name, claims := range map[string]map[string]any{
 		"no tenant": {"custom:tenant": nil}, "no role": {"cognito:groups": nil}, "an unknown role": {"cognito:groups": []string{"owner"}},
@@ -397,7 +395,7 @@ func TestWhoeverHasNoTenantOrRoleIsTold(t *testing.T) {
 	}
 }
 
-func TestTheSignInPageRefuses(t *testing.T) {
+func TestCallback_ProviderRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -409,7 +407,7 @@ func TestTheSignInPageRefuses(t *testing.T) {
 	}
 }
 
-func TestOneIsLedOnlyWithinTheDashboard(t *testing.T) {
+func TestSignIn_ReturnTo(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"https://evil.example/dashboard", "//evil.example", "/dashboard/" + strings.Repeat("a", 5000)} {
 		b := newBench(t)
@@ -421,7 +419,7 @@ func TestOneIsLedOnlyWithinTheDashboard(t *testing.T) {
 	}
 }
 
-func TestTheProviderIsAskedOnceItIsNeeded(t *testing.T) {
+func TestProvider_DiscoveredLazily(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	if b.provider.asked != 0 {
@@ -436,7 +434,7 @@ func TestTheProviderIsAskedOnceItIsNeeded(t *testing.T) {
 	}
 }
 
-func TestTheProviderFails(t *testing.T) {
+func TestSignIn_ProviderFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -453,7 +451,7 @@ func TestTheProviderFails(t *testing.T) {
 	}
 }
 
-func TestSigningOut(t *testing.T) {
+func TestSignOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	want := b.provider.URL + "/logout?client_id=" + clientID + "&logout_uri=" + url.QueryEscape(webtest.Base+"/dashboard/signed-out")
@@ -475,9 +473,9 @@ func TestSigningOut(t *testing.T) {
 	}
 }
 
-// Another site's form carries no cookies: it signs nobody out, here or at the
-// provider. Whoever has no session any more is let out by their own page alone.
-func TestNoOtherSiteSignsOneOut(t *testing.T) {
+// A form of another origin sends no cookies and signs nobody out, here or at the provider.
+// A user without a session can sign out from a page of the dashboard only.
+func TestSignOut_OtherOrigin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, test := range []struct {
@@ -512,7 +510,7 @@ func TestNoOtherSiteSignsOneOut(t *testing.T) {
 	}
 }
 
-func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
+func TestSignOut_ProviderFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.SignIn("acme", web.RoleAdmin)
@@ -529,7 +527,7 @@ func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
 	}
 }
 
-func TestRandomnessRunsOut(t *testing.T) {
+func TestSignIn_NoRandomness(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	ui := webtest.UI(t, time.Now)
@@ -543,7 +541,7 @@ func TestRandomnessRunsOut(t *testing.T) {
 	}
 }
 
-func TestTwoTabsSignInAtOnce(t *testing.T) {
+func TestSignIn_TwoTabs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -565,7 +563,7 @@ func TestTwoTabsSignInAtOnce(t *testing.T) {
 	}
 }
 
-func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
+func TestSignIn_AbandonedAttempts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -587,7 +585,7 @@ func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
 	}
 }
 
-// signedIn returns somebody whose session is over, with what the browser keeps.
+// signedIn returns a user with an expired session and the browser's cookies.
 func signedIn(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
@@ -600,7 +598,7 @@ func signedIn(t *testing.T, b bench) webtest.Person {
 	return ana
 }
 
-func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
+func TestRenew_CurrentRole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := signedIn(t, b)
@@ -619,7 +617,7 @@ func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
 	}
 }
 
-func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
+func TestRenew_RemovedUser(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(p *provider){
 		"removed":  func(p *provider) { p.removed = true },
@@ -639,9 +637,9 @@ func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
 	}
 }
 
-// What renewed the session of whoever signs out renews nobody's any more, copies of
-// it neither, also where the provider does not take it back.
-func TestWhoeverSignsOutIsNotRenewed(t *testing.T) {
+// After a sign-out the refresh token and copies of it renew no session, even if the
+// provider fails to revoke it.
+func TestRenew_AfterSignOut(t *testing.T) {
 	t.Parallel()
 	for name, stuck := range map[string]bool{"the provider takes it back": false, "the provider is stuck": true} {
 		b := newBench(t)
