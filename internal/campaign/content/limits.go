@@ -1,0 +1,126 @@
+package content
+
+import (
+	"encoding/json"
+	"net/url"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// The provider's limits. Lengths are in characters, sizes in bytes.
+const (
+	MaxText            = 3072
+	MaxTitle           = 200
+	MaxDescription     = 2000
+	MaxSuggestion      = 25
+	MaxSuggestions     = 11 // below a message
+	MaxCardSuggestions = 4
+	MinCards           = 2
+	MaxCards           = 10
+	MaxURL             = 2048
+	MaxLabel           = 100
+	MaxEventTitle      = 100
+	MaxEventText       = 500
+	// MaxMessage is the size of a request to the provider.
+	MaxMessage = 250 << 10
+)
+
+// Upper bounds of the bytes that a request adds to the JSON of a content: the provider's
+// field names, the TTL, and the postback data of each suggestion.
+const (
+	messageOverhead    = 2 << 10
+	suggestionOverhead = 512
+)
+
+// The codes of rendered messages that cannot be sent.
+const (
+	CodeTextTooLong = "text_too_long"
+	CodeInvalidURL  = "invalid_url"
+)
+
+// Unsendable returns the code of the first reason why a rendered content cannot be sent, or
+// "". CodeTextTooLong: a text or the request exceeds the provider's limits. CodeInvalidURL: a
+// URL is not an absolute https URL.
+func (c Content) Unsendable() string {
+	size, code := 0, ""
+	for f := range c.fields() {
+		size += len(*f.value)
+		if longer(*f.value, f.most) && !f.verbatim {
+			return CodeTextTooLong
+		}
+		if f.url && !f.verbatim && *f.value != "" && !validURL(*f.value) {
+			code = CodeInvalidURL
+		}
+	}
+	if c.tooLarge(size) {
+		return CodeTextTooLong
+	}
+	return code
+}
+
+// SafeValueLen returns the value length, in bytes, up to which no value can make the content
+// too long. It is -1 if the content is too long without values.
+func (c Content) SafeValueLen() int {
+	const widest = "<" // its escapes are the longest ones, in JSON and in a URL
+	values := make([]string, len(c.Variables()))
+	firstTooLong := sort.Search(MaxText, func(n int) bool {
+		for i := range values {
+			values[i] = strings.Repeat(widest, n)
+		}
+		return c.Render(values).Unsendable() == CodeTextTooLong
+	})
+	return firstTooLong - 1
+}
+
+// ValueURLs reports whether a value can make a URL invalid: a variable stands in its scheme
+// or its host.
+func (c Content) ValueURLs() bool {
+	for f := range c.fields() {
+		if f.url && !f.verbatim && !fixedHost(*f.value) {
+			return true
+		}
+	}
+	return false
+}
+
+// fixedHost reports whether the scheme and the host of a URL contain no variable.
+func fixedHost(address string) bool {
+	literal, _, _ := strings.Cut(address, "{{")
+	_, rest, _ := strings.Cut(literal, "://")
+	return literal == address || strings.ContainsAny(rest, "/?#")
+}
+
+func validURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil
+}
+
+func longer(text string, most int) bool {
+	return len(text) > most && utf8.RuneCountInString(text) > most
+}
+
+// tooLarge reports whether the request of a content with size bytes of texts is too large.
+func (c Content) tooLarge(size int) bool {
+	const longestEscape = len(`\u003c`)
+	most := MaxMessage - messageOverhead - suggestionOverhead*c.suggestions()
+	if size <= most/longestEscape {
+		return false
+	}
+	encoded, err := json.Marshal(c)
+	return err != nil || len(encoded) > most
+}
+
+// suggestions returns the number of all suggestions.
+func (c Content) suggestions() int {
+	n := len(c.Suggestions)
+	if c.Card != nil {
+		n += len(c.Card.Suggestions)
+	}
+	if c.Carousel != nil {
+		for _, card := range c.Carousel.Cards {
+			n += len(card.Suggestions)
+		}
+	}
+	return n
+}
