@@ -313,7 +313,7 @@ func (r *reader) checkFields() {
 	r.require("/name", q.name.kind)
 	r.require("/templateId", q.templateID.kind)
 	r.require("/messages", q.kind)
-	if q.campaignID.sent() && !isUUID(q.campaignID.value) {
+	if q.campaignID.sent() && q.id() == "" {
 		r.wrong.add("/campaignId", "invalid_campaign_id", "campaignId must be a UUID in its 8-4-4-4-12 form")
 	}
 	r.checkText("/name", q.name)

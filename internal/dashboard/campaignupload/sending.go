@@ -159,7 +159,7 @@ func (f form) columns() (few []string, more int) {
 
 // template returns a template of the person's tenant.
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
-	id, ok := campaign.ParseTemplateID(id)
+	id, ok := campaign.ParseUUID(id)
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}

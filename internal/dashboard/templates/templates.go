@@ -129,7 +129,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 
 // own returns the template in the path if it is the tenant's.
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
-	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
+	id, ok := campaign.ParseUUID(p.R.PathValue("id"))
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
