@@ -14,14 +14,12 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/retry"
 )
 
-// firstAgain is the delay before a frame is retried. The delay doubles with each
-// attempt up to maxAgain, the longest delay of SQS.
-const (
-	firstAgain = 20 * time.Second
-	maxAgain   = 15 * time.Minute
-)
+// revocations is the backoff of a frame's attempts. Its maximum is the longest delay of
+// SQS.
+var revocations = retry.Backoff{First: 20 * time.Second, Max: 15 * time.Minute}
 
 // revoke revokes the sent but undelivered messages of a frame. It retries while
 // messages may still be sent, for as long as the provider delivers messages.
@@ -64,7 +62,7 @@ func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.Revo
 	if c.Now().After(b.CancelledAt.Add(campaign.MessageTTL)) {
 		return nil
 	}
-	delay := min(firstAgain<<min(t.Attempt, 10), maxAgain)
+	delay := revocations.Delay(t.Attempt)
 	t.Attempt++
 	body, err := json.Marshal(t)
 	if err != nil {
