@@ -99,8 +99,6 @@ const (
 	channelFor = 3 * time.Second
 	// maxWarm is the size of the channel and template caches.
 	maxWarm = 500
-	// pauseCheck is the time until reconcile checks a paused batch.
-	pauseCheck = time.Minute
 )
 
 // errBadTask reports a task that this service cannot have queued.
@@ -211,10 +209,10 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// leavePaused sets the reconcile check of a paused batch to pauseCheck from now.
+// leavePaused sets the reconcile check of a paused batch to campaign.PauseCheck from now.
 func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(pauseCheck)
+	next := s.Now().Add(campaign.PauseCheck)
 	if !b.NextCheck.After(next) {
 		return nil
 	}
