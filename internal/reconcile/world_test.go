@@ -184,7 +184,7 @@ func (w *world) applier() sqs.Handler {
 		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
 		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
-	return sqs.BatchHandler(a.Handle)
+	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
 }
 
 func (w *world) sweeper() *reconcile.Sweeper {

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )
@@ -32,5 +33,5 @@ func Handler(c app.Config) lambda.Handler {
 		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
 		Now:   time.Now, Jitter: rand.Float64,
 	}
-	return lambda.NewHandler(sqs.BatchHandler(notifier.HandleMessages))
+	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*campaign.NotifyMessage).Received))
 }

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app/recorder"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy/optout"
 )
@@ -22,5 +23,5 @@ func Handler(c app.Config) lambda.Handler {
 		OptOuts:  &optout.Book{Store: store, Now: time.Now},
 		Recorder: recorder.New(c, store),
 	}
-	return lambda.NewHandler(sqs.BatchHandler(applier.Handle))
+	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }
