@@ -208,7 +208,7 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 	}
 	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
 		slog.ErrorContext(ctx, "dispatch call failed", "error", err)
-		return nil, 0, tryAgain()
+		return nil, 0, httpapi.TryAgain()
 	}
 	return body, status, err
 }
@@ -216,14 +216,6 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 // errUnsettled means that the outcome of the transaction is unknown. The staged objects
 // may belong to an accepted batch.
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
-
-func tryAgain() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusServiceUnavailable, Code: "try_again",
-		Detail: "The call was not completed in time. Retry with the same Idempotency-Key, if you use one.",
-		Header: http.Header{"Retry-After": {"1"}},
-	}
-}
 
 // attempt reads and validates the call, and accepts it if there is no violation.
 func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
