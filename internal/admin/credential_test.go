@@ -105,14 +105,3 @@ func TestCredential_Refused(t *testing.T) {
 		})
 	}
 }
-
-func TestCreateCredential_RandomFails(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.Random = strings.NewReader("too short")
-	_, err := b.CreateCredential(t.Context(), b.tenant, "crm", "")
-	refused(t, err, "random")
-	if got, err := b.store.Credentials(t.Context(), b.tenant); len(got) > 0 || err != nil {
-		t.Errorf("credentials %v, %v; want none", got, err)
-	}
-}

@@ -53,11 +53,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 	}
 	password := ""
 	if d.LocalPasswords {
-		drawn, err := d.secret()
-		if err != nil {
-			return Invited{}, err
-		}
-		password = "Aa1-" + drawn[:16] // all character classes that a pool may require
+		password = "Aa1-" + newSecret()[:16] // all character classes that a pool may require
 	}
 	known := false
 	err = d.withSessionsEnded(ctx, who, func() (err error) {

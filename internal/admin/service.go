@@ -4,11 +4,8 @@ package admin
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 )
 
 // Service carries out the operator's commands. Its errors are one line, name the
@@ -24,7 +22,6 @@ type Service struct {
 	Store  Store
 	Keys   Keys
 	People People
-	Random io.Reader
 	Now    func() time.Time
 	// Stack is the name of the CloudFormation stack. It is part of the names of the SSM
 	// parameters with the agents' keys.
@@ -156,30 +153,8 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 	return err
 }
 
-func (d *Service) random(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(d.Random, b); err != nil {
-		return nil, fmt.Errorf("read random bytes: %w", err)
-	}
-	return b, nil
-}
-
-// secret returns 256 random bits, URL-safe.
-func (d *Service) secret() (string, error) {
-	b, err := d.random(32)
-	return base64.RawURLEncoding.EncodeToString(b), err
-}
-
-// uuid returns a random UUID, version 4.
-func (d *Service) uuid() (string, error) {
-	b, err := d.random(16)
-	if err != nil {
-		return "", err
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
-}
+// newSecret returns 256 random bits, URL-safe.
+func newSecret() string { return random.Token(32) }
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 

@@ -49,7 +49,7 @@ func newBench(t *testing.T) bench {
 	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
 		Service: &admin.Service{
-			Store: store, Keys: ssmwriter.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
+			Store: store, Keys: ssmwriter.Writer{Client: client}, Now: clock, Stack: "desk-test",
 		},
 		store: store, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
 	}

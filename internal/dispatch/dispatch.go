@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -62,7 +61,6 @@ type Service struct {
 	Releases    Releases
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
-	Random      io.Reader
 	BaseURL     string        // configured base URL, or ""
 	Lead        time.Duration // minimum time from now to a schedule
 	// Grace is the time after its due time at which sweep releases a batch that was not

@@ -175,7 +175,7 @@ func TestLimit_ConcurrentCalls(t *testing.T) {
 	for i := range functions {
 		functions[i] = &dispatch.Service{
 			Tokens: b.Tokens, Store: store, Blobs: b.Blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-			Now: time.Now, Random: b.Random, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Timeout: time.Minute},
+			Now: time.Now, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Timeout: time.Minute},
 		}
 	}
 	const calls = 200

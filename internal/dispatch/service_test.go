@@ -84,7 +84,7 @@ func newBench(t *testing.T) *bench {
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now, Random: rand.Reader,
+		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	b.seed()

@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/random"
 )
 
 const (
@@ -74,16 +72,9 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	family, err := s.draw(16)
-	if err != nil {
-		return tokenResponse{}, err
-	}
-	refresh, kept, err := s.newRefreshToken(campaign.RefreshToken{
-		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
+	refresh, kept := s.newRefreshToken(campaign.RefreshToken{
+		Family: random.Hex(16), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
 	})
-	if err != nil {
-		return tokenResponse{}, err
-	}
 	answer, err := s.sign(ctx, c, credential, scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -170,10 +161,7 @@ func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshTok
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	refresh, next, err := s.newRefreshToken(token)
-	if err != nil {
-		return tokenResponse{}, err
-	}
+	refresh, next := s.newRefreshToken(token)
 	answer, err := s.sign(ctx, c, credential, scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -190,7 +178,7 @@ func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshTok
 }
 
 func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credential, scope string) (tokenResponse, error) {
-	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now, Random: s.Random}
+	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now}
 	token, err := issuer.Issue(ctx, c.baseURL, accesstoken.Claims{
 		Tenant: credential.Tenant, ClientID: credential.ClientID, Scope: scope,
 	})
@@ -204,28 +192,15 @@ func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credent
 
 // newRefreshToken generates a refresh token with the properties of from, except its
 // times. It returns the token and the row to store.
-func (s *Server) newRefreshToken(from campaign.RefreshToken) (string, campaign.RefreshToken, error) {
-	secret, err := s.draw(32)
-	if err != nil {
-		return "", campaign.RefreshToken{}, err
-	}
-	token := base64.RawURLEncoding.EncodeToString(secret)
-	kept := from
+func (s *Server) newRefreshToken(from campaign.RefreshToken) (token string, kept campaign.RefreshToken) {
+	token, kept = random.Token(32), from
 	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(campaign.RefreshLife)
-	return token, kept, nil
+	return token, kept
 }
 
 func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
-}
-
-func (s *Server) draw(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return nil, fmt.Errorf("generate refresh token: %w", err)
-	}
-	return b, nil
 }
 
 // narrow returns the requested scope, or the granted scope if none was requested. A

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"net/netip"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 )
 
 // The limits are requests per period.
@@ -93,10 +92,7 @@ func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Du
 // countFailure takes a free place, or returns the time until one is free. A lost race
 // means that another request took the place.
 func (s *Server) countFailure(ctx context.Context, key string, places campaign.Places) (wait time.Duration, err error) {
-	id, err := s.passID()
-	if err != nil {
-		return 0, err
-	}
+	id := passID()
 	for range 4 * failureLimit {
 		now := s.Now()
 		free, wait := freePlaces(places, now)
@@ -146,10 +142,7 @@ func (s *Server) admit(ctx context.Context, key string, window campaign.Window) 
 // count adds the request to the window as read, or returns the wait until it is
 // admitted and writes nothing. Request IDs identify a write whose answer was lost.
 func (s *Server) count(ctx context.Context, key string, window campaign.Window) (wait time.Duration, err error) {
-	id, err := s.passID()
-	if err != nil {
-		return 0, err
-	}
+	id := passID()
 	for range maxSwaps {
 		next, wait := pass(window, s.Now(), id)
 		if wait > 0 {
@@ -167,10 +160,4 @@ func (s *Server) count(ctx context.Context, key string, window campaign.Window) 
 	return 0, errors.New("count a token request: lost too many races")
 }
 
-func (s *Server) passID() (uint64, error) {
-	var b [8]byte
-	if _, err := io.ReadFull(s.Random, b[:]); err != nil {
-		return 0, fmt.Errorf("generate request id: %w", err)
-	}
-	return binary.BigEndian.Uint64(b[:]), nil
-}
+func passID() uint64 { return binary.BigEndian.Uint64(random.Bytes(8)) }

@@ -6,7 +6,6 @@ package oauth
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -47,7 +46,6 @@ type Server struct {
 	Store   Store
 	Signer  accesstoken.Signer
 	Now     func() time.Time
-	Random  io.Reader
 	BaseURL string // base URL; "" to derive it from each request
 }
 

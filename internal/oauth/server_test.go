@@ -72,7 +72,7 @@ func newBench(t *testing.T) *bench {
 	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
 	keys := &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
-		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, Random: rand.Reader, BaseURL: baseURL},
+		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, BaseURL: baseURL},
 		store:    store,
 		verifier: accesstoken.Verifier{Keys: keys, Now: clock.Now},
 		clock:    clock,

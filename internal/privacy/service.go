@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"time"
 
@@ -63,7 +62,6 @@ type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
-	Random  io.Reader
 	Now     func() time.Time
 	// Progress receives the number of items searched. of is 0 if the total is unknown.
 	// It is called concurrently.

@@ -113,7 +113,7 @@ func (w *world) put(key string, body []byte) {
 
 func (w *world) service() *privacy.Service {
 	return &privacy.Service{
-		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now}, Random: rand.Reader,
+		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now},
 		Now: w.store.Now, Progress: func(string, int, int) {},
 	}
 }

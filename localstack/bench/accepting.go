@@ -111,7 +111,7 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now},
 		Store:  aws, Blobs: aws, Releases: aws,
-		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now, Random: rand.Reader,
+		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now,
 		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()

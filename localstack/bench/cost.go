@@ -192,7 +192,7 @@ func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *d
 	}
 	id := "bench-" + strings.ToLower(rand.Text())
 	service := &admin.Service{
-		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
+		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Now: time.Now, Stack: env["STACK_NAME"],
 	}
 	_, err = service.SaveTenant(ctx, admin.TenantForm{
 		ID: id, Name: "Bench",
@@ -214,7 +214,7 @@ func dispatchOn(store *dynamo.Store, blobs *s3.Store, handoffs release.Scheduler
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
 		Releases: handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20},
-		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
+		Now: time.Now, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))

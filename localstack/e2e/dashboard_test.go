@@ -134,7 +134,7 @@ func (v *visitor) pool() *cognito.Pool {
 func (v *visitor) operator() *admin.Service {
 	return &admin.Service{
 		Store:  dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now),
-		People: v.pool(), Random: rand.Reader, Now: time.Now, LocalPasswords: true,
+		People: v.pool(), Now: time.Now, LocalPasswords: true,
 	}
 }
 

@@ -210,7 +210,7 @@ func (x *traces) people(m *mortal) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	return &privacy.Service{
 		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
-		Random: rand.Reader, Now: soon, Progress: func(string, int, int) {},
+		Now: soon, Progress: func(string, int, int) {},
 	}
 }
 

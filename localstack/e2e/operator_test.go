@@ -173,7 +173,7 @@ func (c *client) keyDocument(agentID string) []byte {
 func (c *client) service() *admin.Service {
 	return &admin.Service{
 		Store: c.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
-		Random: rand.Reader, Now: time.Now, Stack: c.env["STACK_NAME"],
+		Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
 }
 

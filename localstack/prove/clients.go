@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // realClients tries the OAuth libraries and the generated clients that people use.
 func realClients(ctx context.Context, env stackenv.Env) (results []result, err error) {
-	trial := clients.Trial{Env: env, Below: ".local/clients", Service: &admin.Service{Store: storeOf(env), Random: rand.Reader, Now: time.Now}}
+	trial := clients.Trial{Env: env, Below: ".local/clients", Service: &admin.Service{Store: storeOf(env), Now: time.Now}}
 	for _, c := range clients.All() {
 		tried, err := trial.Try(ctx, c)
 		if ctx.Err() != nil {

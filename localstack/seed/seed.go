@@ -188,7 +188,6 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 	issuer := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
 		Now:    func() time.Time { return at },
-		Random: rand.Reader,
 	}
 	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})
 }
@@ -197,7 +196,7 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
 		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
-		Random: rand.Reader, Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
+		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
 

@@ -81,7 +81,7 @@ func ByTiming(ctx context.Context) (Timing, error) {
 	rotated.PreviousSecretHash, rotated.PreviousUntil = sum[:], now.Add(time.Hour)
 	revoked.RevokedAt = now
 	store := clients{"rcs_known0001": known, "rcs_rotated01": rotated, "rcs_revoked01": revoked}
-	server := oauth.Server{Store: store, Now: time.Now, Random: rand.Reader, BaseURL: "https://api.example.com"}
+	server := oauth.Server{Store: store, Now: time.Now, BaseURL: "https://api.example.com"}
 	handler := server.Handler()
 	ids := []string{unknown, "rcs_known0001", "rcs_rotated01", "rcs_revoked01"}
 	took, secret := map[string][]time.Duration{}, strings.Repeat("s", longSecret)

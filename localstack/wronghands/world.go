@@ -115,7 +115,7 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 func (w *World) service() *admin.Service {
 	return &admin.Service{
 		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
-		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
+		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
@@ -162,7 +162,7 @@ func (p party) claims() accesstoken.Claims {
 
 // issue signs a token as the service does, whatever it says.
 func (w *World) issue(ctx context.Context, at time.Time, base string, c accesstoken.Claims) (string, error) {
-	i := accesstoken.Issuer{Signer: w.tokens, Now: func() time.Time { return at }, Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: w.tokens, Now: func() time.Time { return at }}
 	return i.Issue(ctx, base, c)
 }
 

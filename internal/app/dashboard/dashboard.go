@@ -2,7 +2,6 @@
 package dashboard
 
 import (
-	"crypto/rand"
 	"net/http"
 	"time"
 
@@ -43,7 +42,7 @@ func Handler(c app.Config) lambda.Handler {
 func signIn(c app.Config, ui *web.UI) area {
 	return area{signin.Area(), &signin.Pages{
 		Provider: &signin.Provider{Issuer: c.SignInIssuer, ClientID: c.SignInClientID, Client: config.WebClient()},
-		Sessions: ui.Sessions, Random: rand.Reader, Now: time.Now,
+		Sessions: ui.Sessions, Now: time.Now,
 	}}
 }
 

@@ -2,7 +2,6 @@
 package dispatch
 
 import (
-	"crypto/rand"
 	"net/http"
 	"time"
 
@@ -34,7 +33,7 @@ func Handler(c app.Config) lambda.Handler {
 		Releases:    releases.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Timeout: limiterTimeout},
-		Now:         time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -133,7 +132,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
 	return &stack{
 		service: admin.Service{
-			Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
+			Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",

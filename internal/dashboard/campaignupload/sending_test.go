@@ -92,9 +92,9 @@ func newBench(t *testing.T) *bench {
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
+		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
-	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}
+	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Now: clock, Lead: 5 * time.Minute}
 	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b

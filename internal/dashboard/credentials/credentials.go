@@ -165,11 +165,7 @@ type form struct {
 func (s *Pages) ask(p *web.Page) error { return s.showForm(p, http.StatusOK, "", "") }
 
 func (s *Pages) showForm(p *web.Page, status int, name, fault string) error {
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: token, Name: name, Fault: fault})
+	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: s.Once.Token(), Name: name, Fault: fault})
 }
 
 // issued is a new secret, which is shown only once.
@@ -208,11 +204,7 @@ func (s *Pages) askRotation(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), token})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token()})
 }
 
 func (s *Pages) rotate(p *web.Page) error {

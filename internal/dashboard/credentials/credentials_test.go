@@ -37,8 +37,8 @@ func newOffice(tb testing.TB) office {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
 	}
 	pages := &credentials.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Random: rand.Reader, Now: clock},
-		Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Now: clock,
+		Store: store, Admin: &admin.Service{Store: store, Now: clock},
+		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := office{
 		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),

@@ -47,8 +47,8 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{
-		Store: store, Keeper: &admin.Service{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls,
-		Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
+		Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
+		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

@@ -57,10 +57,8 @@ func (s *Pages) ask(p *web.Page) error {
 	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
 }
 
-func (s *Pages) showForm(p *web.Page, status int, f form) (err error) {
-	if f.Once, err = s.Once.Token(); err != nil {
-		return err
-	}
+func (s *Pages) showForm(p *web.Page, status int, f form) error {
+	f.Once = s.Once.Token()
 	return p.RenderStatus(status, "webhooks.new", "webhooks_new.html", f)
 }
 
@@ -181,11 +179,7 @@ func (s *Pages) question(p *web.Page, title, page string) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), token})
+	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), s.Once.Token()})
 }
 
 func (s *Pages) rotate(p *web.Page) error {

@@ -48,9 +48,9 @@ func newOffice(tb testing.TB, local bool) office {
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
 	pages := &webhooks.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
+		Store: store, Admin: &admin.Service{Store: store, Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
-		Once:   web.SubmitToken{Forms: store, Random: rand.Reader}, Now: clock,
+		Once:   web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := office{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),

@@ -34,7 +34,7 @@ func (s *stack) store() *dynamo.Store {
 func (s *stack) newTenant(ctx context.Context) (t tenant, err error) {
 	t.id = "faults-" + strings.ToLower(rand.Text())
 	service := &admin.Service{
-		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Random: rand.Reader, Now: time.Now, Stack: s.env["STACK_NAME"],
+		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Now: time.Now, Stack: s.env["STACK_NAME"],
 	}
 	key, err := s.keyDocument(ctx, t.id)
 	if err != nil {
