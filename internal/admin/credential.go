@@ -34,7 +34,7 @@ func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string)
 		ClientID: "rcs_" + random.Hex(16), Tenant: tenant, Name: name, SecretHash: hash(secret),
 		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(), CreatedBy: by,
 	}
-	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
+	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
 }
 
 // RotateCredential replaces a credential's secret. The previous secret stays valid for
@@ -52,7 +52,7 @@ func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Dur
 	if keep > 0 {
 		rotated.PreviousUntil = d.Now().Add(keep)
 	}
-	err := d.Store.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
+	err := d.Auth.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
 	return rotated, explainCredential(id, err)
 }
 
@@ -62,7 +62,7 @@ func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 	if err := checkClientID(id); err != nil {
 		return err
 	}
-	return explainCredential(id, d.Store.RevokeCredential(ctx, id))
+	return explainCredential(id, d.Auth.RevokeCredential(ctx, id))
 }
 
 func checkClientID(id string) error {

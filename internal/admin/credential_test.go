@@ -54,7 +54,7 @@ func TestCredential_Lifecycle(t *testing.T) {
 
 func (b bench) holds(t *testing.T, want campaign.Credential) {
 	t.Helper()
-	got, err := b.store.Credentials(t.Context(), b.tenant)
+	got, err := b.auth.Credentials(t.Context(), b.tenant)
 	if diff := cmp.Diff([]campaign.Credential{want}, got); diff != "" || err != nil {
 		t.Errorf("credentials %v (-want +got):\n%s", err, diff)
 	}

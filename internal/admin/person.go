@@ -98,7 +98,7 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 // between. After an error, repeat it.
 func (d *Service) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
 	end := func() error {
-		err := d.Store.EndSessions(ctx, who.Tenant, who.Email, d.Now())
+		err := d.Auth.EndSessions(ctx, who.Tenant, who.Email, d.Now())
 		if err != nil {
 			err = fmt.Errorf("%w: run the command again", err)
 		}

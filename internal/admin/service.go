@@ -20,6 +20,7 @@ import (
 // remedy, and contain no secret.
 type Service struct {
 	Store  Store
+	Auth   Auth
 	Keys   Keys
 	People People
 	Now    func() time.Time
@@ -50,15 +51,22 @@ type Simulator interface {
 	RegisterWebhook(ctx context.Context, a campaign.Agent) error
 }
 
-// Store reads and writes all other rows.
+// Store reads and writes the rows of tenants, agents, templates, endpoints, deliveries
+// and pauses.
 type Store interface {
 	tenantStore
 	templateStore
-	credentialStore
 	endpointStore
-	personStore
 	deliveryStore
 	pauseStore
+}
+
+// Auth writes credentials and ends the sessions of people.
+type Auth interface {
+	CreateCredential(ctx context.Context, c campaign.Credential) error
+	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
+	RevokeCredential(ctx context.Context, clientID string) error
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type tenantStore interface {
@@ -74,12 +82,6 @@ type templateStore interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
-type credentialStore interface {
-	CreateCredential(ctx context.Context, c campaign.Credential) error
-	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
-	RevokeCredential(ctx context.Context, clientID string) error
-}
-
 type endpointStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
@@ -91,10 +93,6 @@ type endpointStore interface {
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
-}
-
-type personStore interface {
-	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type deliveryStore interface {

@@ -29,9 +29,6 @@ type Store interface {
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
-	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
-	// Otherwise it returns the current bucket.
-	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
 }
 
 // Blobs stores payloads, error files and long answers.

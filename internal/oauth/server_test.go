@@ -57,7 +57,7 @@ func (c *clock) Add(d time.Duration) {
 // source address.
 type bench struct {
 	server   *oauth.Server
-	store    *dynamo.Store
+	store    *dynamo.AuthStore
 	verifier accesstoken.Verifier
 	clock    *clock
 	address  string
@@ -69,7 +69,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
+	store := dynamo.NewAuthStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now})
 	keys := &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
 		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, BaseURL: baseURL},

@@ -123,7 +123,7 @@ func (x *traces) upload() {
 // store is the stores of a desk that can die: after so many writes nothing of it
 // works any more.
 type store struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	*mortal
 }
 
@@ -160,21 +160,21 @@ func (m *mortal) write(do func() error) error {
 }
 
 func (s store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplacePayload(ctx, b, key, offsets); return err })
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplacePayload(ctx, b, key, offsets); return err })
 	return ok, err
 }
 
 func (s store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
-	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
+	return s.write(func() error { return s.CampaignStore.ForgetFormerPayload(ctx, b) })
 }
 
 func (s store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplaceSet(ctx, id, read, packed); return err })
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceSet(ctx, id, read, packed); return err })
 	return ok, err
 }
 
 func (s store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }
 

@@ -119,7 +119,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	}
 	refresh := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(refresh))
-	err = s.store().PutRefreshToken(ctx, campaign.RefreshToken{
+	err = s.auth().PutRefreshToken(ctx, campaign.RefreshToken{
 		Hash:     hex.EncodeToString(sum[:]),
 		Family:   rand.Text(),
 		ClientID: named["CLIENT_ID"],
@@ -195,11 +195,15 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 // service does what an operator would do.
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
-		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
+		Store: s.store(), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
 		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
 
-func (s Seeder) store() *dynamo.Store {
+func (s Seeder) tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(s.Env.AWS()), s.Env.Get, s.Now)
 }
+
+func (s Seeder) store() *dynamo.CampaignStore { return dynamo.NewCampaignStore(s.tables()) }
+
+func (s Seeder) auth() *dynamo.AuthStore { return dynamo.NewAuthStore(s.tables()) }

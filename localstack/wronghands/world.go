@@ -113,9 +113,10 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 }
 
 func (w *World) service() *admin.Service {
+	tables := dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now)
 	return &admin.Service{
-		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
-		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Now: time.Now,
+		Store: dynamo.NewCampaignStore(tables), Auth: dynamo.NewAuthStore(tables),
+		Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
 	}
 }

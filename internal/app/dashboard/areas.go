@@ -26,7 +26,7 @@ import (
 const earlierNumbers = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
-func campaignPages(c app.Config, store *dynamo.Store) area {
+func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
 		Store:    store,
 		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
@@ -38,18 +38,18 @@ func campaignPages(c app.Config, store *dynamo.Store) area {
 }
 
 // settings returns the pages of API credentials and webhooks.
-func settings(c app.Config, store *dynamo.Store) []area {
-	service := &admin.Service{Store: store, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+func settings(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
+	service := &admin.Service{Store: store, Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: store}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
-		{credentials.Area(), &credentials.Pages{Store: store, Admin: service, Once: once, Now: time.Now}},
+		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
 	}
 }
 
 // sending returns the pages of templates and of sending a campaign.
-func sending(c app.Config, store *dynamo.Store) []area {
+func sending(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},

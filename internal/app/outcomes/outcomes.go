@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
@@ -17,7 +18,7 @@ import (
 
 // Handler returns the handler of the events queue.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	applier := &outcome.Applier{
 		Batches: store, Tenants: store, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: store, Now: time.Now},

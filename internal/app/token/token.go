@@ -8,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/oauth"
 )
@@ -15,6 +16,6 @@ import (
 // Handler returns the handler of the OAuth token endpoint, the key set and the server
 // metadata.
 func Handler(c app.Config) lambda.Handler {
-	server := &oauth.Server{Store: c.Store(), Signer: tokens.Signer(c), Now: time.Now, BaseURL: c.BaseURL}
+	server := &oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: tokens.Signer(c), Now: time.Now, BaseURL: c.BaseURL}
 	return lambdahttp.NewHandler(server.Handler())
 }

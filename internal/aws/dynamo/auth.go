@@ -24,7 +24,7 @@ func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
 func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
 
 // SaveCredential creates or replaces a credential.
-func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {
+func (s *AuthStore) SaveCredential(ctx context.Context, c campaign.Credential) error {
 	if err := s.putAuth(ctx, credentialRow(c)); err != nil {
 		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
 	}
@@ -33,7 +33,7 @@ func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error
 
 // Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
 // exist.
-func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
+func (s *AuthStore) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
 	})
@@ -48,7 +48,7 @@ func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Crede
 
 // RevokeCredential revokes a credential. It can be repeated and keeps the first time. The
 // error wraps campaign.ErrNotFound if the credential does not exist.
-func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
+func (s *AuthStore) RevokeCredential(ctx context.Context, clientID string) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.Auth,
 		Key:                       credentialKey(clientID),
@@ -67,7 +67,7 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 
 // AuthRows reads the rows needed for a token request, consistently and in one call. The
 // result can contain expired rows.
-func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
+func (s *AuthStore) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
 	keys := s.authKeys(q)
 	var found map[string]Item
 	err := repeat(ctx, func() (err error) {
@@ -94,7 +94,7 @@ func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.Au
 	return rows, nil
 }
 
-func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
+func (s *AuthStore) authKeys(q campaign.AuthQuery) map[string]rowKey {
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
 		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
@@ -117,7 +117,7 @@ func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
 // SwapWindow replaces the window of a rate limit if it is unchanged since it was read.
 // Otherwise swapped is false and current is the stored window. current equals next if a
 // repeated write had succeeded before.
-func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
+func (s *AuthStore) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
 	put := &dynamodb.PutItemInput{
 		TableName:                           &s.Auth,
 		Item:                                windowRow(key, next),
@@ -144,7 +144,7 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 // TakePlace takes a slot of a rate limit if it is unused since the instant. Otherwise taken
 // is false and current contains all slots. The slot contains p if a repeated write had
 // succeeded before.
-func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
+func (s *AuthStore) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: rateKey(key),
 		UpdateExpression:         aws.String("SET #place = :pass, " + TTL + " = :ttl"),
@@ -169,14 +169,14 @@ func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign
 }
 
 // PutRefreshToken writes the first token of a family.
-func (s *Store) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
+func (s *AuthStore) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
 	if err := s.putAuth(ctx, refreshRow(t)); err != nil {
 		return fmt.Errorf("put refresh token: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) putAuth(ctx context.Context, row Item) error {
+func (s *AuthStore) putAuth(ctx context.Context, row Item) error {
 	return repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: row})
 		return err
@@ -187,7 +187,7 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 // The error wraps campaign.ErrLostRace if the token is used, its family is revoked, or its
 // credential was revoked or rotated without overlap. After any other error, the transaction
 // may have been committed.
-func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
+func (s *AuthStore) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Auth, Key: refreshKey(used.Hash),
@@ -210,7 +210,7 @@ func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.Refr
 }
 
 // liveIn checks that the credential is not revoked and has the generation.
-func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem {
+func (s *AuthStore) liveIn(clientID string, generation int) types.TransactWriteItem {
 	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
 	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
 	if generation == 0 {
@@ -238,7 +238,7 @@ func lostTo(reasons []types.CancellationReason) error {
 }
 
 // RevokeFamily revokes a family of refresh tokens. until is when the last of them expires.
-func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time) error {
+func (s *AuthStore) RevokeFamily(ctx context.Context, family string, until time.Time) error {
 	row := familyKey(family)
 	row["revokedAt"] = millis(s.Now())
 	row[TTL] = number(until.Unix())

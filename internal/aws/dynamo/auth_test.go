@@ -17,12 +17,12 @@ import (
 
 var authNow = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
 
-func authStore(t *testing.T) *Store {
+func authStore(t *testing.T) *AuthStore {
 	t.Helper()
 	env := stackenv.Load(t)
-	return &Store{
+	return NewAuthStore(Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: func() time.Time { return authNow },
-	}
+	})
 }
 
 func unique() string {
@@ -31,7 +31,7 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-func savedCredential(t *testing.T, s *Store) campaign.Credential {
+func savedCredential(t *testing.T, s *AuthStore) campaign.Credential {
 	t.Helper()
 	c := campaign.Credential{
 		ClientID: "rcs_" + unique(), Tenant: "acme", Name: "back office", SecretHash: []byte{1},
@@ -63,7 +63,7 @@ func TestRevokeCredential_Repeated(t *testing.T) {
 	c := savedCredential(t, s)
 	later := *s
 	later.Now = func() time.Time { return authNow.Add(time.Hour) }
-	for _, store := range []*Store{s, &later} {
+	for _, store := range []*AuthStore{s, &later} {
 		if err := store.RevokeCredential(t.Context(), c.ClientID); err != nil {
 			t.Fatal(err)
 		}
@@ -122,19 +122,19 @@ func TestRotateRefreshToken(t *testing.T) {
 // A rotation detects every change that ended the token since it was read.
 func TestRotateRefreshToken_Conflicts(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(s *Store, used campaign.RefreshToken) error{
-		"after another one": func(s *Store, used campaign.RefreshToken) error {
+	tests := map[string]func(s *AuthStore, used campaign.RefreshToken) error{
+		"after another one": func(s *AuthStore, used campaign.RefreshToken) error {
 			next := refreshToken(used.ClientID)
 			next.Family = used.Family
 			return s.RotateRefreshToken(t.Context(), used, next, authNow)
 		},
-		"after the family's end": func(s *Store, used campaign.RefreshToken) error {
+		"after the family's end": func(s *AuthStore, used campaign.RefreshToken) error {
 			return s.RevokeFamily(t.Context(), used.Family, authNow.Add(time.Hour))
 		},
-		"after the credential's": func(s *Store, used campaign.RefreshToken) error {
+		"after the credential's": func(s *AuthStore, used campaign.RefreshToken) error {
 			return s.RevokeCredential(t.Context(), used.ClientID)
 		},
-		"after a new secret without overlap": func(s *Store, used campaign.RefreshToken) error {
+		"after a new secret without overlap": func(s *AuthStore, used campaign.RefreshToken) error {
 			return s.RotateCredential(t.Context(), used.ClientID, []byte("new"), time.Time{})
 		},
 	}

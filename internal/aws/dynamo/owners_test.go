@@ -18,7 +18,7 @@ import (
 
 // agency is a store with a test clock and one agent.
 type agency struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	t     *testing.T
 	now   time.Time
 	agent string
@@ -28,11 +28,11 @@ func newAgency(t *testing.T) *agency {
 	t.Helper()
 	env := stackenv.Load(t)
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
-	a.Store = &dynamo.Store{
+	a.CampaignStore = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
 		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would delete batches
 		Now:       func() time.Time { return a.now },
-	}
+	})
 	return a
 }
 
@@ -199,7 +199,7 @@ func (a *agency) batch(tenant string, state campaign.BatchState, agent string) c
 	a.t.Helper()
 	b := newBatch(tenant, state, a.now, a.now)
 	b.AgentID, b.AcceptedAt = agent, a.now
-	accept(a.t, a.Store, b)
+	accept(a.t, a.CampaignStore, b)
 	return b
 }
 

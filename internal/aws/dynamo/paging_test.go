@@ -43,14 +43,14 @@ const several = 7 // rows: four pages
 
 // pagedStore is a store with its own Campaigns table and a tenant with several rows of each
 // kind.
-func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
+func pagedStore(t *testing.T) (store *dynamo.CampaignStore, tenant string) {
 	t.Helper()
 	env := stackenv.Load(t)
-	store = &dynamo.Store{
+	store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env["WEBHOOKS_TABLE"],
 		Now:      func() time.Time { return later },
-	}
+	})
 	return store, randomID()
 }
 
@@ -82,7 +82,7 @@ func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T)
 
 func last2(s string) string { return s[len(s)-2:] }
 
-func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
+func putRow(t *testing.T, s *dynamo.CampaignStore, pk, sk string) error {
 	t.Helper()
 	_, err := s.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
@@ -100,7 +100,7 @@ func TestPages_Tenant(t *testing.T) {
 		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // an agent shared by tenants since before ownership was recorded
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
-		must(t, s.CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
+		must(t, adminAuth(s).CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
 		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Text: "t"})
 		must(t, err)
 		must(t, s.CountPosts(ctx, tenant, "e", later.Add(time.Duration(i)*time.Hour), 1, 0))
@@ -117,7 +117,7 @@ func TestPages_Tenant(t *testing.T) {
 	whole(t, "pauses", slices.Collect(maps.Keys(pauses)), err, last2)
 	endpoints, err := s.Endpoints(ctx, tenant)
 	whole(t, "endpoints", endpoints, err, func(e campaign.Endpoint) string { return e.ID })
-	credentials, err := s.Credentials(ctx, tenant)
+	credentials, err := adminAuth(s).Credentials(ctx, tenant)
 	whole(t, "credentials", credentials, err, func(c campaign.Credential) string { return last2(c.ClientID) })
 	templates, err := s.Templates(ctx, tenant)
 	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })

@@ -24,7 +24,7 @@ const (
 )
 
 // CountPosts adds posts to the endpoint's counts in the hour of at.
-func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
+func (s *CampaignStore) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	if s.Split {
 		return s.AddPosts(ctx, tenant, at, map[string]campaign.Posts{endpointID: {Taken: taken, Failed: failed}})
 	}
@@ -50,7 +50,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *Store) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+func (s *CampaignStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
 		if n > 0 {
@@ -87,10 +87,10 @@ func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" 
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, from both tables.
 // Hours without posts are omitted.
-func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
+func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
 	hours := map[string]campaign.Posts{}
 	for _, from := range []struct {
-		store             *Store
+		store             *CampaignStore
 		pk, taken, failed string
 	}{
 		{s, postsPK(tenant, endpointID), "taken", "failed"},
@@ -125,7 +125,7 @@ func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
 }
 
 // RecordFailure records a failed webhook.
-func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
+func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"], row["position"] = text(f.Code), number(f.Attempt), number(f.Position)
@@ -146,7 +146,7 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 
 // failuresTable returns the table for a failure. Failures of deliveries with an ID are in
 // the Webhooks table, because the previous version cannot read them.
-func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
+func (s *CampaignStore) failuresTable(f campaign.WebhookFailure) *string {
 	if s.Split || f.Task.DeliveryID != "" {
 		return &s.Webhooks
 	}
@@ -161,7 +161,7 @@ func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant 
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
+func (s *CampaignStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
 	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.inWebhooks().get(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -174,7 +174,7 @@ func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID strin
 }
 
 // Failures returns up to limit failures of an endpoint from both tables, newest first.
-func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
+func (s *CampaignStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
 	var failures []campaign.WebhookFailure
 	for _, table := range []string{s.Campaigns, s.Webhooks} {
 		out, err := s.Client.Query(ctx, &dynamodb.QueryInput{

@@ -76,7 +76,7 @@ func TestUseForm(t *testing.T) {
 
 func TestLastUsed(t *testing.T) {
 	t.Parallel()
-	store, ctx, tenant := adminStore(t), t.Context(), randomID()
+	store, ctx, tenant := adminAuth(adminStore(t)), t.Context(), randomID()
 	var ids []string
 	for range 130 { // more rows than one read returns
 		c := campaign.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}

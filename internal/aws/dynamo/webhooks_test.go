@@ -14,7 +14,7 @@ import (
 )
 
 // splitStore is a store that writes new rows to the Webhooks table.
-func splitStore(t *testing.T) *dynamo.Store {
+func splitStore(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	store := newStore(t)
 	store.Split = true
@@ -30,7 +30,7 @@ func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	return n.Identified()
 }
 
-func dueByID(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueByID(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
 	for shard := range dynamo.DeliveryShards {
@@ -183,7 +183,7 @@ func TestHourlyPosts_BothLayouts(t *testing.T) {
 		must(t, store.AddPosts(ctx, tenant, later, map[string]campaign.Posts{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
 	}
 	hour := later.Truncate(time.Hour)
-	for _, s := range []*dynamo.Store{old, store} {
+	for _, s := range []*dynamo.CampaignStore{old, store} {
 		for endpoint, want := range map[string][]campaign.HourlyPosts{
 			"a": {{Hour: hour, Taken: 53, Failed: 5}},
 			"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
@@ -219,7 +219,7 @@ func TestFailures_BothLayouts(t *testing.T) {
 		must(t, recorder.RecordFailure(ctx, f))
 		all = append([]campaign.WebhookFailure{f}, all...)
 	}
-	for _, s := range []*dynamo.Store{old, store} {
+	for _, s := range []*dynamo.CampaignStore{old, store} {
 		got, err := s.Failures(ctx, tenant, "e", 5)
 		if diff := cmp.Diff(all[:5], got); diff != "" || err != nil {
 			t.Errorf("failures %v (-want +got):\n%s", err, diff)

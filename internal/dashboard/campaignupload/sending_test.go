@@ -36,7 +36,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
-	store    *dynamo.Store
+	store    *dynamo.CampaignStore
 	pages    *campaignupload.Pages
 	dispatch *flaky
 	tenant   string
@@ -84,9 +84,9 @@ func newBench(t *testing.T) *bench {
 	cfg := env.AWS()
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-	}
+	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")

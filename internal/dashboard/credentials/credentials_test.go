@@ -25,7 +25,7 @@ var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 // office is a tenant of its own in the stack's tables, its people, and the pages.
 type office struct {
 	*webtest.Dashboard
-	store         *dynamo.Store
+	store         *dynamo.AuthStore
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -33,15 +33,16 @@ type office struct {
 func newOffice(tb testing.TB) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
-	store := &dynamo.Store{
+	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
 	}
+	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Now: clock},
+		Store: auth, Admin: &admin.Service{Store: store, Auth: auth, Now: clock},
 		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := office{
-		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: auth, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
 		tb.Fatal(err)

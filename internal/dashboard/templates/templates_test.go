@@ -28,7 +28,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t      *testing.T
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	tenant string
 	calls  *calls
 	admin  webtest.Person
@@ -39,9 +39,9 @@ func newBench(t *testing.T) *bench {
 	env := stackenv.Load(t)
 	now := time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-	}
+	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}
 	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}); err != nil {
 		t.Fatal(err)
