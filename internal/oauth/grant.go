@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/random"
 )
 
@@ -38,7 +39,7 @@ type caller struct {
 // clientCredentials handles the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
 	proven := clientKey(c.ClientID)
-	q := campaign.AuthQuery{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
+	q := authrow.Query{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
 	}
@@ -72,7 +73,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	refresh, kept := s.newRefreshToken(campaign.RefreshToken{
+	refresh, kept := s.newRefreshToken(authrow.RefreshToken{
 		Family: random.Hex(16), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
 	})
 	answer, err := s.sign(ctx, c, credential, scope)
@@ -89,7 +90,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 // refreshToken handles the grant of RFC 6749 §6.
 func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
 	hash := hashToken(c.RefreshToken)
-	read, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
+	read, err := s.Store.AuthRows(ctx, authrow.Query{
 		TokenHash: hash, Windows: []string{c.claimedKey()}, Places: c.failuresKey(),
 	})
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 		return tokenResponse{}, s.reused(ctx, c, read)
 	}
 	proven := clientKey(token.ClientID)
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
+	rows, err := s.Store.AuthRows(ctx, authrow.Query{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 // reused handles a refresh token that was already used. After reuseGrace it counts as
 // stolen and its family is revoked. A rate limit does not prevent the revocation:
 // otherwise a thief at the client's address could exhaust the limit.
-func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) error {
+func (s *Server) reused(ctx context.Context, c caller, read authrow.Rows) error {
 	if s.Now().Sub(read.Token.Used) > reuseGrace {
 		if err := s.endFamily(ctx, read.Token.Family); err != nil {
 			return err
@@ -133,7 +134,7 @@ func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) e
 // endFamily revokes the token's family. It writes nothing if the family is already
 // revoked.
 func (s *Server) endFamily(ctx context.Context, family string) error {
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Family: family})
+	rows, err := s.Store.AuthRows(ctx, authrow.Query{Family: family})
 	if err != nil || rows.FamilyRevoked {
 		return err
 	}
@@ -142,7 +143,7 @@ func (s *Server) endFamily(ctx context.Context, family string) error {
 
 // judgeRefresh returns why an unused token is refused, or nil: its family or credential
 // was revoked, the secret was rotated without overlap, or another client presented it.
-func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
+func (s *Server) judgeRefresh(c caller, token authrow.RefreshToken, rows authrow.Rows) *failure {
 	foreign := c.ClientID != "" && c.ClientID != token.ClientID
 	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
 	switch {
@@ -156,7 +157,7 @@ func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campai
 
 // rotate exchanges the token. It signs the access token first, so that a signing
 // failure leaves the refresh token valid.
-func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
+func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
 	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -192,7 +193,7 @@ func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credent
 
 // newRefreshToken generates a refresh token with the properties of from, except its
 // times. It returns the token and the row to store.
-func (s *Server) newRefreshToken(from campaign.RefreshToken) (token string, kept campaign.RefreshToken) {
+func (s *Server) newRefreshToken(from authrow.RefreshToken) (token string, kept authrow.RefreshToken) {
 	token, kept = random.Token(32), from
 	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(campaign.RefreshLife)
 	return token, kept

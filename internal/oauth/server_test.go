@@ -27,6 +27,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -703,7 +704,7 @@ func TestLimit_RefusedFailureWritesNothing(t *testing.T) {
 		b.guess(t)
 	}
 	network := netip.MustParsePrefix(b.address + "/64").Masked().String()
-	q := campaign.AuthQuery{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
+	q := authrow.Query{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
 	before := b.rows(t, q)
 	if len(before.Places) != 60 {
 		t.Fatalf("rows %+v, want 60 failures", before)
@@ -739,7 +740,7 @@ func TestLimit_RefusedRequestWritesNothing(t *testing.T) {
 		b.granted(t, b.login(t))
 	}
 	sum := sha256.Sum256([]byte(refresh))
-	q := campaign.AuthQuery{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
+	q := authrow.Query{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
 	before := b.rows(t, q)
 	if len(before.Windows["client "+b.clientID]) != 10 || before.Token == nil {
 		t.Fatalf("rows %+v, want a full window and the token", before)
@@ -752,7 +753,7 @@ func TestLimit_RefusedRequestWritesNothing(t *testing.T) {
 	}
 }
 
-func (b *bench) rows(t *testing.T, q campaign.AuthQuery) campaign.AuthRows {
+func (b *bench) rows(t *testing.T, q authrow.Query) authrow.Rows {
 	t.Helper()
 	rows, err := b.store.AuthRows(t.Context(), q)
 	if err != nil {
@@ -765,7 +766,7 @@ func TestRefresh_TokenNotStored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
-	rows := b.rows(t, campaign.AuthQuery{TokenHash: refresh})
+	rows := b.rows(t, authrow.Query{TokenHash: refresh})
 	if rows.Token != nil {
 		t.Error("the refresh token itself is a key of the table")
 	}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 const tokenPath = "/api/v1/oauth/token"
@@ -84,7 +85,7 @@ func TestAStolenRefreshTokenEndsItsFamily(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	stolen, kept := c.grant().RefreshToken, rand.Text()+rand.Text()
-	rows, err := c.auth().AuthRows(t.Context(), campaign.AuthQuery{TokenHash: hashOf(stolen)})
+	rows, err := c.auth().AuthRows(t.Context(), authrow.Query{TokenHash: hashOf(stolen)})
 	must(t, err)
 	next := *rows.Token
 	next.Hash = hashOf(kept)

@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -119,7 +120,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	}
 	refresh := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(refresh))
-	err = s.auth().PutRefreshToken(ctx, campaign.RefreshToken{
+	err = s.auth().PutRefreshToken(ctx, authrow.RefreshToken{
 		Hash:     hex.EncodeToString(sum[:]),
 		Family:   rand.Text(),
 		ClientID: named["CLIENT_ID"],

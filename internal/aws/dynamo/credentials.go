@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 // perBatchGet is the maximum number of rows of a BatchGetItem call.
@@ -77,7 +78,7 @@ func (s *AuthStore) Credentials(ctx context.Context, tenant string) ([]campaign.
 // Clients without a request are omitted.
 func (s *AuthStore) LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error) {
 	used := map[string]time.Time{}
-	key := func(id string) Item { return rateKey(campaign.ClientWindow(id)) }
+	key := func(id string) Item { return rateKey(authrow.ClientWindow(id)) }
 	err := s.authRowsOf(ctx, clientIDs, key, func(id string, row Item) {
 		if w := readWindow(row); len(w) > 0 {
 			used[id] = w[len(w)-1].At

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 func TestCountPosts(t *testing.T) {
@@ -85,8 +86,8 @@ func TestLastUsed(t *testing.T) {
 		}
 		ids = append(ids, c.ClientID)
 	}
-	window := campaign.Window{{At: adminNow.Add(-time.Hour), ID: 1}, {At: adminNow, ID: 2}}
-	if _, ok, err := store.SwapWindow(ctx, campaign.ClientWindow(ids[7]), nil, window); !ok || err != nil {
+	window := authrow.Window{{At: adminNow.Add(-time.Hour), ID: 1}, {At: adminNow, ID: 2}}
+	if _, ok, err := store.SwapWindow(ctx, authrow.ClientWindow(ids[7]), nil, window); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	used, err := store.LastUsed(ctx, ids)

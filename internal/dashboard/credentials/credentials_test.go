@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -209,8 +210,8 @@ func TestRevoke(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	c, _ := o.generate(t, "crm")
-	window := campaign.Window{{At: now.Add(-time.Hour), ID: 7}}
-	if _, ok, err := o.store.SwapWindow(t.Context(), campaign.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
+	window := authrow.Window{{At: now.Add(-time.Hour), ID: 7}}
+	if _, ok, err := o.store.SwapWindow(t.Context(), authrow.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	path := credentials.Path + "/" + c.ClientID + "/revoke"
