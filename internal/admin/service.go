@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/inputerr"
 	"campaign-dispatch/internal/random"
 )
 
@@ -136,7 +137,7 @@ func checkName(what, name string) error {
 
 // input returns an error about an invalid input, with its code.
 func input(code, format string, args ...any) error {
-	return &campaign.InputError{Code: code, Detail: fmt.Sprintf(format, args...)}
+	return &inputerr.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
 // requireTenant returns an error if the tenant does not exist.

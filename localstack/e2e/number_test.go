@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -173,7 +174,7 @@ func (s store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.Pac
 	return ok, err
 }
 
-func (s store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (ok bool, err error) {
+func (s store) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
 	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }

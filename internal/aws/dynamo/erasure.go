@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
@@ -46,8 +47,8 @@ func (s *CampaignStore) ReplaceSet(ctx context.Context, id campaign.ID, read cam
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
-func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error] {
-	return func(yield func(campaign.KeptAnswer, error) bool) {
+func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
+	return func(yield func(keptanswer.Answer, error) bool) {
 		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 			TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 			FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
@@ -56,7 +57,7 @@ func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.KeptAnswer{}, fmt.Errorf("read stored responses: %w", err))
+				yield(keptanswer.Answer{}, fmt.Errorf("read stored responses: %w", err))
 				return
 			}
 			rows += int(page.ScannedCount)
@@ -70,17 +71,17 @@ func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)
 	}
 }
 
-func readKeptAnswer(row Item) campaign.KeptAnswer {
+func readKeptAnswer(row Item) keptanswer.Answer {
 	pk := getText(row, "pk")
 	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
-	return campaign.KeptAnswer{
+	return keptanswer.Answer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}
 }
 
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
-func (s *CampaignStore) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error) {
+func (s *CampaignStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),

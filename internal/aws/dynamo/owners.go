@@ -17,7 +17,7 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.InputError if the agent belongs to another tenant. The tenant's former agent
+// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former agent
 // stays reserved for it, as released.
 func (s *CampaignStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
@@ -95,7 +95,7 @@ func (s *CampaignStore) claim(ctx context.Context, t, before campaign.Tenant) ([
 	}
 	others := h.Others(t.ID)
 	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.use(ctx, tenant, t.AgentID) })
-	_, refused := errors.AsType[*campaign.InputError](err)
+	_, refused := errors.AsType[*campaign.AgentTakenError](err)
 	switch {
 	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
 		return append(items, s.keepOwner(h)), nil // shared since before ownership was recorded

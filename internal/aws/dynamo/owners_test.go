@@ -57,7 +57,7 @@ func (a *agency) refuses(tenant, agent, says string) {
 	a.t.Helper()
 	before, _ := a.Tenant(a.t.Context(), tenant)
 	err := a.assign(tenant, agent)
-	if _, ok := errors.AsType[*campaign.InputError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+	if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
 		a.t.Errorf("error %v, want one that says %q", err, says)
 	}
 	if after, _ := a.Tenant(a.t.Context(), tenant); after != before {
@@ -125,7 +125,7 @@ func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 				winners = append(winners, tenants[i])
 				continue
 			}
-			if _, ok := errors.AsType[*campaign.InputError](err); !ok {
+			if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok {
 				t.Errorf("a loser got %v", err)
 			}
 			if _, err := a.Tenant(t.Context(), tenants[i]); !errors.Is(err, campaign.ErrNotFound) {

@@ -17,6 +17,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/keptanswer"
+	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -122,7 +124,7 @@ func TestPages_Tenant(t *testing.T) {
 	templates, err := s.Templates(ctx, tenant)
 	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })
 	posts, err := s.HourlyPosts(ctx, tenant, "e", later)
-	whole(t, "posts", posts, err, func(p campaign.HourlyPosts) string { return one(int(p.Hour.Sub(later).Hours())) })
+	whole(t, "posts", posts, err, func(p poststats.Hourly) string { return one(int(p.Hour.Sub(later).Hours())) })
 	optOuts, err := s.OptOuts(ctx, tenant)
 	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
 }
@@ -233,13 +235,13 @@ func TestPages_KeptAnswers(t *testing.T) {
 			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: campaign.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
 		}, rand.Text()))
 	}
-	var answers []campaign.KeptAnswer
+	var answers []keptanswer.Answer
 	looked := 0
 	for a, err := range s.KeptAnswers(t.Context(), func(rows int) { looked = rows }) {
 		must(t, err)
 		answers = append(answers, a)
 	}
-	whole(t, "answers", answers, nil, func(a campaign.KeptAnswer) string { return strings.Trim(string(a.Body), `"`) })
+	whole(t, "answers", answers, nil, func(a keptanswer.Answer) string { return strings.Trim(string(a.Body), `"`) })
 	if looked < 3*several {
 		t.Errorf("looked at %d rows", looked)
 	}

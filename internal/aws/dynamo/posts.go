@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // CountPosts adds posts to the endpoint's counts in the hour of at.
 func (s *CampaignStore) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	if s.Split {
-		return s.AddPosts(ctx, tenant, at, map[string]campaign.Posts{endpointID: {Taken: taken, Failed: failed}})
+		return s.AddPosts(ctx, tenant, at, map[string]poststats.Count{endpointID: {Taken: taken, Failed: failed}})
 	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: postsKey(tenant, endpointID, at),
@@ -50,7 +51,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *CampaignStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+func (s *CampaignStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
 		if n > 0 {
@@ -87,8 +88,8 @@ func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" 
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, from both tables.
 // Hours without posts are omitted.
-func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
-	hours := map[string]campaign.Posts{}
+func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
+	hours := map[string]poststats.Count{}
 	for _, from := range []struct {
 		store             *CampaignStore
 		pk, taken, failed string
@@ -102,7 +103,7 @@ func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID stri
 		}
 		for _, row := range rows {
 			hour := getText(row, "sk")
-			hours[hour] = campaign.Posts{
+			hours[hour] = poststats.Count{
 				Taken:  hours[hour].Taken + int(getNumber(row, from.taken)),
 				Failed: hours[hour].Failed + int(getNumber(row, from.failed)),
 			}
@@ -113,12 +114,12 @@ func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID stri
 
 // hourly returns the counts ordered by hour. Hours without posts to the endpoint are
 // omitted.
-func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
-	posts := make([]campaign.HourlyPosts, 0, len(hours))
+func hourly(hours map[string]poststats.Count) []poststats.Hourly {
+	posts := make([]poststats.Hourly, 0, len(hours))
 	for _, sk := range slices.Sorted(maps.Keys(hours)) {
 		hour, _ := time.Parse(hourForm, sk) // in the format of the key
-		if p := hours[sk]; p != (campaign.Posts{}) {
-			posts = append(posts, campaign.HourlyPosts{Hour: hour, Taken: p.Taken, Failed: p.Failed})
+		if p := hours[sk]; p != (poststats.Count{}) {
+			posts = append(posts, poststats.Hourly{Hour: hour, Taken: p.Taken, Failed: p.Failed})
 		}
 	}
 	return posts

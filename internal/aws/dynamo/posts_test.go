@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 func TestCountPosts(t *testing.T) {
@@ -24,7 +25,7 @@ func TestCountPosts(t *testing.T) {
 		}
 	}
 	got, err := store.HourlyPosts(ctx, tenant, "a", adminNow.Add(-24*time.Hour))
-	want := []campaign.HourlyPosts{{Hour: adminNow.Add(-time.Hour), Taken: 7}, {Hour: adminNow, Taken: 253, Failed: 2}}
+	want := []poststats.Hourly{{Hour: adminNow.Add(-time.Hour), Taken: 7}, {Hour: adminNow, Taken: 253, Failed: 2}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("posts %v (-want +got):\n%s", err, diff)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // splitStore is a store that writes new rows to the Webhooks table.
@@ -180,11 +181,11 @@ func TestHourlyPosts_BothLayouts(t *testing.T) {
 	must(t, store.CountPosts(ctx, tenant, "a", later, 3, 0))
 	must(t, store.CountPosts(ctx, tenant, "b", later.Add(time.Hour), 7, 0))
 	for range 2 {
-		must(t, store.AddPosts(ctx, tenant, later, map[string]campaign.Posts{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
+		must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
 	}
 	hour := later.Truncate(time.Hour)
 	for _, s := range []*dynamo.CampaignStore{old, store} {
-		for endpoint, want := range map[string][]campaign.HourlyPosts{
+		for endpoint, want := range map[string][]poststats.Hourly{
 			"a": {{Hour: hour, Taken: 53, Failed: 5}},
 			"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
 			"c": {},

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/inputerr"
 )
 
 // Store reads credentials.
@@ -23,7 +24,7 @@ type Store interface {
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
-// Admin changes credentials. Invalid input returns a *campaign.InputError.
+// Admin changes credentials. Invalid input returns a *inputerr.Error.
 type Admin interface {
 	CheckCredential(name string) error
 	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
@@ -177,7 +178,7 @@ type issued struct {
 
 func (s *Pages) create(p *web.Page) error {
 	name := p.Field("name")
-	if wrong, ok := errors.AsType[*campaign.InputError](s.Admin.CheckCredential(name)); ok {
+	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
 	}
 	if err := s.useForm(p); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/inputerr"
 )
 
 // kinds returns the event kinds in display order. The last one is sent only to
@@ -96,7 +97,7 @@ func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
 	fault := ""
-	if wrong, isInput := errors.AsType[*campaign.InputError](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
+	if wrong, isInput := errors.AsType[*inputerr.Error](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
 		fault = "webhooks.fault." + wrong.Code
 	} else if !ok {
 		fault = "webhooks.fault.kinds_none"
