@@ -80,8 +80,6 @@ type Sweeper struct {
 }
 
 const (
-	// pauseCheck is the time until the next check of a paused batch.
-	pauseCheck = time.Minute
 	// dueGrace is the permitted delay of a batch's schedule.
 	dueGrace = 2 * time.Minute
 	// shutdownMargin is the time reserved for started work at the end of a call.
@@ -349,7 +347,7 @@ func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
 		return failed, err
 	}
 	if stopped {
-		return paused, s.check(ctx, b, s.Now().Add(pauseCheck))
+		return paused, s.check(ctx, b, s.Now().Add(campaign.PauseCheck))
 	}
 	ahead, err := s.Frames.Waiting(ctx)
 	if err != nil {

@@ -4,7 +4,11 @@
 // The Auth table has the partition key pk. The other tables also have the sort
 // key sk. The following tables list every row, with the packages that write and
 // read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash. Rows of the
-// former layout are written only if Store.Split is false.
+// former layout are written only if Tables.Split is false.
+//
+// AuthStore reads and writes the rows of the Auth table and the list entries of
+// credentials. CampaignStore reads and writes all other rows; its Snapshot also reads
+// the credential and the bucket of a dispatch call.
 //
 // # Auth
 //

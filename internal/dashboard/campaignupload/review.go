@@ -3,7 +3,6 @@ package campaignupload
 import (
 	"errors"
 	"net/http"
-	"sort"
 	"strconv"
 	"time"
 
@@ -64,19 +63,25 @@ func (s *Pages) plan(p *web.Page, u upload) (pl plan, err error) {
 	return pl, err
 }
 
-// accepted returns the number of accepted parts. Parts are accepted in order.
+// accepted returns the number of accepted parts. Parts are accepted in order, so a
+// binary search finds it.
 func (s *Pages) accepted(p *web.Page, u upload, parts []part) (int, error) {
-	var failure error
-	done := sort.Search(len(parts), func(i int) bool {
+	done, end := 0, len(parts)
+	for done < end {
+		middle := (done + end) / 2
 		_, err := s.Store.Batch(p.R.Context(), campaign.BatchRef{
-			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[i].batch()),
+			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[middle].batch()),
 		})
-		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-			failure = err
+		switch {
+		case err == nil:
+			done = middle + 1
+		case errors.Is(err, campaign.ErrNotFound):
+			end = middle
+		default:
+			return 0, err
 		}
-		return err != nil
-	})
-	return done, failure
+	}
+	return done, nil
 }
 
 func (s *Pages) review(p *web.Page) error {

@@ -36,7 +36,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
-	store    *dynamo.Store
+	store    *dynamo.CampaignStore
 	pages    *campaignupload.Pages
 	dispatch *flaky
 	tenant   string
@@ -84,17 +84,17 @@ func newBench(t *testing.T) *bench {
 	cfg := env.AWS()
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-	}
+	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
+		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
-	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}
+	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Now: clock, Lead: 5 * time.Minute}
 	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
