@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/random"
 )
 
@@ -22,14 +22,18 @@ type TemplateForm struct {
 	ID   string
 	Name string // empty keeps the template's name
 	Text string
-	Card []byte // the JSON of a campaign.Card, with no other members
+	Card []byte // JSON: title, description, mediaUrl and suggestions of a vertical card
+	// Content is the JSON of a content.Content.
+	Content []byte
+	Traffic campaign.Traffic
 }
 
 // SaveTemplate writes a new template, or a new version of one, and returns it. Versions
 // never change: batches keep the version that they were dispatched with.
 func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign.Template, error) {
-	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Text: form.Text}
-	if err := readCard(&t, form.Card); err != nil {
+	t := campaign.Template{Tenant: form.Tenant, ID: strings.ToLower(form.ID), Name: form.Name, Traffic: form.Traffic}
+	t.Text = form.Text
+	if err := readContent(&t, form); err != nil {
 		return t, err
 	}
 	return d.KeepTemplate(ctx, t)
@@ -72,26 +76,64 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	return err
 }
 
+// plainCard is a vertical card as --card takes it.
+type plainCard struct {
+	Title       string               `json:"title"`
+	Description string               `json:"description"`
+	MediaURL    string               `json:"mediaUrl"`
+	Suggestions []content.Suggestion `json:"suggestions"` // strings are the texts of replies
+}
+
+const (
+	cardShape    = "a JSON object with title, description, mediaUrl and suggestions"
+	contentShape = "a JSON object with text, card, carousel or file, and suggestions"
+)
+
+// readContent reads the form's card or content, if it has one.
+func readContent(t *campaign.Template, form TemplateForm) error {
+	switch given := [3]bool{form.Text != "", len(form.Card) > 0, len(form.Content) > 0}; given {
+	case [3]bool{false, true, false}:
+		return readCard(t, form.Card)
+	case [3]bool{false, false, true}:
+		var c *content.Content
+		if err := readObject("content", contentShape, form.Content, &c); err != nil {
+			return err
+		}
+		t.Content = *c
+	case [3]bool{}, [3]bool{true, false, false}:
+	default:
+		return errors.New("give either a text, a card or a content")
+	}
+	return nil
+}
+
 func readCard(t *campaign.Template, document []byte) error {
-	if len(document) == 0 {
-		return nil
+	var card *plainCard
+	if err := readObject("card", cardShape, document, &card); err != nil {
+		return err
 	}
-	if t.Text != "" {
-		return errors.New("give either a text or a card")
+	t.Card = &content.Card{Title: card.Title, Description: card.Description, Suggestions: card.Suggestions}
+	if card.MediaURL != "" {
+		t.Card.Media = &content.Media{URL: card.MediaURL}
 	}
+	return nil
+}
+
+// readObject reads one JSON object with no other members than those of T.
+func readObject[T any](what, shape string, document []byte, value **T) error {
 	if !utf8.Valid(document) {
-		return errors.New("the card is not valid UTF-8")
+		return errors.New("the " + what + " is not valid UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&t.Card); err != nil {
-		return fmt.Errorf("invalid card, it must be a JSON object with title, description, mediaUrl and suggestions: %w", err)
+	if err := decoder.Decode(value); err != nil {
+		return fmt.Errorf("invalid %s, it must be %s: %w", what, shape, err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("the card's file contains more than one JSON object")
+		return errors.New("the " + what + "'s file contains more than one JSON object")
 	}
-	if t.Card == nil {
-		return errors.New("the card is null: it must be a JSON object with title, description, mediaUrl and suggestions")
+	if *value == nil {
+		return errors.New("the " + what + " is null: it must be " + shape)
 	}
 	return nil
 }
@@ -105,44 +147,73 @@ func checkTemplate(t campaign.Template) error {
 }
 
 // describe returns a one-line error for a flaw.
-func describe(f campaign.Flaw) string {
-	what := parts[f.Part]
-	if f.Index > 0 {
-		what += " " + strconv.Itoa(f.Index)
-	}
+func describe(f content.Flaw) string {
+	what := place(f)
 	switch f.Code {
-	case campaign.FlawBlank:
+	case content.FlawBlank:
 		return blank(f.Part, what)
-	case campaign.FlawTooLong:
-		return fmt.Sprintf("the %s has %d characters without its variables: %d at most", what, f.Have, f.Most)
-	case campaign.FlawTooWordy:
-		return fmt.Sprintf("the %s has %d characters with its variables: %d at most", what, f.Have, f.Most)
-	case campaign.FlawTooMany:
-		return fmt.Sprintf("there are %d %ss: %d at most", f.Have, strings.TrimPrefix(what, "card's "), f.Most)
-	case campaign.FlawBraces:
-		return "the " + what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
-	case campaign.FlawNotHTTPS:
-		return "the " + what + " does not start with https://"
-	case campaign.FlawControl:
-		return "the " + what + " contains NUL or another control character: remove it"
-	case campaign.FlawEncoding:
-		return "the " + what + " is not valid UTF-8"
+	case content.FlawSeveral:
+		return "the template has more than one of text, card, carousel and file: keep one"
+	case content.FlawTooLong:
+		return fmt.Sprintf("%s has %d characters without its variables: %d at most", what, f.Have, f.Most)
+	case content.FlawTooWordy:
+		return fmt.Sprintf("%s has %d characters with its variables: %d at most", what, f.Have, f.Most)
+	case content.FlawTooMany:
+		return fmt.Sprintf("there are %d %s: %d at most", f.Have, plurals[f.Part], f.Most)
+	case content.FlawTooFew:
+		return fmt.Sprintf("there are %d %s: %d at least", f.Have, plurals[f.Part], f.Most)
+	case content.FlawBraces:
+		return what + " contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
+	case content.FlawNotHTTPS:
+		return what + " is not a URL that starts with https://"
+	case content.FlawControl:
+		return what + " contains NUL or another control character: remove it"
+	case content.FlawEncoding:
+		return what + " is not valid UTF-8"
+	case content.FlawUnknown:
+		return what + " is not one of the known values"
+	case content.FlawMixed:
+		return "the cards of a carousel have media of different heights: use one height"
+	case content.FlawInvalid:
+		return what + " is invalid"
 	}
-	return "the " + what + " cannot be used"
+	return what + " cannot be used"
 }
 
-func blank(part campaign.TemplatePart, what string) string {
-	switch part { //nolint:exhaustive // no other part can be missing
-	case campaign.PartText:
-		return "the template is blank: give it a text or a card"
-	case campaign.PartCard:
-		return "the card is blank: give it a title, a description or a mediaUrl"
+// place names the field of a flaw, such as "suggestion 2 of card 1".
+func place(f content.Flaw) string {
+	what := "the " + parts[f.Part]
+	if f.Part == content.PartSuggestion && f.Suggestion > 0 {
+		what = fmt.Sprintf("suggestion %d", f.Suggestion)
+	} else if f.Suggestion > 0 {
+		what += fmt.Sprintf(" of suggestion %d", f.Suggestion)
 	}
-	return "the " + what + " is blank"
+	if f.Card > 0 {
+		what += fmt.Sprintf(" of card %d", f.Card)
+	}
+	return what
 }
 
-var parts = map[campaign.TemplatePart]string{
-	campaign.PartName: "template's name", campaign.PartText: "text", campaign.PartCard: "card", campaign.PartTitle: "card's title",
-	campaign.PartDescription: "card's description", campaign.PartMedia: "card's mediaUrl", campaign.PartSuggestion: "card's suggestion",
-	campaign.PartVariables: "variable",
+func blank(part content.Part, what string) string {
+	switch part { //nolint:exhaustive // no other part has a text of its own
+	case content.PartText:
+		return "the template is blank: give it a text, a card, a carousel or a file"
+	case content.PartCard:
+		return what + " is blank: give it a title, a description or media"
+	}
+	return what + " is blank"
+}
+
+var parts = map[content.Part]string{
+	campaign.PartName: "template's name", campaign.PartVariables: "variable", campaign.PartTraffic: "traffic",
+	content.PartContent: "content", content.PartText: "text", content.PartCard: "card", content.PartTitle: "title",
+	content.PartDescription: "description", content.PartMedia: "media URL", content.PartThumbnail: "thumbnail URL",
+	content.PartHeight: "media height", content.PartWidth: "carousel width", content.PartFile: "file URL",
+	content.PartSuggestion: "suggestion", content.PartURL: "URL", content.PartWebview: "webview", content.PartPhone: "phone number",
+	content.PartLocation: "location", content.PartLabel: "location's label", content.PartQuery: "location's query",
+	content.PartEventTitle: "event's title", content.PartEventText: "event's description", content.PartEventDuration: "event's end",
+}
+
+var plurals = map[content.Part]string{
+	content.PartCards: "cards", content.PartSuggestion: "suggestions", campaign.PartVariables: "variables",
 }

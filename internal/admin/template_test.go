@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 func TestSaveTemplate_Versions(t *testing.T) {
@@ -20,7 +21,7 @@ func TestSaveTemplate_Versions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Text: "Olá {{nome}}, {{ pedido }} e {{nome}}", CreatedAt: now}
+	want := campaign.Template{ID: first.ID, Tenant: b.tenant, Version: 1, Name: "Template " + first.ID[:8], Content: content.Content{Text: "Olá {{nome}}, {{ pedido }} e {{nome}}"}, CreatedAt: now}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("first version (-want +got):\n%s", diff)
 	}
@@ -33,7 +34,7 @@ func TestSaveTemplate_Versions(t *testing.T) {
 	}
 	current, err := b.store.Template(ctx, first.ID)
 	want.Version, want.Text = 2, ""
-	want.Card = &campaign.Card{Title: "{{nome}}", Description: "d", MediaURL: "https://e.example/{{nome}}.png", Suggestions: []string{"Sim", "Não"}}
+	want.Card = &content.Card{Title: "{{nome}}", Description: "d", Media: &content.Media{URL: "https://e.example/{{nome}}.png"}, Suggestions: content.Replies("Sim", "Não")}
 	if diff := cmp.Diff(want, current); diff != "" || err != nil {
 		t.Errorf("second version %v (-want +got):\n%s", err, diff)
 	}

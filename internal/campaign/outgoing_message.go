@@ -1,6 +1,10 @@
 package campaign
 
-import "time"
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign/content"
+)
 
 // FailureKind selects how a failed send is handled.
 type FailureKind int
@@ -33,9 +37,10 @@ const MessageTTL = 24 * time.Hour
 
 // OutgoingMessage is one message for the provider.
 type OutgoingMessage struct {
-	ID      string   // see BatchKey.MessageID; the provider ignores repeated IDs
-	Phone   string   // E.164, with the leading +
-	Content Template // rendered
+	ID      string          // see BatchKey.MessageID; the provider ignores repeated IDs
+	Phone   string          // E.164, with the leading +
+	Content content.Content // rendered
+	Traffic Traffic
 	TTL     time.Duration
 }
 

@@ -3,6 +3,8 @@ package campaign
 import (
 	"crypto/sha256"
 	"encoding/base64"
+
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // WebhookID returns the ID of a webhook. It depends only on the subject and the kind, not
@@ -36,20 +38,20 @@ func (c Change) Why() (code, reason string) {
 
 // reasons are the sentences of the codes.
 var reasons = map[string]string{ //nolint:gosec // words of a marketer, no credentials
-	"opted_out":          "The recipient has opted out of messages.",
-	"unreachable":        "The number cannot be reached by RCS.",
-	"unsupported":        "The recipient's device or the provider does not support the message.",
-	"agent_not_launched": "The sender may not send to this number yet.",
-	"rejected":           "The provider refused the message.",
-	"cancelled":          "The campaign was cancelled before the message was sent.",
-	"revoked":            "The message was taken back before it was delivered.",
-	"not_after_passed":   "The time until which the message might be sent has passed.",
-	"no_answer":          "The provider never told what became of the message.",
-	"ttl_passed":         "The message could not be delivered in time.",
-	"payload_missing":    "The contents of the message were deleted before it was sent.",
-	"not_sent_in_time":   "The provider could not take the message in 72 hours of attempts.",
-	CodeTextTooLong:      "The text of the message is too long for the provider.",
-	"erased":             "The recipient's data was erased before the message was sent.",
+	"opted_out":             "The recipient has opted out of messages.",
+	"unreachable":           "The number cannot be reached by RCS.",
+	"unsupported":           "The recipient's device or the provider does not support the message.",
+	"agent_not_launched":    "The sender may not send to this number yet.",
+	"rejected":              "The provider refused the message.",
+	"cancelled":             "The campaign was cancelled before the message was sent.",
+	"revoked":               "The message was taken back before it was delivered.",
+	"not_after_passed":      "The time until which the message might be sent has passed.",
+	"no_answer":             "The provider never told what became of the message.",
+	"ttl_passed":            "The message could not be delivered in time.",
+	"payload_missing":       "The contents of the message were deleted before it was sent.",
+	"not_sent_in_time":      "The provider could not take the message in 72 hours of attempts.",
+	content.CodeTextTooLong: "The text of the message is too long for the provider.",
+	"erased":                "The recipient's data was erased before the message was sent.",
 }
 
 func reasonOf(code string) string {

@@ -1,122 +1,87 @@
 package campaign
 
 import (
-	"iter"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"campaign-dispatch/internal/campaign/content"
 )
 
-// Template is an immutable version of a tenant's message template. It has either a plain
-// Text or a Card. Both can contain {{variable}}.
+// MaxTemplateName is the maximum length of a template's name, in characters.
+const MaxTemplateName = 200
+
+// MaxTemplateVariables is the maximum number of variables in a template. Their names can
+// double the length of a text.
+const MaxTemplateVariables = 50
+
+// The parts of a template beside its content, for flaws.
+const (
+	PartName      content.Part = "name"
+	PartVariables content.Part = "variables"
+	PartTraffic   content.Part = "traffic"
+)
+
+// Template is an immutable version of a tenant's message template. Its content can contain
+// {{variable}}.
 type Template struct {
 	ID      string // a UUID in lower case
 	Tenant  string
 	Version int
 	Name    string
-	Text    string
-	Card    *Card
+	Traffic Traffic // "" is Promotion
+	content.Content
+
 	// CreatedAt is when the version was saved. It is zero in old rows.
 	CreatedAt time.Time
 }
 
-// Card is the provider's standalone rich card.
-type Card struct {
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"`
-	MediaURL    string   `json:"mediaUrl,omitempty"`
-	Suggestions []string `json:"suggestions,omitempty"` // texts of suggested replies
-}
+// Traffic is the purpose of a template's messages. The provider and the carriers apply
+// different rules to each.
+type Traffic string
 
-// Variables returns the names of the template's variables, in order of first appearance.
-func (t Template) Variables() []string {
-	var names []string
-	for _, text := range t.texts() {
-		for part, variable := range Parts(text) {
-			if variable && !slices.Contains(names, part) {
-				names = append(names, part)
-			}
-		}
+// The purposes.
+const (
+	Promotion      Traffic = "promotion"
+	Transaction    Traffic = "transaction"
+	Authentication Traffic = "authentication"
+	ServiceRequest Traffic = "serviceRequest"
+)
+
+func (t Traffic) known() bool {
+	switch t {
+	case "", Promotion, Transaction, Authentication, ServiceRequest:
+		return true
 	}
-	return names
+	return false
 }
 
-// Render returns the template with its variables replaced by values, in the order of
-// Variables. A {{variable}} within a value is not replaced.
-func (t Template) Render(values []string) Template {
-	names := t.Variables()
-	return t.mapTexts(func(text string) string {
-		var filled strings.Builder
-		for part, variable := range Parts(text) {
-			if i := slices.Index(names, part); variable && i < len(values) {
-				part = values[i]
-			}
-			filled.WriteString(part)
-		}
-		return filled.String()
-	})
-}
-
-// Parts yields the literal parts of a text and its variable names, {{ name }}, in order.
-// The second value reports whether the part is a variable. Names consist of letters,
-// digits, "_", "." and "-". Braces around other text are literal.
-func Parts(text string) iter.Seq2[string, bool] {
-	return func(yield func(string, bool) bool) {
-		for {
-			start, end, name := nextVariable(text)
-			if start > 0 && !yield(text[:start], false) {
-				return
-			}
-			if end == start || !yield(name, true) {
-				return
-			}
-			text = text[end:]
-		}
+// Flaws returns the reasons why the template cannot be saved.
+func (t Template) Flaws() []content.Flaw {
+	flaws := nameFlaws(t.Name)
+	if !t.Traffic.known() {
+		flaws = append(flaws, content.Flaw{Part: PartTraffic, Code: content.FlawUnknown})
 	}
+	if n := len(t.Variables()); n > MaxTemplateVariables {
+		flaws = append(flaws, content.Flaw{Part: PartVariables, Code: content.FlawTooMany, Have: n, Most: MaxTemplateVariables})
+	}
+	return append(flaws, t.Content.Flaws()...)
 }
 
-// nextVariable returns the position and the name of the text's first variable. Without a
-// variable, both positions are the length of the text.
-func nextVariable(text string) (start, end int, name string) {
-	for from := 0; ; from = start + 1 {
-		open := strings.Index(text[from:], "{{")
-		if open < 0 {
-			return len(text), len(text), ""
-		}
-		start = from + open
-		inner, _, closed := strings.Cut(text[start+2:], "}}")
-		name = strings.TrimSpace(inner)
-		if closed && name != "" && strings.IndexFunc(name, notInName) < 0 {
-			return start, start + len("{{") + len(inner) + len("}}"), name
-		}
+func nameFlaws(name string) []content.Flaw {
+	n := utf8.RuneCountInString(name)
+	switch {
+	case Blank(name):
+		return []content.Flaw{{Part: PartName, Code: content.FlawBlank}}
+	case !utf8.ValidString(name):
+		return []content.Flaw{{Part: PartName, Code: content.FlawEncoding}}
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return []content.Flaw{{Part: PartName, Code: content.FlawControl}}
+	case n > MaxTemplateName:
+		return []content.Flaw{{Part: PartName, Code: content.FlawTooLong, Have: n, Most: MaxTemplateName}}
 	}
-}
-
-func notInName(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r)
-}
-
-func (t Template) texts() []string {
-	texts := []string{t.Text}
-	if t.Card != nil {
-		texts = append(texts, t.Card.Title, t.Card.Description, t.Card.MediaURL)
-		texts = append(texts, t.Card.Suggestions...)
-	}
-	return texts
-}
-
-func (t Template) mapTexts(f func(string) string) Template {
-	t.Text = f(t.Text)
-	if t.Card == nil {
-		return t
-	}
-	card := Card{Title: f(t.Card.Title), Description: f(t.Card.Description), MediaURL: f(t.Card.MediaURL)}
-	for _, s := range t.Card.Suggestions {
-		card.Suggestions = append(card.Suggestions, f(s))
-	}
-	t.Card = &card
-	return t
+	return nil
 }
 
 // Message is one accepted message. Values are in the order of the variables of its batch's

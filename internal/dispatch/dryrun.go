@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone/e164"
 )
@@ -81,7 +82,7 @@ func (q *request) textTooLong(t campaign.Template) places {
 			values[n] = find(q.vars[m.vars[0]:m.vars[1]], name).text()
 			longest = max(longest, len(values[n]))
 		}
-		if longest > safe && t.Render(values).TooLong() {
+		if longest > safe && t.Render(values).Unsendable() == content.CodeTextTooLong {
 			found.add(messagePointer(i))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // Every body has an encodable answer, and a request without violations can be stored.
@@ -27,7 +28,7 @@ func FuzzReadRequest(f *testing.F) {
 				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
-		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Text: "{{a}} {{c}}"}, found)); err != nil || !json.Valid(text) {
+		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Content: content.Content{Text: "{{a}} {{c}}"}}, found)); err != nil || !json.Valid(text) {
 			t.Errorf("encode answer: %v", err)
 		}
 		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q, nil))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {

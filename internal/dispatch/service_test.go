@@ -21,6 +21,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -106,7 +107,7 @@ func (b *bench) seed() {
 
 func (b *bench) putTemplate(tenant, id, text string) {
 	b.t.Helper()
-	_, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "t", Text: text})
+	_, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "t", Content: content.Content{Text: text}})
 	b.must(err)
 }
 

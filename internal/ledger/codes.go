@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // codes maps stored numbers to codes. Append new codes; never remove one. Codes not listed
@@ -12,7 +13,7 @@ import (
 var codes = []string{
 	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
 	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",
-	"payload_missing", "not_sent_in_time", campaign.CodeTextTooLong, "erased",
+	"payload_missing", "not_sent_in_time", content.CodeTextTooLong, "erased",
 }
 
 // spelled marks a code stored as text.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 )
 
@@ -46,14 +47,13 @@ type Place struct {
 // Message is a message to the number, with its status changes.
 type Message struct {
 	Place
-	MessageID    string            `json:"messageId,omitempty"` // at the provider
-	ScheduledFor *time.Time        `json:"scheduledFor,omitempty"`
-	UID          string            `json:"uid,omitempty"`
-	Variables    map[string]string `json:"variables,omitempty"`
-	Text         string            `json:"text,omitempty"` // as sent
-	Card         *campaign.Card    `json:"card,omitempty"` // as sent
-	Status       string            `json:"status"`
-	Changes      []Change          `json:"changes"`
+	MessageID       string            `json:"messageId,omitempty"` // at the provider
+	ScheduledFor    *time.Time        `json:"scheduledFor,omitempty"`
+	UID             string            `json:"uid,omitempty"`
+	Variables       map[string]string `json:"variables,omitempty"`
+	content.Content                   // as sent
+	Status          string            `json:"status"`
+	Changes         []Change          `json:"changes"`
 	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
@@ -242,7 +242,7 @@ func newMessage(place Place, b campaign.Batch, index int, m campaign.Message, t 
 	sent := t.Render(m.Values)
 	x := Message{
 		Place: place, MessageID: b.Key.MessageID(index), UID: m.UID, Variables: map[string]string{},
-		Text: sent.Text, Card: sent.Card, Status: "pending", Changes: append([]Change{}, changes...),
+		Content: sent, Status: "pending", Changes: append([]Change{}, changes...),
 	}
 	if b.Scheduled {
 		x.ScheduledFor = &b.Due

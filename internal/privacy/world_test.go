@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
@@ -55,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	w.tenant.ID = lower(w.tenant.ID)
 	w.id = campaign.ID{Tenant: w.tenant.ID, CampaignID: lower("0190b6a4-" + rand.Text()[:12])}
 	w.must(w.store.SaveTenant(t.Context(), w.tenant))
-	_, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: template, Tenant: w.tenant.ID, Version: 1, Name: "t", Text: "Oi"})
+	_, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: template, Tenant: w.tenant.ID, Version: 1, Name: "t", Content: content.Content{Text: "Oi"}})
 	w.must(err)
 	return w
 }

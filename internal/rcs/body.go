@@ -3,15 +3,14 @@ package rcs
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
-// traffic is the traffic type of all messages. Templates do not state their purpose,
-// and PROMOTION is the type with the fewest privileges.
-const traffic = "PROMOTION"
-
+// The request body of phones.agentMessages.create, as the provider's reference documents it.
 type agentMessage struct {
 	ContentMessage     contentMessage `json:"contentMessage"`
 	MessageTrafficType string         `json:"messageTrafficType"`
@@ -19,17 +18,26 @@ type agentMessage struct {
 }
 
 type contentMessage struct {
-	Text     string    `json:"text,omitempty"`
-	RichCard *richCard `json:"richCard,omitempty"`
+	Text        string       `json:"text,omitempty"`
+	RichCard    *richCard    `json:"richCard,omitempty"`
+	ContentInfo *contentInfo `json:"contentInfo,omitempty"`
+	Suggestions []suggestion `json:"suggestions,omitempty"`
 }
 
 type richCard struct {
-	StandaloneCard standaloneCard `json:"standaloneCard"`
+	StandaloneCard *standaloneCard `json:"standaloneCard,omitempty"`
+	CarouselCard   *carouselCard   `json:"carouselCard,omitempty"`
 }
 
 type standaloneCard struct {
-	CardOrientation string      `json:"cardOrientation"`
-	CardContent     cardContent `json:"cardContent"`
+	CardOrientation         string      `json:"cardOrientation"`
+	ThumbnailImageAlignment string      `json:"thumbnailImageAlignment,omitempty"`
+	CardContent             cardContent `json:"cardContent"`
+}
+
+type carouselCard struct {
+	CardWidth    string        `json:"cardWidth"`
+	CardContents []cardContent `json:"cardContents"`
 }
 
 type cardContent struct {
@@ -45,39 +53,75 @@ type media struct {
 }
 
 type contentInfo struct {
-	FileURL string `json:"fileUrl"`
+	FileURL      string `json:"fileUrl"`
+	ThumbnailURL string `json:"thumbnailUrl,omitempty"`
 }
 
-type suggestion struct {
-	Reply reply `json:"reply"`
-}
-
-type reply struct {
-	Text         string `json:"text"`
-	PostbackData string `json:"postbackData"`
+// traffics are the provider's names of the traffic types.
+var traffics = map[campaign.Traffic]string{
+	"":                      "PROMOTION",
+	campaign.Promotion:      "PROMOTION",
+	campaign.Transaction:    "TRANSACTION",
+	campaign.Authentication: "AUTHENTICATION",
+	campaign.ServiceRequest: "SERVICEREQUEST",
 }
 
 // encode returns the request body that sends the message. It always sets a ttl:
 // campaign.MessageTTL if the message has none.
-func encode(d campaign.OutgoingMessage) ([]byte, error) {
-	m := agentMessage{MessageTrafficType: traffic, TTL: seconds(d.TTL)}
-	if d.Content.Card == nil {
-		m.ContentMessage.Text = d.Content.Text
-	} else {
-		m.ContentMessage.RichCard = &richCard{standaloneCard{"VERTICAL", cardOf(*d.Content.Card)}}
-	}
-	return json.Marshal(m)
+func encode(m campaign.OutgoingMessage) ([]byte, error) {
+	return json.Marshal(agentMessage{
+		ContentMessage:     contentOf(m.Content),
+		MessageTrafficType: traffics[m.Traffic],
+		TTL:                seconds(m.TTL),
+	})
 }
 
-func cardOf(card campaign.Card) cardContent {
-	content := cardContent{Title: card.Title, Description: card.Description}
-	if card.MediaURL != "" {
-		content.Media = &media{Height: "MEDIUM", ContentInfo: contentInfo{FileURL: card.MediaURL}}
+func contentOf(c content.Content) contentMessage {
+	m := contentMessage{Text: c.Text, Suggestions: suggestionsOf(c.Suggestions)}
+	switch {
+	case c.Card != nil:
+		m.Text, m.RichCard = "", &richCard{StandaloneCard: standaloneOf(*c.Card)}
+	case c.Carousel != nil:
+		m.Text, m.RichCard = "", &richCard{CarouselCard: carouselOf(*c.Carousel)}
+	case c.File != nil:
+		m.Text, m.ContentInfo = "", &contentInfo{c.File.URL, c.File.ThumbnailURL}
 	}
-	for _, text := range card.Suggestions {
-		content.Suggestions = append(content.Suggestions, suggestion{reply{Text: text, PostbackData: text}})
+	return m
+}
+
+func standaloneOf(c content.Card) *standaloneCard {
+	card := standaloneCard{CardOrientation: "VERTICAL", CardContent: cardOf(c)}
+	if c.Horizontal {
+		card.CardOrientation, card.ThumbnailImageAlignment = "HORIZONTAL", "LEFT"
+		if c.MediaRight {
+			card.ThumbnailImageAlignment = "RIGHT"
+		}
 	}
-	return content
+	return &card
+}
+
+func carouselOf(c content.Carousel) *carouselCard {
+	carousel := carouselCard{CardWidth: name(string(c.Width))}
+	for _, card := range c.Cards {
+		carousel.CardContents = append(carousel.CardContents, cardOf(card))
+	}
+	return &carousel
+}
+
+func cardOf(c content.Card) cardContent {
+	card := cardContent{Title: c.Title, Description: c.Description, Suggestions: suggestionsOf(c.Suggestions)}
+	if m := c.Media; m != nil && m.URL != "" {
+		card.Media = &media{name(string(m.Height)), contentInfo{m.URL, m.ThumbnailURL}}
+	}
+	return card
+}
+
+// name returns the provider's name of a height or a width, "MEDIUM" for "".
+func name(size string) string {
+	if size == "" {
+		return "MEDIUM"
+	}
+	return strings.ToUpper(size)
 }
 
 // seconds formats a duration as the provider does: "3.5s".

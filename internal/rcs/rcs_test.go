@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/localstack/sim"
 )
@@ -32,7 +33,7 @@ const (
 var agent = campaign.Agent{ID: "loja_agent", KeyParameter: "/agents/loja_agent"}
 
 func delivery() campaign.OutgoingMessage {
-	return campaign.OutgoingMessage{ID: messageID, Phone: phone, Content: campaign.Template{Text: text}, TTL: time.Hour}
+	return campaign.OutgoingMessage{ID: messageID, Phone: phone, Content: content.Content{Text: text}, TTL: time.Hour}
 }
 
 // keysFunc implements rcs.Keys.
@@ -190,7 +191,7 @@ func TestSend_SlowProvider(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	if err := p.client.Send(t.Context(), agent, campaign.OutgoingMessage{
-		ID: "6f0c9f0e-1b2c-4d3e-8f40-000000000002", Phone: "+5511987650000", Content: campaign.Template{Text: "x"},
+		ID: "6f0c9f0e-1b2c-4d3e-8f40-000000000002", Phone: "+5511987650000", Content: content.Content{Text: "x"},
 	}); err != nil {
 		t.Fatalf("first send: %v", err)
 	}
@@ -283,8 +284,8 @@ func TestSend_Statuses(t *testing.T) {
 
 func TestSend_Bodies(t *testing.T) {
 	t.Parallel()
-	card := &campaign.Card{
-		Title: "Oferta", Description: "Só <hoje>", MediaURL: "https://example.com/a.png", Suggestions: []string{"Quero"},
+	card := &content.Card{
+		Title: "Oferta", Description: "Só <hoje>", Media: &content.Media{URL: "https://example.com/a.png"}, Suggestions: content.Replies("Quero"),
 	}
 	tests := []struct {
 		name     string
@@ -293,17 +294,17 @@ func TestSend_Bodies(t *testing.T) {
 	}{
 		{
 			"text",
-			campaign.OutgoingMessage{Content: campaign.Template{Text: "Olá"}, TTL: 3500 * time.Millisecond},
+			campaign.OutgoingMessage{Content: content.Content{Text: "Olá"}, TTL: 3500 * time.Millisecond},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
 		},
 		{
 			"no ttl of its own",
-			campaign.OutgoingMessage{Content: campaign.Template{Text: "Olá"}},
+			campaign.OutgoingMessage{Content: content.Content{Text: "Olá"}},
 			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"86400s"}`,
 		},
 		{
 			"card",
-			campaign.OutgoingMessage{Content: campaign.Template{Card: card}, TTL: 48 * time.Hour},
+			campaign.OutgoingMessage{Content: content.Content{Card: card}, TTL: 48 * time.Hour},
 			`{"contentMessage":{"richCard":{"standaloneCard":{"cardOrientation":"VERTICAL","cardContent":{
 				"title":"Oferta","description":"Só <hoje>",
 				"media":{"height":"MEDIUM","contentInfo":{"fileUrl":"https://example.com/a.png"}},
@@ -342,8 +343,8 @@ func TestSend_ProviderAccepts(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	card := delivery()
-	card.Content = campaign.Template{Card: &campaign.Card{
-		Title: "Oferta", Description: "Só hoje", MediaURL: "https://example.com/a.png", Suggestions: []string{"Quero", "Parar"},
+	card.Content = content.Content{Card: &content.Card{
+		Title: "Oferta", Description: "Só hoje", Media: &content.Media{URL: "https://example.com/a.png"}, Suggestions: content.Replies("Quero", "Parar"),
 	}}
 	if err := p.client.Send(t.Context(), agent, card); err != nil {
 		t.Fatalf("send a card: %v", err)
@@ -363,26 +364,25 @@ func TestSend_ProviderAccepts(t *testing.T) {
 func TestSend_TextLimit(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	longest := func(fill string) campaign.Template {
-		card := func(n int) campaign.Template {
-			s := strings.Repeat(fill, campaign.MaxSuggestion)
-			return campaign.Template{Card: &campaign.Card{
-				Title:       strings.Repeat(fill, campaign.MaxCardTitle),
-				Description: strings.Repeat(fill, campaign.MaxCardDescription),
-				MediaURL:    "https://e.example/" + strings.Repeat(fill, n),
-				Suggestions: []string{s, s, s, s},
+	longest := func(fill string) content.Content {
+		card := func(n int) content.Content {
+			s := strings.Repeat(fill, content.MaxSuggestion)
+			return content.Content{Card: &content.Card{
+				Title:       strings.Repeat(fill, content.MaxTitle),
+				Description: strings.Repeat(fill, content.MaxDescription),
+				Media:       &content.Media{URL: "https://e.example/" + strings.Repeat(fill, n), Verbatim: true},
+				Suggestions: content.Replies(s, s, s, s),
 			}}
 		}
-		n := sort.Search(campaign.MaxRenderedBytes, func(n int) bool { return card(n + 1).TooLong() })
-		return card(n)
+		return card(sort.Search(content.MaxMessage, func(n int) bool { return card(n+1).Unsendable() != "" }))
 	}
-	for i, content := range []campaign.Template{
-		{Text: strings.Repeat("&", campaign.MaxTemplateText)}, longest("a"), longest("ã"), longest("&"), longest("\u2028"),
+	for i, c := range []content.Content{
+		{Text: strings.Repeat("&", content.MaxText)}, longest("a"), longest("ã"), longest("&"), longest("\u2028"),
 	} {
 		d := delivery()
-		d.ID, d.Content = fmt.Sprintf("6f0c9f0e-1b2c-4d3e-8f40-%012d", i), content
-		if err := p.client.Send(t.Context(), agent, d); err != nil || content.TooLong() {
-			t.Errorf("message %d: TooLong() = %v, sent with error %v", i, content.TooLong(), err)
+		d.ID, d.Content = fmt.Sprintf("6f0c9f0e-1b2c-4d3e-8f40-%012d", i), c
+		if err := p.client.Send(t.Context(), agent, d); err != nil || c.Unsendable() != "" {
+			t.Errorf("message %d: code %q, sent with error %v", i, c.Unsendable(), err)
 		}
 	}
 }

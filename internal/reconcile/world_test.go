@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy/optout"
@@ -82,7 +83,7 @@ func newWorld(t *testing.T) *world {
 	w.tenant, w.agent = "tenant-"+rand.Text(), "agent-"+rand.Text()
 	w.must(w.store.SaveAgent(t.Context(), campaign.Agent{ID: w.agent}))
 	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
-	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Text: "Olá {{nome}}"})
+	template, err := w.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: w.tenant, Content: content.Content{Text: "Olá {{nome}}"}})
 	w.must(err)
 	w.template = template
 	return w

@@ -119,9 +119,9 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		j.settle(campaign.OutcomeExpired, codeTooLate, now)
 		return
 	}
-	content := r.template.Render(j.message.Values)
-	if content.TooLong() {
-		j.settle(campaign.OutcomeFailed, campaign.CodeTextTooLong, now)
+	rendered := r.template.Render(j.message.Values)
+	if code := rendered.Unsendable(); code != "" {
+		j.settle(campaign.OutcomeFailed, code, now)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
@@ -129,7 +129,8 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	err := s.Provider.Send(ctx, r.channel.Agent, campaign.OutgoingMessage{
 		ID:      r.batch.Key.MessageID(j.index),
 		Phone:   j.message.Phone,
-		Content: content,
+		Content: rendered,
+		Traffic: r.template.Traffic,
 		TTL:     r.ttl(now),
 	})
 	r.judge(ctx, j, err, s.Now())

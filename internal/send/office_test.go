@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/send"
 )
@@ -239,7 +240,7 @@ func (o *office) Channel(context.Context, string, string) (campaign.Channel, err
 }
 
 func (o *office) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Text: "Olá"}, nil
+	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: "Olá"}}, nil
 }
 
 func (o *office) RateLimit(context.Context, string) (campaign.RateLimit, error) {

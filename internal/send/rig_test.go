@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/send"
 )
@@ -156,7 +157,7 @@ func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error)
 }
 
 func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Text: g.text}, nil
+	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text}}, nil
 }
 
 func (g *rig) RateLimit(context.Context, string) (campaign.RateLimit, error) {

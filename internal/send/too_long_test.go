@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
+	"campaign-dispatch/internal/campaign/content"
 
-	"campaign-dispatch/internal/campaign"
+	"github.com/google/go-cmp/cmp"
 )
 
 // Rendering produces 3,070 characters plus a value of one to three digits.
@@ -31,7 +31,7 @@ func TestSender_TextTooLong(t *testing.T) {
 		if len(g.sends) != 100 || len(g.queued) > 0 {
 			t.Errorf("the provider was called %d times, %d tasks were queued", len(g.sends), len(g.queued))
 		}
-		if code, reason := g.outcomes[100].Why(); code != campaign.CodeTextTooLong || reason == "The message could not be delivered." {
+		if code, reason := g.outcomes[100].Why(); code != content.CodeTextTooLong || reason == "The message could not be delivered." {
 			t.Errorf("why: %q, %q", code, reason)
 		}
 	})

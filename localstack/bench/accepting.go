@@ -22,6 +22,7 @@ import (
 
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -129,7 +130,7 @@ func unreached(calls dispatch.Calls) *dispatch.Limiter {
 func newInstant() *instant {
 	return &instant{template: campaign.Template{
 		ID: templateID, Tenant: tenantID, Version: 1,
-		Text: "Olá {{nome}}, seu pedido {{pedido}} de {{loja}} chega {{quando}}.",
+		Content: content.Content{Text: "Olá {{nome}}, seu pedido {{pedido}} de {{loja}} chega {{quando}}."},
 	}}
 }
 

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
@@ -173,7 +174,7 @@ func (r *sendRows) Channel(context.Context, string, string) (campaign.Channel, e
 }
 
 func (r *sendRows) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
-	return campaign.Template{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}, nil
+	return campaign.Template{Content: content.Content{Text: "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega."}}, nil
 }
 
 func (r *sendRows) RateLimit(context.Context, string) (campaign.RateLimit, error) {

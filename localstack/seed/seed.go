@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
@@ -66,9 +67,9 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 		}
 	}
 	for _, t := range []campaign.Template{
-		{ID: templateID, Tenant: tenant, Name: "Pedido a caminho", Text: templateText},
-		{ID: plainID, Tenant: tenant, Name: "Encomenda a caminho", Text: plainText},
-		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Text: plainText},
+		{ID: templateID, Tenant: tenant, Name: "Pedido a caminho", Content: content.Content{Text: templateText}},
+		{ID: plainID, Tenant: tenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
+		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
 	} {
 		if _, err := s.store().PutTemplate(ctx, t); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/retry"
 )
 
@@ -146,7 +147,7 @@ func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaig
 			ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
 		}
 		if getBool(row, "card") {
-			t.Card = &campaign.Card{}
+			t.Card = &content.Card{}
 		}
 		return t
 	})

@@ -16,6 +16,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -109,9 +110,9 @@ func TestAdminRows_NotFound(t *testing.T) {
 func TestPutTemplate_Versions(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
-	first := campaign.Template{ID: randomID(), Tenant: randomID(), Name: "n", Text: "Olá {{nome}}"}
+	first := campaign.Template{ID: randomID(), Tenant: randomID(), Name: "n", Content: content.Content{Text: "Olá {{nome}}"}}
 	second := first
-	second.Text, second.Card = "", &campaign.Card{Title: "T", Suggestions: []string{"Sim"}}
+	second.Text, second.Card = "", &content.Card{Title: "T", Suggestions: content.Replies("Sim")}
 	for i, tmpl := range []campaign.Template{first, second} {
 		got, err := store.PutTemplate(ctx, tmpl)
 		tmpl.Version, tmpl.CreatedAt = i+1, adminNow
@@ -121,7 +122,7 @@ func TestPutTemplate_Versions(t *testing.T) {
 	}
 	listed, err := store.Templates(ctx, first.Tenant)
 	equal(t, "list", listed, err, []campaign.Template{
-		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Card: &campaign.Card{}, CreatedAt: adminNow},
+		{ID: first.ID, Tenant: first.Tenant, Name: "n", Version: 2, Content: content.Content{Card: &content.Card{}}, CreatedAt: adminNow},
 	})
 	versions, err := store.TemplateVersions(ctx, first.ID)
 	first.Version, second.Version, first.CreatedAt, second.CreatedAt = 1, 2, adminNow, adminNow
@@ -131,11 +132,11 @@ func TestPutTemplate_Versions(t *testing.T) {
 func TestPutTemplate_OtherTenant(t *testing.T) {
 	t.Parallel()
 	store, ctx := adminStore(t), t.Context()
-	mine := campaign.Template{ID: randomID(), Tenant: randomID(), Text: "mine"}
+	mine := campaign.Template{ID: randomID(), Tenant: randomID(), Content: content.Content{Text: "mine"}}
 	if _, err := store.PutTemplate(ctx, mine); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.PutTemplate(ctx, campaign.Template{ID: mine.ID, Tenant: randomID(), Text: "theirs"}); !errors.Is(err, campaign.ErrNotFound) {
+	if _, err := store.PutTemplate(ctx, campaign.Template{ID: mine.ID, Tenant: randomID(), Content: content.Content{Text: "theirs"}}); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("got %v, want campaign.ErrNotFound", err)
 	}
 	mine.Version, mine.CreatedAt = 1, adminNow
@@ -152,7 +153,7 @@ func TestPutTemplate_ConcurrentEdits(t *testing.T) {
 	var done sync.WaitGroup
 	for i := range racers {
 		done.Go(func() {
-			got, err := store.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Text: "t"})
+			got, err := store.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Content: content.Content{Text: "t"}})
 			if err != nil {
 				t.Error(err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
@@ -103,7 +104,7 @@ func TestPages_Tenant(t *testing.T) {
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
 		must(t, adminAuth(s).CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
-		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Text: "t"})
+		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Content: content.Content{Text: "t"}})
 		must(t, err)
 		must(t, s.CountPosts(ctx, tenant, "e", later.Add(time.Duration(i)*time.Hour), 1, 0))
 		_, err = s.KeepOptOuts(ctx, tenant, campaign.OptOuts{Shard: i, Version: 1})
@@ -134,7 +135,7 @@ func TestPages_Template(t *testing.T) {
 	s, tenant := pagedStore(t)
 	id := randomID()
 	for range several {
-		_, err := s.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "n", Text: "t"})
+		_, err := s.PutTemplate(t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "n", Content: content.Content{Text: "t"}})
 		must(t, err)
 	}
 	versions, err := s.TemplateVersions(t.Context(), id)

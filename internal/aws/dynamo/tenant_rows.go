@@ -1,9 +1,6 @@
 package dynamo
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -72,42 +69,4 @@ func readCredential(clientID string, row Item) campaign.Credential {
 		CreatedBy:          getText(row, "createdBy"),
 		RevokedAt:          getMillis(row, "revokedAt"),
 	}
-}
-
-// templateRow returns the row of a template version. The newest version is also stored
-// under templateKey.
-func templateRow(key Item, t campaign.Template) (Item, error) {
-	key["tenant"] = text(t.Tenant)
-	key["version"] = number(t.Version)
-	key["name"] = text(t.Name)
-	key["text"] = text(t.Text)
-	key["createdAt"] = millis(t.CreatedAt)
-	if t.Card != nil {
-		card, err := json.Marshal(t.Card)
-		if err != nil {
-			return nil, fmt.Errorf("write the card of template %s: %w", t.ID, err)
-		}
-		key["card"] = text(string(card))
-	}
-	return key, nil
-}
-
-func readTemplate(id string, row Item) (campaign.Template, error) {
-	t := campaign.Template{
-		ID:      id,
-		Tenant:  getText(row, "tenant"),
-		Version: int(getNumber(row, "version")),
-		Name:    getText(row, "name"),
-		Text:    getText(row, "text"),
-
-		CreatedAt: getMillis(row, "createdAt"),
-	}
-	card := getText(row, "card")
-	if card == "" {
-		return t, nil
-	}
-	if err := json.Unmarshal([]byte(card), &t.Card); err != nil {
-		return t, fmt.Errorf("read the card of template %s: %w", id, err)
-	}
-	return t, nil
 }

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/campaigns"
@@ -634,7 +635,7 @@ func TestCampaign_Templates(t *testing.T) {
 	d := newService(t)
 	var ids []string
 	for _, name := range []string{"Boas-vindas", "Ofertas"} {
-		template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: name, Text: "Olá"})
+		template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: name, Content: content.Content{Text: "Olá"}})
 		d.must(err)
 		ids = append(ids, template.ID)
 	}
@@ -647,7 +648,7 @@ func TestCampaign_Templates(t *testing.T) {
 	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, "Template: Boas-vindas , version 1") || !strings.Contains(text, "Template: Ofertas , version 3") {
 		t.Errorf("the page of two templates:\n%s", text)
 	}
-	foreign, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: "another", Name: "Segredo", Text: "Olá"})
+	foreign, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: "another", Name: "Segredo", Content: content.Content{Text: "Olá"}})
 	d.must(err)
 	other := d.accept(uuid(), "Carnaval", 1, 10, func(b *campaign.Batch) { b.TemplateID = foreign.ID })
 	if text := d.admin().Get(pathOf(other)).Text(); strings.Contains(text, "Segredo") || !strings.Contains(text, foreign.ID) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
@@ -40,7 +41,7 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 	for i := range 1000 {
 		fmt.Fprintf(&text, "{{variavel_%d}}", i)
 	}
-	return campaign.Template{ID: id, Tenant: "t", Name: strings.Repeat("&", campaign.MaxTemplateName), Text: text.String()}, nil
+	return campaign.Template{ID: id, Tenant: "t", Name: strings.Repeat("&", campaign.MaxTemplateName), Content: content.Content{Text: text.String()}}, nil
 }
 
 // shop is the dashboard of a tenant with many templates.
@@ -85,7 +86,7 @@ type long struct{ memory }
 
 func (l long) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{
-		Tenant: "t", Name: strings.Repeat("&", campaign.MaxTemplateName), Text: "{{nome}}" + strings.Repeat("😀", campaign.MaxTemplateText),
+		Tenant: "t", Name: strings.Repeat("&", campaign.MaxTemplateName), Content: content.Content{Text: "{{nome}}" + strings.Repeat("😀", content.MaxText)},
 	}, nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/campaignupload"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -103,7 +104,7 @@ func newBench(t *testing.T) *bench {
 func (b *bench) putTemplate(tenant, text string) string {
 	b.t.Helper()
 	id := uuid()
-	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Text: text}); err != nil {
+	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Content: content.Content{Text: text}}); err != nil {
 		b.t.Fatal(err)
 	}
 	return id
@@ -293,7 +294,7 @@ func TestConfirm_TemplateChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
-	changed := campaign.Template{ID: b.template, Tenant: b.tenant, Name: "T", Text: "Tchau {{nome}}"}
+	changed := campaign.Template{ID: b.template, Tenant: b.tenant, Name: "T", Content: content.Content{Text: "Tchau {{nome}}"}}
 	if _, err := b.store.PutTemplate(t.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
@@ -501,7 +502,7 @@ type memory struct{ upload string }
 func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
 
 func (m memory) Template(context.Context, string) (campaign.Template, error) {
-	return campaign.Template{Tenant: "t", Text: "Olá {{nome}}"}, nil
+	return campaign.Template{Tenant: "t", Content: content.Content{Text: "Olá {{nome}}"}}, nil
 }
 
 func (m memory) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {

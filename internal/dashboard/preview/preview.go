@@ -5,7 +5,7 @@ package preview
 import (
 	"strings"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // Part is a piece of a text: literal, or the name of a variable.
@@ -27,19 +27,21 @@ type Phone struct {
 }
 
 // Of returns the preview of a template.
-func Of(t campaign.Template, label string) Phone {
+func Of(t content.Content, label string) Phone {
 	phone := Phone{Label: label, Text: partsOf(t.Text)}
 	if t.Card == nil {
 		return phone
 	}
 	phone.Card = true
 	phone.Title, phone.Description = partsOf(t.Card.Title), partsOf(t.Card.Description)
-	phone.Media = t.Card.MediaURL != ""
-	if strings.HasPrefix(t.Card.MediaURL, "https://") && !strings.Contains(t.Card.MediaURL, "{{") {
-		phone.MediaURL = t.Card.MediaURL
+	if m := t.Card.Media; m != nil {
+		phone.Media = m.URL != ""
+		if strings.HasPrefix(m.URL, "https://") && !strings.Contains(m.URL, "{{") {
+			phone.MediaURL = m.URL
+		}
 	}
 	for _, s := range t.Card.Suggestions {
-		phone.Suggestions = append(phone.Suggestions, partsOf(s))
+		phone.Suggestions = append(phone.Suggestions, partsOf(s.Text))
 	}
 	return phone
 }
@@ -50,7 +52,7 @@ func (p Phone) Empty() bool {
 }
 
 func partsOf(text string) (all []Part) {
-	for part, variable := range campaign.Parts(text) {
+	for part, variable := range content.Parts(text) {
 		all = append(all, Part{part, variable})
 	}
 	return all

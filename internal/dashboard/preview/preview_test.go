@@ -5,13 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 )
 
 func TestText_MarksVariables(t *testing.T) {
 	t.Parallel()
-	got := preview.Of(campaign.Template{Text: "Olá {{ nome }}, {{x"}, "label")
+	got := preview.Of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label")
 	want := preview.Phone{Label: "label", Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("phone (-want +got):\n%s", diff)
@@ -27,7 +27,7 @@ func TestImage_KnownAddress(t *testing.T) {
 		"{{foto}}":              {Card: true, Media: true},
 		"https://e.example/{{x": {Card: true, Media: true},
 	} {
-		got := preview.Of(campaign.Template{Card: &campaign.Card{MediaURL: address}}, "")
+		got := preview.Of(content.Content{Card: &content.Card{Media: &content.Media{URL: address}}}, "")
 		if diff := cmp.Diff(want, got); diff != "" || got.Empty() != (address == "") {
 			t.Errorf("%q: empty %v (-want +got):\n%s", address, got.Empty(), diff)
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 )
@@ -13,9 +14,9 @@ import (
 // form is the data of the template form.
 type form struct {
 	campaign.Template
-	Card        campaign.Card // also for a text template
-	Kind        string        // text or card
-	Suggestions [campaign.MaxSuggestions]suggestion
+	Card        content.Card // also for a text template
+	Kind        string       // text or card
+	Suggestions [content.MaxCardSuggestions]suggestion
 	variables
 	Once    string
 	Cut     bool // the preview is cut
@@ -51,11 +52,11 @@ func formOf(p *web.Page, t campaign.Template) form {
 	for i := range f.Suggestions {
 		f.Suggestions[i].N = i + 1
 		if i < len(f.Card.Suggestions) {
-			f.Suggestions[i].Text = f.Card.Suggestions[i]
+			f.Suggestions[i].Text = f.Card.Suggestions[i].Text
 		}
 	}
 	f.variables = variablesOf(t)
-	f.Phone, f.Cut = web.Phone(t, p.T("templates.preview"), phoneWeight)
+	f.Phone, f.Cut = web.Phone(t.Content, p.T("templates.preview"), phoneWeight)
 	f.Counts = counts(p, t)
 	for _, flaw := range t.Flaws() {
 		f.Notes = append(f.Notes, describe(p, flaw))
@@ -70,10 +71,13 @@ func read(p *web.Page, id string) campaign.Template {
 		t.Text = text(p, "text")
 		return t
 	}
-	t.Card = &campaign.Card{Title: text(p, "title"), Description: text(p, "description"), MediaURL: p.Field("media")}
+	t.Card = &content.Card{Title: text(p, "title"), Description: text(p, "description")}
+	if address := p.Field("media"); address != "" {
+		t.Card.Media = &content.Media{URL: address}
+	}
 	for _, s := range p.R.PostForm["suggestion"] {
-		if s = strings.TrimSpace(s); s != "" && len(t.Card.Suggestions) < campaign.MaxSuggestions {
-			t.Card.Suggestions = append(t.Card.Suggestions, s)
+		if s = strings.TrimSpace(s); s != "" && len(t.Card.Suggestions) < content.MaxCardSuggestions {
+			t.Card.Suggestions = append(t.Card.Suggestions, content.Suggestion{Kind: content.Reply, Text: s})
 		}
 	}
 	return t
@@ -85,19 +89,19 @@ func text(p *web.Page, name string) string { return strings.ReplaceAll(p.Field(n
 func counts(p *web.Page, t campaign.Template) []count {
 	bare := t.Render(make([]string, len(t.Variables())))
 	if t.Card == nil {
-		return []count{{p.T("templates.text"), utf8.RuneCountInString(bare.Text), campaign.MaxTemplateText}}
+		return []count{{p.T("templates.text"), utf8.RuneCountInString(bare.Text), content.MaxText}}
 	}
 	return []count{
-		{p.T("templates.card_title"), utf8.RuneCountInString(bare.Card.Title), campaign.MaxCardTitle},
-		{p.T("templates.description"), utf8.RuneCountInString(bare.Card.Description), campaign.MaxCardDescription},
+		{p.T("templates.card_title"), utf8.RuneCountInString(bare.Card.Title), content.MaxTitle},
+		{p.T("templates.description"), utf8.RuneCountInString(bare.Card.Description), content.MaxDescription},
 	}
 }
 
 // describe returns the text of a flaw.
-func describe(p *web.Page, f campaign.Flaw) string {
+func describe(p *web.Page, f content.Flaw) string {
 	what := p.T("templates.part." + string(f.Part))
-	if f.Index > 0 {
-		what += " " + p.Number(f.Index)
+	if f.Suggestion > 0 {
+		what += " " + p.Number(f.Suggestion)
 	}
 	return p.T("templates.flaw."+string(f.Code), what, p.Number(f.Have), p.Number(f.Most))
 }

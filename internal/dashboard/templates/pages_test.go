@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
@@ -35,7 +36,7 @@ func TestList_Pages(t *testing.T) {
 	const all = 60
 	for i := range all {
 		b.keep(campaign.Template{
-			ID: templateID(i), Name: fmt.Sprintf("%02d", i) + strings.Repeat("&", campaign.MaxTemplateName-2), Card: &campaign.Card{Title: "t"},
+			ID: templateID(i), Name: fmt.Sprintf("%02d", i) + strings.Repeat("&", campaign.MaxTemplateName-2), Content: content.Content{Card: &content.Card{Title: "t"}},
 		})
 	}
 	path := list
@@ -59,18 +60,18 @@ func largest() map[string]campaign.Template {
 		fmt.Fprintf(&fields, "{{nome_do_cliente_%02d}} ", i)
 	}
 	fill := func(n int) string { return strings.Repeat("😀", n) }
-	card := campaign.Card{
-		Title: fill(campaign.MaxCardTitle), Description: fields.String() + fill(campaign.MaxCardDescription-20),
-		MediaURL: "https://e.example/" + strings.Repeat("a", campaign.MaxTemplateText-18),
+	card := content.Card{
+		Title: fill(content.MaxTitle), Description: fields.String() + fill(content.MaxDescription-20),
+		Media: &content.Media{URL: "https://e.example/" + strings.Repeat("a", content.MaxURL-18)},
 	}
-	for range campaign.MaxSuggestions {
-		card.Suggestions = append(card.Suggestions, strings.Repeat("&", campaign.MaxSuggestion))
+	for range content.MaxCardSuggestions {
+		card.Suggestions = append(card.Suggestions, content.Replies(strings.Repeat("&", content.MaxSuggestion))...)
 	}
 	return map[string]campaign.Template{
-		"text":           {Name: name, Text: fields.String() + fill(campaign.MaxTemplateText-20)},
-		"card":           {Name: name, Card: &card},
-		"variables":      {Name: name, Text: fields.String() + strings.Repeat("{{a}}", (2*campaign.MaxTemplateText-fields.Len())/5)},
-		"many variables": {Name: name, Text: manyVariables(campaign.MaxTemplateVariables)},
+		"text":           {Name: name, Content: content.Content{Text: fields.String() + fill(content.MaxText-20)}},
+		"card":           {Name: name, Content: content.Content{Card: &card}},
+		"variables":      {Name: name, Content: content.Content{Text: fields.String() + strings.Repeat("{{a}}", (2*content.MaxText-fields.Len())/5)}},
+		"many variables": {Name: name, Content: content.Content{Text: manyVariables(campaign.MaxTemplateVariables)}},
 	}
 }
 

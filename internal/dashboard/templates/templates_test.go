@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/admin"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/templates"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -113,9 +114,9 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	}
 	id := strings.TrimPrefix(path, "/dashboard/templates/")
 	current, err := b.store.Template(t.Context(), id)
-	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Card: &campaign.Card{
-		Title: "A caminho", Description: "Olá {{nome}}", MediaURL: "https://e.example/a.png", Suggestions: []string{"Sim", "Não"},
-	}}
+	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Content: content.Content{Card: &content.Card{
+		Title: "A caminho", Description: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/a.png"}, Suggestions: content.Replies("Sim", "Não"),
+	}}}
 	if diff := cmp.Diff(want, current); diff != "" || err != nil {
 		t.Errorf("second version %v (-want +got):\n%s", err, diff)
 	}

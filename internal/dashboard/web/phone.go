@@ -3,7 +3,7 @@ package web
 import (
 	"strings"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 )
 
@@ -14,14 +14,14 @@ const MarkWeight = len(`<span class="var"></span> `)
 const mediaWeight = 2000
 
 // Phone returns the preview of a template, with its texts cut to most bytes in a page.
-func Phone(t campaign.Template, label string, most int) (phone preview.Phone, cut bool) {
+func Phone(t content.Content, label string, most int) (phone preview.Phone, cut bool) {
 	c := cutter{left: most}
-	shown := campaign.Template{Text: c.cut(t.Text)}
+	shown := content.Content{Text: c.cut(t.Text)}
 	if t.Card != nil {
-		card := campaign.Card{MediaURL: t.Card.MediaURL}
+		card := content.Card{Media: t.Card.Media}
 		card.Title = c.cut(t.Card.Title)
 		for _, reply := range t.Card.Suggestions {
-			card.Suggestions = append(card.Suggestions, c.cut(reply))
+			card.Suggestions = append(card.Suggestions, content.Suggestion{Kind: reply.Kind, Text: c.cut(reply.Text)})
 		}
 		card.Description = c.cut(t.Card.Description)
 		shown.Card = &card
@@ -41,7 +41,7 @@ type cutter struct {
 
 func (c *cutter) cut(text string) string {
 	var b strings.Builder
-	for part, variable := range campaign.Parts(text) {
+	for part, variable := range content.Parts(text) {
 		weight := Weight(part)
 		if variable {
 			weight, part = weight+MarkWeight, "{{"+part+"}}"

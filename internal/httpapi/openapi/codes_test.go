@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // Each message code that the service records has a description of its own, and is in
 // every list of codes in the document.
 func TestDocument_MessageCodes(t *testing.T) {
 	t.Parallel()
-	codes := map[string]bool{"revoked": true /* which the outcome says itself */, campaign.CodeTextTooLong: true}
+	codes := map[string]bool{"revoked": true /* which the outcome says itself */, content.CodeTextTooLong: true}
 	for _, folder := range []string{"send", "outcome", "control", "rcs"} {
 		collectCodes(t, folder, codes)
 	}

@@ -1,14 +1,14 @@
-package campaign_test
+package content_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 )
 
-func TestTemplate_Render(t *testing.T) {
+func TestRender(t *testing.T) {
 	t.Parallel()
 	for text, test := range map[string]struct {
 		variables []string
@@ -25,7 +25,7 @@ func TestTemplate_Render(t *testing.T) {
 		"{{open {{closed}}":            {[]string{"closed"}, "{{open A"},
 		"{{a}} {{b}} {{c}} and {{d}}!": {[]string{"a", "b", "c", "d"}, "A B C and d!"},
 	} {
-		template := campaign.Template{Text: text}
+		template := content.Content{Text: text}
 		if diff := cmp.Diff(test.variables, template.Variables()); diff != "" {
 			t.Errorf("%q: variables (-want +got):\n%s", text, diff)
 		}
@@ -35,26 +35,10 @@ func TestTemplate_Render(t *testing.T) {
 	}
 }
 
-func TestTemplate_RenderValueWithBraces(t *testing.T) {
+func TestRender_ValueWithBraces(t *testing.T) {
 	t.Parallel()
-	template := campaign.Template{Text: "{{a}} {{b}}"}
+	template := content.Content{Text: "{{a}} {{b}}"}
 	if got := template.Render([]string{"{{b}}", "$1"}).Text; got != "{{b}} $1" {
 		t.Errorf("rendered %q", got)
-	}
-}
-
-func TestTemplate_RenderCard(t *testing.T) {
-	t.Parallel()
-	card := campaign.Card{Title: "{{a}}", Description: "{{b}}", MediaURL: "https://x.test/{{c}}", Suggestions: []string{"{{a}}?"}}
-	template := campaign.Template{Card: &card}
-
-	got := template.Render([]string{"1", "2", "3"})
-
-	want := &campaign.Card{Title: "1", Description: "2", MediaURL: "https://x.test/3", Suggestions: []string{"1?"}}
-	if diff := cmp.Diff(want, got.Card); diff != "" {
-		t.Errorf("card (-want +got):\n%s", diff)
-	}
-	if card.Title != "{{a}}" {
-		t.Error("rendering changed the template")
 	}
 }
