@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -10,65 +9,44 @@ import (
 	"unicode/utf8"
 )
 
-// The provider's limits: bytes of a whole message, characters of its texts and
-// numbers of its suggestions.
+// The provider's limits: bytes of a request body, characters of each text, and
+// numbers of cards and suggestions.
 const (
 	maxBody            = 250 << 10
 	maxText            = 3072
 	maxTitle           = 200
 	maxDescription     = 2000
+	minCards           = 2
+	maxCards           = 10
 	maxSuggestions     = 11
 	maxCardSuggestions = 4
 	maxSuggestionText  = 25
+	maxPostback        = 2048
+	maxURL             = 2048
 )
 
-// agentMessage is the body of a send, as far as the simulator knows it.
+// agentMessage is the request body of a message, with the members that the simulator
+// supports.
 type agentMessage struct {
-	ContentMessage struct {
-		Text     string `json:"text"`
-		RichCard *struct {
-			StandaloneCard *standaloneCard `json:"standaloneCard"`
-		} `json:"richCard"`
-		Suggestions []suggestion `json:"suggestions"`
-	} `json:"contentMessage"`
-	MessageTrafficType string `json:"messageTrafficType"`
-	TTL                string `json:"ttl"`
-	ExpireTime         string `json:"expireTime"`
+	ContentMessage     contentMessage `json:"contentMessage"`
+	MessageTrafficType string         `json:"messageTrafficType"`
+	TTL                string         `json:"ttl"`
+	ExpireTime         string         `json:"expireTime"`
 }
 
-type standaloneCard struct {
-	CardOrientation         string `json:"cardOrientation"`
-	ThumbnailImageAlignment string `json:"thumbnailImageAlignment"`
-	CardContent             struct {
-		Title       string       `json:"title"`
-		Description string       `json:"description"`
-		Media       *media       `json:"media"`
-		Suggestions []suggestion `json:"suggestions"`
-	} `json:"cardContent"`
-}
-
-type media struct {
-	Height      string `json:"height"`
-	ContentInfo struct {
-		FileURL      string `json:"fileUrl"`
-		ThumbnailURL string `json:"thumbnailUrl"`
-		ForceRefresh bool   `json:"forceRefresh"`
-	} `json:"contentInfo"`
-}
-
-type suggestion struct {
-	Reply *struct {
-		Text         string `json:"text"`
-		PostbackData string `json:"postbackData"`
-	} `json:"reply"`
-	Action json.RawMessage `json:"action"`
+type contentMessage struct {
+	Text     string `json:"text"`
+	RichCard *struct {
+		StandaloneCard *standaloneCard `json:"standaloneCard"`
+		CarouselCard   *carouselCard   `json:"carouselCard"`
+	} `json:"richCard"`
+	ContentInfo *contentInfo `json:"contentInfo"`
+	Suggestions []suggestion `json:"suggestions"`
 }
 
 var (
 	duration     = regexp.MustCompile(`^\d{1,12}(\.\d{1,9})?s$`)
 	trafficTypes = []string{"", "AUTHENTICATION", "TRANSACTION", "PROMOTION", "SERVICEREQUEST", "ACKNOWLEDGEMENT"}
-	orientations = []string{"HORIZONTAL", "VERTICAL"}
-	heights      = []string{"SHORT", "MEDIUM", "TALL"}
 )
 
 func readAgentMessage(w http.ResponseWriter, r *http.Request) (agentMessage, error) {
@@ -80,7 +58,6 @@ func readAgentMessage(w http.ResponseWriter, r *http.Request) (agentMessage, err
 }
 
 func (m agentMessage) check() error {
-	content := m.ContentMessage
 	switch {
 	case m.TTL != "" && m.ExpireTime != "":
 		return invalid("ttl and expireTime exclude each other.")
@@ -88,67 +65,67 @@ func (m agentMessage) check() error {
 		return invalid("ttl is a duration in seconds.")
 	case !slices.Contains(trafficTypes, m.MessageTrafficType):
 		return invalid("messageTrafficType is unknown.")
-	case (content.Text == "") == (content.RichCard == nil):
-		return invalid("contentMessage holds either a text or a rich card.")
-	case longer(content.Text, maxText):
-		return invalid("text is longer than %d characters.", maxText)
-	case content.RichCard != nil && content.RichCard.StandaloneCard == nil:
-		return invalid("richCard holds no standaloneCard.")
 	}
-	if err := checkSuggestions(content.Suggestions, maxSuggestions); err != nil || content.RichCard == nil {
+	return m.ContentMessage.check()
+}
+
+func (c contentMessage) check() error {
+	forms := 0
+	for _, present := range []bool{c.Text != "", c.RichCard != nil, c.ContentInfo != nil} {
+		if present {
+			forms++
+		}
+	}
+	switch {
+	case forms != 1:
+		return invalid("contentMessage holds exactly one of text, richCard and contentInfo.")
+	case longer(c.Text, maxText):
+		return invalid("text is longer than %d characters.", maxText)
+	case c.RichCard != nil && (c.RichCard.StandaloneCard == nil) == (c.RichCard.CarouselCard == nil):
+		return invalid("richCard holds either a standaloneCard or a carouselCard.")
+	}
+	if err := checkSuggestions(c.Suggestions, maxSuggestions); err != nil {
 		return err
 	}
-	return content.RichCard.StandaloneCard.check()
-}
-
-func (c standaloneCard) check() error {
-	content := c.CardContent
 	switch {
-	case !slices.Contains(orientations, c.CardOrientation):
-		return invalid("cardOrientation is required.")
-	case content.Title == "" && content.Description == "" && content.Media == nil:
-		return invalid("cardContent is empty.")
-	case longer(content.Title, maxTitle):
-		return invalid("title is longer than %d characters.", maxTitle)
-	case longer(content.Description, maxDescription):
-		return invalid("description is longer than %d characters.", maxDescription)
-	case content.Media != nil && !slices.Contains(heights, content.Media.Height):
-		return invalid("media height is required.")
-	case content.Media != nil && !strings.HasPrefix(content.Media.ContentInfo.FileURL, "http"):
-		return invalid("fileUrl is no address.")
-	}
-	return checkSuggestions(content.Suggestions, maxCardSuggestions)
-}
-
-func checkSuggestions(suggestions []suggestion, limit int) error {
-	if len(suggestions) > limit {
-		return invalid("More than %d suggestions.", limit)
-	}
-	for _, s := range suggestions {
-		switch {
-		case (s.Reply == nil) == (s.Action == nil):
-			return invalid("A suggestion is either a reply or an action.")
-		case s.Reply != nil && (s.Reply.Text == "" || s.Reply.PostbackData == ""):
-			return invalid("A suggested reply has a text and postbackData.")
-		case s.Reply != nil && longer(s.Reply.Text, maxSuggestionText):
-			return invalid("A suggestion's text is longer than %d characters.", maxSuggestionText)
-		}
+	case c.ContentInfo != nil:
+		return c.ContentInfo.check()
+	case c.RichCard != nil && c.RichCard.CarouselCard != nil:
+		return c.RichCard.CarouselCard.check()
+	case c.RichCard != nil:
+		return c.RichCard.StandaloneCard.check()
 	}
 	return nil
 }
 
 func longer(text string, limit int) bool { return utf8.RuneCountInString(text) > limit }
 
-// text returns what a person would read.
-func (m agentMessage) text() string {
-	if m.ContentMessage.RichCard == nil {
-		return m.ContentMessage.Text
+// cards returns the cards of the message, none for a text and a file.
+func (c contentMessage) cards() []cardContent {
+	switch {
+	case c.RichCard == nil:
+		return nil
+	case c.RichCard.CarouselCard != nil:
+		return c.RichCard.CarouselCard.CardContents
 	}
-	card := m.ContentMessage.RichCard.StandaloneCard.CardContent
-	return strings.Trim(card.Title+"\n"+card.Description, "\n")
+	return []cardContent{c.RichCard.StandaloneCard.CardContent}
 }
 
-// lifetime returns the message's ttl, 0 where it has none.
+// text returns the text, the URL of the file, or the titles and descriptions of the cards,
+// each on a line.
+func (m agentMessage) text() string {
+	c := m.ContentMessage
+	if c.ContentInfo != nil {
+		return c.ContentInfo.FileURL
+	}
+	lines := []string{c.Text}
+	for _, card := range c.cards() {
+		lines = append(lines, card.Title, card.Description)
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
+}
+
+// lifetime returns the message's ttl, or 0 if it has none.
 func (m agentMessage) lifetime() time.Duration {
 	ttl, _ := time.ParseDuration(m.TTL)
 	return ttl
