@@ -124,8 +124,8 @@ tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a 
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=n TOKEN=
 	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
-template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' or CARD=file.json, NAME=; TEMPLATE=uuid for a new version
-	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
+template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' CARD=file.json or CONTENT=file.json, NAME= TRAFFIC=; TEMPLATE=uuid for a new version
+	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--content,CONTENT) $(call flag,--traffic,TRAFFIC) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## create an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
 rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the old secret and all refresh tokens at once

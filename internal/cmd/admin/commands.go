@@ -133,6 +133,8 @@ func templateCommand(flags *flag.FlagSet) action {
 	flags.StringVar(&form.Name, "name", "", "`NAME` of the template, for lists")
 	flags.StringVar(&form.Text, "text", "", "the message's `TEXT`, with {{variable}} where values go")
 	card := flags.String("card", "", "`FILE` with a card instead: JSON with title, description, mediaUrl, suggestions")
+	content := flags.String("content", "", "`FILE` with any content instead: JSON with text, card, carousel or file, and suggestions")
+	traffic := flags.String("traffic", "", "`PURPOSE`: promotion, transaction, authentication or serviceRequest (default: promotion)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", form.Tenant); err != nil {
 			return answer{}, err
@@ -140,8 +142,12 @@ func templateCommand(flags *flag.FlagSet) action {
 		if form.Text != "" && *card != "" {
 			return answer{}, usageError{errors.New("give --text or --card, not both")}
 		}
+		form.Traffic = campaign.Traffic(*traffic)
 		var err error
 		if form.Card, err = readFile("--card", *card); err != nil {
+			return answer{}, err
+		}
+		if form.Content, err = readFile("--content", *content); err != nil {
 			return answer{}, err
 		}
 		t, err := s.service.SaveTemplate(ctx, form)
