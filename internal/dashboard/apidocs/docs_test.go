@@ -150,8 +150,10 @@ func TestStatesAndWebhooks(t *testing.T) {
 	t.Parallel()
 	h := handler(t)
 	_, states := get(t, h, apidocs.Root+"/states", "en")
-	if want := "<tr><td>3</td><td><code>delivered</code></td></tr>"; !strings.Contains(states, want) {
-		t.Errorf("the states have no %s", want)
+	for _, want := range []string{`<div class="scroll" tabindex="0"><table>`, "<td>3</td>\n<td><code>delivered</code></td>", "</table></div>"} {
+		if !strings.Contains(states, want) {
+			t.Errorf("the states have no %s", want)
+		}
 	}
 	_, webhooks := get(t, h, apidocs.Root+"/webhooks", "en")
 	for _, want := range []string{"<code>message.delivered</code>", "<code>campaign.completed</code>", "<code>webhook-signature</code>"} {
