@@ -143,10 +143,10 @@ func TestTexts_Retention(t *testing.T) {
 	t.Parallel()
 	for path, sayings := range map[string]map[string]time.Duration{
 		"internal/httpapi/openapi/openapi.json": {
-			`(?:uids of this batch were deleted: they are|contents of the batch were deleted: they are) kept for (\d+ days)`: campaign.Retention,
-			`Older than (\d+ days)`: campaign.Retention, `is deleted (\d+ days) after`: campaign.Retention,
-			`[Ff]iles are kept for (\d+ days)`: campaign.ErrorFileLife, `it is older than (\d+ days)`: campaign.ErrorFileLife,
-			`for (\d+ hours) the same key`: campaign.AnswerLife, `[Vv]alid (?:for )?(\d+ days)`: campaign.RefreshLife,
+			`uids of this batch were deleted: they are kept for (\d+ days)`: campaign.Retention,
+			`were deleted after (\d+ days)`:                                 campaign.Retention, `batch is older than (\d+ days)`: campaign.Retention, `is deleted (\d+ days) after`: campaign.Retention,
+			`[Ff]iles are kept for (\d+ days)`: campaign.ErrorFileLife, `or is older than (\d+ days)`: campaign.ErrorFileLife,
+			`For (\d+ hours), the same key`: campaign.AnswerLife, `[Vv]alid (?:for )?(\d+ days)`: campaign.RefreshLife,
 		},
 		"internal/query/contents.go":              {`kept for (\d+ days)`: campaign.Retention},
 		"internal/query/error_file.go":            {`kept for (\d+ days)`: campaign.ErrorFileLife},
@@ -173,7 +173,7 @@ func checkSaying(t *testing.T, path, saying string, life time.Duration) {
 		t.Errorf("%s does not say %q", path, saying)
 	}
 	for _, match := range found {
-		said := strings.NewReplacer("dias", "days", "horas", "hours", "24 hours", "1 day").Replace(match[1])
+		said := strings.NewReplacer("dias", "days", "24 hours", "1 day", "24 horas", "1 day", "horas", "hours").Replace(match[1])
 		if said != period(life) {
 			t.Errorf("%s: %q, but it is %s", path, match[0], period(life))
 		}
