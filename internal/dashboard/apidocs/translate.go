@@ -1,0 +1,43 @@
+package apidocs
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+)
+
+// english is the language of the OpenAPI document. Pages in any other language are in
+// Portuguese.
+const english = "en"
+
+// portuguese maps the English texts of the OpenAPI document, and the formats of types
+// and limits, to Portuguese ones.
+//
+//go:embed openapi.pt.json
+var portuguese []byte
+
+// translations returns the translations of English texts into a language.
+func translations(language string) (texts map[string]string, err error) {
+	if language == english {
+		return nil, nil
+	}
+	if err := json.Unmarshal(portuguese, &texts); err != nil {
+		return nil, fmt.Errorf("read the translations: %w", err)
+	}
+	return texts, nil
+}
+
+// in returns an English text in the document's language.
+func (d *document) in(text string) string {
+	if translated := d.translations[text]; translated != "" {
+		return translated
+	}
+	return text
+}
+
+// prose converts an English text in the document's language.
+func (d *document) prose(text string) template.HTML { return prose(d.in(text)) }
+
+// first is prose for the first paragraph.
+func (d *document) first(text string) template.HTML { return firstParagraph(d.in(text)) }
