@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -16,7 +17,7 @@ import (
 var callFiles embed.FS
 
 // programs are the templates of the samples of one operation.
-var programs = template.Must(template.ParseFS(callFiles, "calls/*.txt"))
+var programs = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(callFiles, "calls/*.txt")) })
 
 // Call is an operation of the API with a program in each language that calls it. A
 // program reads the environment variables Env, prints the status of the answer and its
@@ -108,7 +109,7 @@ func (r *reference) samples(base string) ([]Sample, error) {
 	for i, s := range languages {
 		file := "call" + path.Ext(s.File)
 		var code strings.Builder
-		if err := programs.ExecuteTemplate(&code, file+".txt", r.program(s.ID, base)); err != nil {
+		if err := programs().ExecuteTemplate(&code, file+".txt", r.program(s.ID, base)); err != nil {
 			return nil, fmt.Errorf("write the %s sample of %s: %w", s.ID, r.ID, err)
 		}
 		all[i].File, all[i].Run, all[i].Code = file, strings.Replace(s.Run, s.File, file, 1), code.String()

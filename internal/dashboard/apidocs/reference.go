@@ -1,6 +1,8 @@
 package apidocs
 
 import (
+	"cmp"
+	"encoding/json"
 	"html/template"
 	"strings"
 )
@@ -11,8 +13,8 @@ type documentation struct {
 	Groups   []group
 	Guides   []guide
 	Webhooks []webhook
-	Signed   []field  // headers of a webhook
-	Replies  []answer // an endpoint's answers to a webhook
+	Signed   []field   // headers of a webhook
+	Replies  []refusal // an endpoint's answers to a webhook
 	Errors   template.HTML
 	Problem  []field
 	States   template.HTML
@@ -53,7 +55,7 @@ type answer struct {
 	Bodies  []body
 }
 
-// refusal documents an error status of a call with its codes.
+// refusal documents an error status with its codes.
 type refusal struct {
 	Status string
 	Text   template.HTML
@@ -88,7 +90,7 @@ func newDocumentation(base, language string) (*documentation, error) {
 		g.Webhooks = append(g.Webhooks, d.webhook(kind.Name, kind.Value["post"]))
 	}
 	for _, r := range d.Webhooks[0].Value["post"].Responses {
-		g.Replies = append(g.Replies, d.answer(r.Name, r.Value))
+		g.Replies = append(g.Replies, d.refusal(r.Name, r.Value))
 	}
 	for _, name := range []string{"WebhookId", "WebhookTimestamp", "WebhookSignature"} {
 		g.Signed = append(g.Signed, d.parameters([]parameter{d.Components.Parameters[name]})...)
@@ -167,10 +169,17 @@ func (d *document) refusal(status string, r response) refusal {
 	all := refusal{Status: status, Text: d.first(r.Description)}
 	for _, c := range r.Content {
 		for _, e := range c.Value.Examples {
-			all.Codes = append(all.Codes, coded{e.Name, d.in(e.Value.Summary)})
+			all.Codes = append(all.Codes, coded{codeOf(e.Value.Value), d.in(e.Value.Summary)})
 		}
 	}
 	return all
+}
+
+// codeOf returns the code of an error. API Gateway's errors have a message only.
+func codeOf(body json.RawMessage) string {
+	var e struct{ Code, Error string }
+	_ = json.Unmarshal(body, &e) // the document's examples are JSON
+	return cmp.Or(e.Code, e.Error, `{"message": …}`)
 }
 
 func (d *document) webhook(kind string, o operation) webhook {
