@@ -103,7 +103,7 @@ func run(t *testing.T, command, program string) (out string, err error) {
 	if err := os.WriteFile(filepath.Join(folder, words[len(words)-1]), []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...) //nolint:gosec // the commands of verifiers
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
 	cmd.Dir = folder
 	text, err := cmd.CombinedOutput()
 	return string(text), err

@@ -158,7 +158,7 @@ func TestTexts_Retention(t *testing.T) {
 			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
 			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,
 		},
-		"internal/dashboard/apidocs/openapi.pt.json": {
+		"internal/dashboard/apidocs/portuguese.json": {
 			`depois de (\d+ dias)\.`: campaign.Retention, `apagad[oa] (\d+ dias) depois`: campaign.Retention, `tem mais de (\d+ dias)"`: campaign.Retention,
 			`mantidos por (\d+ dias)`: campaign.ErrorFileLife, `ou tem mais de (\d+ dias)`: campaign.ErrorFileLife,
 			`Por (\d+ horas), a mesma chave`: campaign.AnswerLife, `vale (\d+ dias)`: campaign.RefreshLife,

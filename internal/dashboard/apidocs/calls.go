@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path"
 	"regexp"
 	"slices"
@@ -140,7 +141,7 @@ func (p program) Env() (names []string) {
 }
 
 // Post reports whether the method is POST.
-func (p program) Post() bool { return p.Method == "POST" }
+func (p program) Post() bool { return p.Method == http.MethodPost }
 
 // Literal returns a text as an expression of the program's language.
 func (p program) Literal(text string) string {

@@ -69,7 +69,7 @@ func (s *Pages) start(p *web.Page) error {
 		return err
 	}
 	v := view{Docs: d}
-	v.show(Samples(p.Base), p.Query("in"))
+	v.show(d.First, p.Query("in"))
 	return p.Render("docs.title", "docs_start.html", v)
 }
 

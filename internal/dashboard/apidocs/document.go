@@ -35,7 +35,6 @@ type tag struct {
 type operation struct {
 	ID          string                `json:"operationId"`
 	Tags        []string              `json:"tags"`
-	Summary     string                `json:"summary"`
 	Description string                `json:"description"`
 	Security    []map[string][]string `json:"security"`
 	Parameters  []parameter           `json:"parameters"`

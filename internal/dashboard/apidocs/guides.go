@@ -90,10 +90,10 @@ func anchor(heading string) string {
 }
 
 // Guide returns a guide, or nil.
-func (d *documentation) Guide(id string) *guide {
-	for i := range d.Guides {
-		if d.Guides[i].ID == id {
-			return &d.Guides[i]
+func (g *documentation) Guide(id string) *guide {
+	for i := range g.Guides {
+		if g.Guides[i].ID == id {
+			return &g.Guides[i]
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 type documentation struct {
 	Base     string
 	Groups   []group
+	First    []Sample // the first call in every language
 	Guides   []guide
 	Webhooks []webhook
 	Signed   []field   // headers of a webhook
@@ -27,13 +28,13 @@ type group struct {
 
 // reference documents an operation.
 type reference struct {
-	ID, Method, Path, Summary string
-	Text                      template.HTML
-	Token                     bool // requires an access token
-	Parameters                []field
-	Bodies                    []body
-	Answers                   []answer
-	Errors                    []refusal // in the order of their status
+	ID, Method, Path string
+	Text             template.HTML
+	Token            bool // requires an access token
+	Parameters       []field
+	Bodies           []body
+	Answers          []answer
+	Errors           []refusal // in the order of their status
 }
 
 // body documents a request or response body of one media type.
@@ -77,6 +78,10 @@ func newDocumentation(base, language string) (*documentation, error) {
 		return nil, err
 	}
 	g := &documentation{Base: base, Errors: d.prose(d.Info.Description), States: d.prose(d.Components.Schemas["MessageStatus"].Description)}
+	for _, s := range Samples(base) {
+		s.Code = d.comments(s.Code)
+		g.First = append(g.First, s)
+	}
 	if g.Guides, err = readGuides(language); err != nil {
 		return nil, err
 	}
@@ -123,7 +128,7 @@ func (d *document) tagged(name string) (all []*reference) {
 
 func (d *document) reference(path, method string, o *operation) *reference {
 	r := &reference{
-		ID: o.ID, Method: strings.ToUpper(method), Path: path, Summary: d.in(o.Summary), Text: d.prose(o.Description),
+		ID: o.ID, Method: strings.ToUpper(method), Path: path, Text: d.prose(o.Description),
 		Parameters: d.parameters(o.Parameters), Bodies: d.bodies(o.RequestBody.Content),
 	}
 	for _, s := range o.Security {

@@ -5,16 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"regexp"
 )
 
 // english is the language of the OpenAPI document. Pages in any other language are in
 // Portuguese.
 const english = "en"
 
-// portuguese maps the English texts of the OpenAPI document, and the formats of types
-// and limits, to Portuguese ones.
+// portuguese maps English texts to Portuguese ones: those of the OpenAPI document, the
+// formats of types and limits, and the comments of the first call.
 //
-//go:embed openapi.pt.json
+//go:embed portuguese.json
 var portuguese []byte
 
 // translations returns the translations of English texts into a language.
@@ -41,3 +42,13 @@ func (d *document) prose(text string) template.HTML { return prose(d.in(text)) }
 
 // first is prose for the first paragraph.
 func (d *document) first(text string) template.HTML { return firstParagraph(d.in(text)) }
+
+var comment = regexp.MustCompile(`(?m)^(\s*(?:#|//) )(.+)$`)
+
+// comments returns a program with its comments in the document's language.
+func (d *document) comments(program string) string {
+	return comment.ReplaceAllStringFunc(program, func(line string) string {
+		parts := comment.FindStringSubmatch(line)
+		return parts[1] + d.in(parts[2])
+	})
+}

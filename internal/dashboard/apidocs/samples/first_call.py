@@ -6,7 +6,6 @@ BASE = "{{base}}"
 
 
 def post(path, headers, body):
-    """Post a body and return the answer."""
     try:
         with urlopen(Request(BASE + path, body, headers)) as answer:
             print(answer.status)
