@@ -60,10 +60,10 @@ type answer struct {
 type refusal struct {
 	Status string
 	Text   template.HTML
-	Codes  []coded
+	Codes  []errorCode
 }
 
-type coded struct{ Code, Summary string }
+type errorCode struct{ Code, Summary string }
 
 type webhook struct {
 	Kind    string
@@ -77,30 +77,57 @@ func newDocumentation(base, language string) (*documentation, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &documentation{Base: base, Errors: d.prose(d.Info.Description), States: d.prose(d.Components.Schemas["MessageStatus"].Description)}
-	for _, s := range Samples(base) {
-		s.Code = d.comments(s.Code)
-		g.First = append(g.First, s)
-	}
-	if g.Guides, err = readGuides(language); err != nil {
+	guides, err := readGuides(language)
+	if err != nil {
 		return nil, err
 	}
-	g.Problem = d.fields(d.Components.Schemas["Problem"], 0)
+	return &documentation{
+		Base: base, First: d.firstCall(base), Guides: guides, Groups: d.groups(),
+		Webhooks: d.webhooks(), Signed: d.signed(), Replies: d.replies(),
+		Errors: d.prose(d.Info.Description), Problem: d.fields(d.Components.Schemas["Problem"], 0),
+		States: d.prose(d.Components.Schemas["MessageStatus"].Description),
+	}, nil
+}
+
+func (d *document) firstCall(base string) []Sample {
+	all := Samples(base)
+	for i := range all {
+		all[i].Code = d.comments(all[i].Code)
+	}
+	return all
+}
+
+// groups returns the operations by their tags.
+func (d *document) groups() (all []group) {
 	for _, t := range d.Tags {
 		if operations := d.tagged(t.Name); len(operations) > 0 {
-			g.Groups = append(g.Groups, group{t.Name, operations})
+			all = append(all, group{t.Name, operations})
 		}
 	}
+	return all
+}
+
+func (d *document) webhooks() (all []webhook) {
 	for _, kind := range d.Webhooks {
-		g.Webhooks = append(g.Webhooks, d.webhook(kind.Name, kind.Value["post"]))
+		all = append(all, d.webhook(kind.Name, kind.Value["post"]))
 	}
-	for _, r := range d.Webhooks[0].Value["post"].Responses {
-		g.Replies = append(g.Replies, d.refusal(r.Name, r.Value))
-	}
+	return all
+}
+
+// signed returns the headers of a webhook.
+func (d *document) signed() (headers []field) {
 	for _, name := range []string{"WebhookId", "WebhookTimestamp", "WebhookSignature"} {
-		g.Signed = append(g.Signed, d.parameters([]parameter{d.Components.Parameters[name]})...)
+		headers = append(headers, d.parameters([]parameter{d.Components.Parameters[name]})...)
 	}
-	return g, nil
+	return headers
+}
+
+// replies returns an endpoint's answers to a webhook and their effects.
+func (d *document) replies() (all []refusal) {
+	for _, r := range d.Webhooks[0].Value["post"].Responses {
+		all = append(all, d.refusal(r.Name, r.Value))
+	}
+	return all
 }
 
 func (g *documentation) operation(id string) *reference {
@@ -174,7 +201,7 @@ func (d *document) refusal(status string, r response) refusal {
 	all := refusal{Status: status, Text: d.first(r.Description)}
 	for _, c := range r.Content {
 		for _, e := range c.Value.Examples {
-			all.Codes = append(all.Codes, coded{codeOf(e.Value.Value), d.in(e.Value.Summary)})
+			all.Codes = append(all.Codes, errorCode{codeOf(e.Value.Value), d.in(e.Value.Summary)})
 		}
 	}
 	return all
