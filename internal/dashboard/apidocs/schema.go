@@ -112,6 +112,9 @@ func (d *document) limits(s *schema) string {
 }
 
 func (d *document) span(least, most *int, unit string) string {
+	if most == nil && least != nil && *least == 1 && unit != "" {
+		return d.in("not empty")
+	}
 	unit = d.in(unit)
 	switch {
 	case least != nil && most != nil && *least == *most:
