@@ -24,7 +24,7 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// bench is the audit log's page on real tables.
+// bench is the audit log's page on the stack's tables.
 type bench struct {
 	*webtest.Dashboard
 	store  *dynamo.CampaignStore
@@ -45,7 +45,7 @@ func (b bench) write(t *testing.T, e campaign.AuditEntry) {
 	}
 }
 
-func TestTheLogIsShownNewestFirst(t *testing.T) {
+func TestPage_NewestFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 120 {
@@ -77,7 +77,7 @@ func TestTheLogIsShownNewestFirst(t *testing.T) {
 	}
 }
 
-// link returns where the page's link to older entries leads, "" for none.
+// link returns the address of the link to older entries, or "".
 func link(page string) string {
 	before, _, ok := strings.Cut(page, `" rel="next"`)
 	if !ok {
@@ -86,7 +86,7 @@ func link(page string) string {
 	return before[strings.LastIndex(before, `"`)+1:]
 }
 
-func TestEntriesOfOneInstantAreAllKept(t *testing.T) {
+func TestRecord_SameInstant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 5 {
@@ -100,7 +100,7 @@ func TestEntriesOfOneInstantAreAllKept(t *testing.T) {
 	}
 }
 
-func TestWhoSeesWhichLog(t *testing.T) {
+func TestPage_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.write(t, campaign.AuditEntry{Tenant: b.tenant, At: noon, Who: "ana@acme.example", Action: "note.write", Subject: "<b>Black</b> Friday"})
@@ -119,8 +119,8 @@ func TestWhoSeesWhichLog(t *testing.T) {
 	}
 }
 
-// The details of an entry are shown in the language of whoever reads it.
-func TestDetails(t *testing.T) {
+// The details of an entry are in the reader's language.
+func TestPage_Details(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, e := range []campaign.AuditEntry{
@@ -146,7 +146,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// Every period for which a secret may be kept has a text.
+// Every overlap period of a rotated secret has a text.
 func TestDetails_EveryPeriod(t *testing.T) {
 	t.Parallel()
 	texts, err := fs.ReadFile(audit.Area().Files, "texts.json")
@@ -160,7 +160,7 @@ func TestDetails_EveryPeriod(t *testing.T) {
 	}
 }
 
-func TestALogOfLongEntriesIsLight(t *testing.T) {
+func TestPage_Size(t *testing.T) {
 	t.Parallel()
 	var details []string
 	for range 7 {
@@ -175,7 +175,7 @@ func TestALogOfLongEntriesIsLight(t *testing.T) {
 	webtest.Light(t, webtest.New(t, audit.Area(), &audit.Pages{Log: fixed(entries)}, clock).SignIn("acme", web.RoleAdmin), audit.Path)
 }
 
-// BenchmarkPage is the processor time of the page with all that it can show.
+// BenchmarkPage reports the CPU time of the largest page.
 func BenchmarkPage(b *testing.B) {
 	entries := make([]campaign.AuditEntry, 50)
 	for i := range entries {
@@ -187,7 +187,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// fixed is a log that always holds the same.
+// fixed is a log with fixed entries.
 type fixed []campaign.AuditEntry
 
 func (f fixed) AuditLog(context.Context, string, string, int) ([]campaign.AuditEntry, string, error) {

@@ -10,8 +10,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 )
 
-// BenchmarkPages reports the processor time of the pages, with their calls of the
-// stack's table.
+// BenchmarkPages reports the CPU time of the pages, calls of the stack's table included.
 func BenchmarkPages(b *testing.B) {
 	d := newService(b)
 	first := d.running("Natal")

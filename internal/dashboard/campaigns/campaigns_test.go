@@ -34,8 +34,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 
-// service is the pages of campaigns on the stack's table and bucket, a tenant of its
-// own, and what was handed off and queued.
+// service is the campaign pages on the stack's table and bucket, a new tenant, and the
+// batches and tasks that the pages queued.
 type service struct {
 	tb     testing.TB
 	store  *dynamo.CampaignStore
@@ -94,8 +94,7 @@ func uuid() string {
 	return k.MessageID(1)
 }
 
-// accept writes a batch of n messages as dispatch does; its uids are u0, u1 and
-// so on.
+// accept writes a batch of n messages as dispatch does, with the uids u0, u1 and so on.
 func (d *service) accept(id, name string, ordinal, n int, change func(b *campaign.Batch)) campaign.Batch {
 	d.tb.Helper()
 	var w payload.Writer
@@ -123,7 +122,7 @@ func (d *service) accept(id, name string, ordinal, n int, change func(b *campaig
 	return b
 }
 
-// record enters the outcome of the messages from first to last, a second apart.
+// record appends the outcome of the messages from first to last, one second apart.
 func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string, first, last int, at time.Time) {
 	d.tb.Helper()
 	var changes []campaign.Change
@@ -140,7 +139,7 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string
 	d.must(err)
 }
 
-// running is a campaign of which some messages were read, and some lost.
+// running is a campaign with read and failed messages.
 func (d *service) running(name string) campaign.Batch {
 	d.tb.Helper()
 	b := d.accept(uuid(), name, 1, 1000, func(b *campaign.Batch) { b.Rejected, b.ErrorFile = 7, strings.Repeat("e", 43)+".csv" })
@@ -156,7 +155,7 @@ func (d *service) running(name string) campaign.Batch {
 
 func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignID }
 
-func TestACampaignTellsHowFarItCame(t *testing.T) {
+func TestCampaign_Progress(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running(`<b>Natal</b> & "você"`)
@@ -186,7 +185,7 @@ func TestACampaignTellsHowFarItCame(t *testing.T) {
 	}
 }
 
-func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
+func TestCampaign_OverviewFragment(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
@@ -205,7 +204,7 @@ func TestAnOverviewIsTheCampaignWithoutItsContents(t *testing.T) {
 	}
 }
 
-func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
+func TestCampaign_RefreshesUntilCompleted(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
@@ -227,7 +226,7 @@ func TestAPageUpdatesItselfUntilTheCampaignIsCompleted(t *testing.T) {
 	}
 }
 
-func TestTheListIsSearchedAndFiltered(t *testing.T) {
+func TestList_Filters(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	for i, name := range []string{"Promoção de Natal", "Entregas", "natal 2", "Boas-vindas"} {
@@ -267,7 +266,7 @@ func namesOf(body string) (names []string) {
 	return names
 }
 
-func TestAllCampaignsAreListedPageByPage(t *testing.T) {
+func TestList_Pages(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	const all = 105
@@ -291,7 +290,7 @@ func TestAllCampaignsAreListedPageByPage(t *testing.T) {
 	}
 }
 
-// listed returns how often each campaign is on the pages of a list.
+// listed returns how often each campaign appears on the pages of a list.
 func (d *service) listed(t *testing.T, search string) map[string]int {
 	t.Helper()
 	const most = 100 // pages
@@ -309,7 +308,7 @@ func (d *service) listed(t *testing.T, search string) map[string]int {
 	return seen
 }
 
-// manyCampaigns lists campaigns as the store does, the newest first.
+// manyCampaigns lists campaigns as the store does, newest first.
 type manyCampaigns struct {
 	campaigns.Store
 	list []campaign.Listed
@@ -335,7 +334,7 @@ func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[s
 	return standings, nil
 }
 
-// Matches may stand anywhere, and further apart than one request looks.
+// Matches can be further apart than one request reads.
 func TestSearch_MatchesAnywhere(t *testing.T) {
 	t.Parallel()
 	var every, first []int
@@ -381,7 +380,7 @@ func TestSearch_MatchesAnywhere(t *testing.T) {
 	}
 }
 
-// nextOf returns where a page's link to the next one leads.
+// nextOf returns the address of a page's link to the next page.
 func nextOf(body string) string {
 	before, _, ok := strings.Cut(body, `" rel="next"`)
 	if !ok {
@@ -390,7 +389,7 @@ func nextOf(body string) string {
 	return html.UnescapeString(before[strings.LastIndex(before, `"`)+1:])
 }
 
-func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
+func TestSearch_NumberAndUID(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
@@ -426,8 +425,7 @@ func TestMessagesAreFoundByNumberAndUID(t *testing.T) {
 	}
 }
 
-// A uid that only the last of many batches has is found without naming that batch.
-func TestAUIDIsFoundInTheLastOfManyBatches(t *testing.T) {
+func TestSearch_LastOfManyBatches(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	const last = 27
@@ -475,7 +473,7 @@ func TestMessages_ManyPages(t *testing.T) {
 	}
 }
 
-func TestAnAdminCancelsACampaign(t *testing.T) {
+func TestCancel(t *testing.T) {
 	t.Parallel()
 	for revoke, action := range map[string]string{"false": "campaign.cancel", "true": "campaign.revoke"} {
 		d := newService(t)
@@ -503,7 +501,7 @@ func TestAnAdminCancelsACampaign(t *testing.T) {
 	}
 }
 
-func TestACompletedCampaignIsNotCancelled(t *testing.T) {
+func TestCancel_Completed(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 3, nil)
@@ -515,9 +513,8 @@ func TestACompletedCampaignIsNotCancelled(t *testing.T) {
 	}
 }
 
-// A campaign of many batches is read anew after some seconds, and at once where
-// the reader has changed it.
-func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
+// The page of a large campaign is cached for seconds, except after the reader's own change.
+func TestCampaign_LargeIsCached(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Carnaval", 1, 10, nil)
@@ -541,7 +538,7 @@ func TestALargeCampaignIsShownAsItWasSecondsAgo(t *testing.T) {
 	shows("after its cancellation", "Cancelled")
 }
 
-func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
+func TestReschedule(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
@@ -581,7 +578,7 @@ func TestAnAdminGivesABatchAnotherTime(t *testing.T) {
 	}
 }
 
-func TestABatchThatWasReleasedKeepsItsTime(t *testing.T) {
+func TestReschedule_ReleasedBatch(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
@@ -591,8 +588,8 @@ func TestABatchThatWasReleasedKeepsItsTime(t *testing.T) {
 	}
 }
 
-// What was delivered after all is taken off the reasons, without a negative row.
-func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
+// A message that is delivered after it failed is subtracted from the reasons, never below 0.
+func TestReasons_DeliveredAfterFailure(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		codes []string // of the messages that fail
@@ -632,7 +629,7 @@ func TestReasonsOfWhatWasDeliveredAfterAll(t *testing.T) {
 	}
 }
 
-func TestACampaignTellsItsTemplates(t *testing.T) {
+func TestCampaign_Templates(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	var ids []string
@@ -658,7 +655,7 @@ func TestACampaignTellsItsTemplates(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
+func TestRevoke_NothingSent(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {
@@ -678,7 +675,7 @@ func TestNothingIsTakenBackOfWhatWasNeverSent(t *testing.T) {
 	}
 }
 
-func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
+func TestRevoke_AfterSending(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, nil)
@@ -689,8 +686,8 @@ func TestWhatWasSentCanBeTakenBackLater(t *testing.T) {
 	}
 }
 
-// What expired may have been with the provider or not.
-func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
+// An expired message may or may not have reached the provider.
+func TestChart_CountsMatchFunnel(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 100, nil)
@@ -705,7 +702,7 @@ func TestTheChartCountsAsTheFunnelDoes(t *testing.T) {
 	}
 }
 
-func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
+func TestChart_OneMinute(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 53, nil)
@@ -719,7 +716,7 @@ func TestAChartOfOneMinuteTellsSeconds(t *testing.T) {
 	}
 }
 
-func TestWhoMayNot(t *testing.T) {
+func TestActions_Forbidden(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.accept(uuid(), "Natal", 1, 10, func(b *campaign.Batch) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFilesAsPeopleWriteThem(t *testing.T) {
+func TestRead_Formats(t *testing.T) {
 	t.Parallel()
 	want := []string{"2 11987654321 c1 João", "3 11987654322 c2 Zé, o 1º"}
 	for name, file := range map[string]string{
@@ -33,7 +33,7 @@ func TestFilesAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
-// fitted reads a file for a template with the variables.
+// fitted reads a file for a template with these variables.
 func fitted(file string, variables ...string) (table, error) {
 	all, err := readFile([]byte(file))
 	if err == nil {
@@ -51,7 +51,7 @@ func lines(all table) (texts []string) {
 
 func itoa(n int) string { return part{number: n}.batch() }
 
-func TestLinesAreThoseOfTheFile(t *testing.T) {
+func TestRead_LineNumbers(t *testing.T) {
 	t.Parallel()
 	got, err := fitted("sep=;\nphone;uid;nome\n\n1;a;\"two\nlines\"\n2;b;x\n", "nome")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestLinesAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestRead_Unreadable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ file, key string }{
 		"nothing":               {"", "empty"},
@@ -89,7 +89,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAnEmptyCellIsNoValue(t *testing.T) {
+func TestRead_EmptyCell(t *testing.T) {
 	t.Parallel()
 	got, err := fitted("phone;uid;nome;pedido\n1;a;;7\n", "nome", "pedido")
 	if diff := cmp.Diff(map[string]string{"pedido": "7"}, got.variables(got.rows[0])); diff != "" || err != nil {
@@ -97,7 +97,7 @@ func TestAnEmptyCellIsNoValue(t *testing.T) {
 	}
 }
 
-func TestColumnsAreFoundWhateverTheirCapitals(t *testing.T) {
+func TestRead_ColumnCase(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		header    string
@@ -126,7 +126,7 @@ func TestColumnsAreFoundWhateverTheirCapitals(t *testing.T) {
 }
 
 // A short line takes as little memory below many columns as below few.
-func TestShortLinesBelowManyColumnsStayShort(t *testing.T) {
+func TestRead_MemoryOfShortLines(t *testing.T) {
 	t.Parallel()
 	got, err := readFile([]byte("phone,uid" + strings.Repeat(",", 98) + "\n1" + strings.Repeat(",", 99) + "\n"))
 	if err != nil || len(got.columns) != 100 || len(got.rows[0].cells) != 1 || got.rows[0].cell(99) != "" {

@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
-// many has more templates than the form offers, of names as long as they may be.
+// many has more templates than the form lists, with names of the greatest length.
 type many struct{ memory }
 
 const manyTemplates = 120
@@ -43,7 +43,7 @@ func (m many) Template(_ context.Context, id string) (campaign.Template, error) 
 	return campaign.Template{ID: id, Tenant: "t", Name: strings.Repeat("&", campaign.MaxTemplateName), Text: text.String()}, nil
 }
 
-// shop is a dashboard of a tenant with many templates.
+// shop is the dashboard of a tenant with many templates.
 func shop(t *testing.T, all memory) webtest.Person {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
@@ -53,7 +53,7 @@ func shop(t *testing.T, all memory) webtest.Person {
 	return who
 }
 
-func TestTheFormOffersTheNewestTemplatesAndTheChosenOne(t *testing.T) {
+func TestForm_Templates(t *testing.T) {
 	t.Parallel()
 	who := shop(t, memory{})
 	page := who.Get(campaignupload.Path + "?template=" + manyID(0))
@@ -80,7 +80,7 @@ func TestTheFormOffersTheNewestTemplatesAndTheChosenOne(t *testing.T) {
 	}
 }
 
-// long is a template as long as the provider takes one.
+// long is a template of the provider's greatest length.
 type long struct{ memory }
 
 func (l long) Template(context.Context, string) (campaign.Template, error) {
@@ -89,7 +89,7 @@ func (l long) Template(context.Context, string) (campaign.Template, error) {
 	}, nil
 }
 
-// refusing finds something wrong with all of a file's lines.
+// refusing is a dispatch service that rejects every line.
 type refusing struct{}
 
 func (refusing) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, _ bool) ([]byte, error) {
@@ -107,7 +107,7 @@ func (refusing) Dispatch(_ context.Context, _, _ string, body []byte, _ []int, _
 	return json.Marshal(v)
 }
 
-func TestAReviewIsLightHoweverMuchIsWrong(t *testing.T) {
+func TestReview_Size(t *testing.T) {
 	t.Parallel()
 	var file strings.Builder
 	file.WriteString("phone;uid;nome\n")

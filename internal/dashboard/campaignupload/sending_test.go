@@ -31,8 +31,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// bench is a dashboard with the pages of sending, for a tenant of its own, with
-// the service's own dispatching on the stack's tables and bucket.
+// bench is a dashboard with the upload pages, a new tenant, and the real dispatch service
+// on the stack's tables and bucket.
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
@@ -57,7 +57,7 @@ func (h *handoffs) Schedule(_ context.Context, b campaign.Batch) error {
 	return nil
 }
 
-// flaky is dispatching that may fail after some accepted calls.
+// flaky is a dispatch service that can fail after some accepted calls.
 type flaky struct {
 	*dispatch.Service
 	left    int    // calls that succeed; negative for all
@@ -115,13 +115,13 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// fields are the fields of the form, by their names.
+// fields are the values of the form by name.
 type fields map[string]string
 
-// none stands for a form in which no file was chosen.
+// none is a form without a file.
 const none = "\x00"
 
-// upload sends the form with a file as a person does.
+// upload posts the form with a file.
 func (b *bench) upload(who webtest.Person, file string, change fields) webtest.Answer {
 	b.t.Helper()
 	all := fields{"csrf": who.Session.CSRF, "name": "Campanha", "template": b.template}
@@ -152,7 +152,7 @@ func (b *bench) upload(who webtest.Person, file string, change fields) webtest.A
 	return who.Do(r)
 }
 
-// review uploads a file and returns the page on what was found, and its address.
+// review uploads a file. It returns the review page and its path.
 func (b *bench) review(file string, change fields) (webtest.Answer, string) {
 	b.t.Helper()
 	got := b.upload(b.admin, file, change)
@@ -162,7 +162,7 @@ func (b *bench) review(file string, change fields) (webtest.Answer, string) {
 	return b.admin.Get(got.Location), got.Location
 }
 
-// confirm presses the button of a review.
+// confirm posts the form of a review.
 func (b *bench) confirm(page webtest.Answer) webtest.Answer {
 	b.t.Helper()
 	form := url.Values{"upload": {page.Value("upload")}, "version": {page.Value("version")}, "now": {page.Value("now")}}
@@ -183,7 +183,7 @@ func says(t *testing.T, page webtest.Answer, status int, texts ...string) {
 
 const file = "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;Bia\n"
 
-func TestACampaignIsSentFromAFileOnce(t *testing.T) {
+func TestConfirm_SendsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
@@ -208,7 +208,7 @@ func TestACampaignIsSentFromAFileOnce(t *testing.T) {
 	}
 }
 
-func TestTheReviewTellsWhatWillBecomeOfEveryLine(t *testing.T) {
+func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n", nil)
@@ -223,10 +223,10 @@ func TestTheReviewTellsWhatWillBecomeOfEveryLine(t *testing.T) {
 	}
 	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
 	if strings.Contains(page.Text(), "Send now") {
-		t.Error("it may be sent all the same")
+		t.Error("the review offers to send it")
 	}
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
-		t.Errorf("to confirm it all the same leads to %q, handed on %+v", got.Location, b.handoffs.batches)
+		t.Errorf("confirming leads to %q, handed off %+v", got.Location, b.handoffs.batches)
 	}
 	if audited := b.Audited(); len(audited) > 0 {
 		t.Errorf("what was not sent is in the audit log: %q", audited)
@@ -235,7 +235,7 @@ func TestTheReviewTellsWhatWillBecomeOfEveryLine(t *testing.T) {
 	says(t, page, http.StatusOK, "None of the file's numbers is valid")
 }
 
-func TestACampaignIsScheduled(t *testing.T) {
+func TestConfirm_Scheduled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review(file, fields{"schedule": "2026-11-21T12:03", "notAfter": "2026-11-21T11:00"})
@@ -252,7 +252,7 @@ func TestACampaignIsScheduled(t *testing.T) {
 	}
 }
 
-func TestACampaignIsCorrectedWithItsFile(t *testing.T) {
+func TestReview_CorrectedForm(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review(file, nil)
@@ -267,7 +267,7 @@ func TestACampaignIsCorrectedWithItsFile(t *testing.T) {
 	says(t, b.upload(b.admin, "", fields{"from": id}), http.StatusUnprocessableEntity, "The file is empty")
 }
 
-func TestWhatWasInterruptedGoesOn(t *testing.T) {
+func TestConfirm_ResumesAfterFailure(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(numbers(4001), nil)
@@ -289,7 +289,7 @@ func TestWhatWasInterruptedGoesOn(t *testing.T) {
 	}
 }
 
-func TestATemplateThatWasChangedIsSeenFirst(t *testing.T) {
+func TestConfirm_TemplateChanged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, nil)
@@ -312,7 +312,7 @@ func TestATemplateThatWasChangedIsSeenFirst(t *testing.T) {
 	}
 }
 
-func TestWrongInputSaysWhatToDo(t *testing.T) {
+func TestUpload_WrongInput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	foreign := b.putTemplate("t-other", "Olá")
@@ -342,7 +342,7 @@ func TestWrongInputSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWhoMaySend(t *testing.T) {
+func TestUpload_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(file, fields{"name": "<script>alert(1)</script>"})
@@ -368,7 +368,7 @@ func TestWhoMaySend(t *testing.T) {
 	}
 }
 
-func TestTheFormTellsTheColumns(t *testing.T) {
+func TestForm_Columns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	says(t, b.admin.Get("/dashboard/campaigns/new?template="+b.template), http.StatusOK, "phone uid nome", "At least 5 minutes ahead")
@@ -394,8 +394,8 @@ func TestTheFormTellsTheColumns(t *testing.T) {
 	says(t, page, http.StatusOK, "Messages to send 1", "Send now")
 }
 
-// What is left of a campaign whose time has come meanwhile goes at once.
-func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
+// The rest of a campaign is sent at once if its scheduled time has passed.
+func TestConfirm_ResumesAfterScheduledTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(numbers(2001), fields{"schedule": "2026-11-21T13:00"})
@@ -411,24 +411,24 @@ func TestWhatIsLeftOfAScheduledCampaignGoesAtOnce(t *testing.T) {
 	}
 }
 
-// The clock of the judges runs: a part takes them six seconds.
-func TestAFileThatTakesTooLongIsNotSentUnchecked(t *testing.T) {
+// Each check of a part advances the clock by six seconds.
+func TestConfirm_CheckOutOfTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(numbers(28_001), nil)
 	says(t, page, http.StatusOK, "Messages to send 28,001")
-	var judged atomic.Int64
-	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(judged.Load()) * 6 * time.Second) }
-	b.dispatch.judging = func() { judged.Add(1) }
+	var checked atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(checked.Load()) * 6 * time.Second) }
+	b.dispatch.judging = func() { checked.Add(1) }
 	page = b.admin.Get(address)
 	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
-	if strings.Contains(page.Text(), "Send now") || judged.Load() > 14 {
-		t.Errorf("%d of 15 parts were judged:\n%s", judged.Load(), page.Text())
+	if strings.Contains(page.Text(), "Send now") || checked.Load() > 14 {
+		t.Errorf("%d of 15 parts were checked:\n%s", checked.Load(), page.Text())
 	}
 }
 
-// What was judged whole once goes on, whether or not there is time to judge it again.
-func TestWhatIsHalfSentGoesOnThoughThereIsNoTime(t *testing.T) {
+// A campaign that was checked once resumes without another check.
+func TestConfirm_ResumesWithoutAnotherCheck(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review(numbers(4001), nil)
@@ -455,7 +455,7 @@ func numbers(n int) string {
 	return file.String()
 }
 
-func TestWhatIsRefusedAtTheLastMomentIsNotInTheAuditLog(t *testing.T) {
+func TestConfirm_RefusalIsNotAudited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first, _ := b.review(file, nil)
@@ -469,7 +469,7 @@ func TestWhatIsRefusedAtTheLastMomentIsNotInTheAuditLog(t *testing.T) {
 	}
 }
 
-func TestTheErrorFileNamesTheLinesOfTheFile(t *testing.T) {
+func TestErrorFile_Lines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, _ := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
@@ -521,7 +521,7 @@ func BenchmarkReview(b *testing.B) {
 	}
 }
 
-// memory holds what the benchmark's pages read, so that their own work is measured.
+// memory holds the rows that the pages read, so that the benchmark measures the pages.
 type memory struct{ upload string }
 
 func (m memory) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }

@@ -23,7 +23,7 @@ import (
 
 var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 
-// office is a tenant of its own in the stack's tables, its people, and the pages.
+// office is a new tenant in the stack's tables with its users and the pages.
 type office struct {
 	*webtest.Dashboard
 	store         *dynamo.AuthStore
@@ -52,7 +52,7 @@ func newOffice(tb testing.TB) office {
 	return o
 }
 
-// generate makes a credential by the form, and returns it and its answer.
+// generate creates a credential with the form. It returns the credential and the response.
 func (o office) generate(tb testing.TB, name string) (campaign.Credential, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(credentials.Path + "/new")
@@ -73,7 +73,7 @@ func (o office) generate(tb testing.TB, name string) (campaign.Credential, webte
 	return campaign.Credential{}, answer
 }
 
-// secret returns the secret that a page shows, "" where it shows none.
+// secret returns the secret on a page, or "".
 func secret(a webtest.Answer) string {
 	_, rest, _ := strings.Cut(a.Body, `<code id="client-secret">`)
 	s, _, _ := strings.Cut(rest, "<")
@@ -105,7 +105,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-func TestAReloadMakesNoSecondCredential(t *testing.T) {
+func TestGenerate_SameFormTwice(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	form := url.Values{"name": {"crm"}, "once": {o.admin.Get(credentials.Path + "/new").Value("once")}}
@@ -128,7 +128,7 @@ func TestAReloadMakesNoSecondCredential(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestGenerate_Names(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for name, says := range map[string]string{
@@ -184,7 +184,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-func TestRotateWithoutOverlap(t *testing.T) {
+func TestRotate_WithoutOverlap(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	before, _ := o.generate(t, "crm")
@@ -202,7 +202,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 		t.Errorf("rotated %+v, %v", after, err)
 	}
 	if list := o.viewer.Get(credentials.Path).Text(); strings.Contains(list, "Two secrets") {
-		t.Errorf("the list tells of two secrets: %s", list)
+		t.Errorf("the list shows two secrets: %s", list)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-func TestWhoMayNot(t *testing.T) {
+func TestActions_Forbidden(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	c, _ := o.generate(t, "crm")

@@ -14,8 +14,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
-// All credentials are reached, page by page, however many there are.
-func TestTheListIsShownPageByPage(t *testing.T) {
+func TestList_Pages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	const live, revoked = 23, 12

@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 )
 
-func TestATextHasItsVariablesMarked(t *testing.T) {
+func TestText_MarksVariables(t *testing.T) {
 	t.Parallel()
 	got := preview.Of(campaign.Template{Text: "Olá {{ nome }}, {{x"}, "label")
 	want := preview.Phone{Label: "label", Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
@@ -18,7 +18,7 @@ func TestATextHasItsVariablesMarked(t *testing.T) {
 	}
 }
 
-func TestAPictureIsShownWhereItsAddressIsKnown(t *testing.T) {
+func TestImage_KnownAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]preview.Phone{
 		"":                      {Card: true},

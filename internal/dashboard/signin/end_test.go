@@ -16,7 +16,7 @@ import (
 
 const anasAddress = "ana@acme.example"
 
-// open signs a person in who has a browser of their own.
+// open signs a user in with a new browser.
 func open(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
@@ -37,7 +37,7 @@ func open(t *testing.T, b bench) webtest.Person {
 	return ana
 }
 
-// in reports whether a person is let in.
+// in reports whether the session is accepted.
 func in(p webtest.Person) bool {
 	return p.Get("/dashboard").Location == "/dashboard/campaigns"
 }
@@ -84,7 +84,7 @@ func TestSignOut_EndsEverySession(t *testing.T) {
 	}
 }
 
-// A copy of a session that was ended signs nobody out.
+// A copy of an ended session signs nobody out.
 func TestSignOut_BySessionThatEnded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -100,23 +100,23 @@ func TestSignOut_BySessionThatEnded(t *testing.T) {
 	}
 }
 
-// A session that is renewed while it is ended is void, whichever comes first.
+// A session that is renewed while it is ended is void in either order.
 func TestSignOut_DuringRenewal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := open(t, b)
 	signingOut := b.Nobody()
 	signingOut.Cookie, signingOut.Session = ana.Cookie, ana.Session
-	b.provider.during(func() { signingOut.Post("/dashboard/sign-out", nil) })
+	b.provider.beforeResponse(func() { signingOut.Post("/dashboard/sign-out", nil) })
 	renewed := ana.Get("/dashboard/sign-in").Cookie("__Host-session")
-	b.provider.during(nil)
+	b.provider.beforeResponse(nil)
 	if renewed != nil {
 		if ana.Cookie = renewed; in(ana) {
 			t.Error("the renewed session outlives the sign-out")
 		}
 	}
 
-	// The end comes when the new session is written already.
+	// The session ends after the new session is written.
 	late := open(t, b)
 	first := late.Session.SignedIn
 	next := late.Get("/dashboard/sign-in").Cookie("__Host-session")
@@ -131,9 +131,9 @@ func TestSignIn_WhileSessionsEnd(t *testing.T) {
 	b := newBench(t)
 	ana := b.Nobody()
 	code, sent := b.provider.grant(begin(t, &ana, ""))
-	b.provider.during(func() { b.end(t, b.UI.Now()) }) // the person is removed, the provider has answered
+	b.provider.beforeResponse(func() { b.end(t, b.UI.Now()) }) // the person is removed, the provider has answered
 	refused(t, ana.Get(back(code, sent.Get("state"))), http.StatusForbidden, "Your sessions were ended just now")
-	b.provider.during(nil)
+	b.provider.beforeResponse(nil)
 	if !in(open(t, b)) {
 		t.Error("one cannot sign in again")
 	}
@@ -157,8 +157,8 @@ func TestRoleChange_EndsSessions(t *testing.T) {
 	}
 }
 
-// Renewals of a version that let the browser forget its last session go on, until the
-// person's sessions are ended.
+// Sessions of a version that did not keep the last session are renewed until the user's
+// sessions are ended.
 func TestRenewal_WithoutLastSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -185,8 +185,7 @@ func TestSignIn_EndUnreadable(t *testing.T) {
 	refused(t, signed.Get("/dashboard"), http.StatusServiceUnavailable, "The service failed")
 }
 
-// Whoever signs out while the table cannot be reached is signed out of the browser,
-// and told that it is not all.
+// A sign-out while the table is unreachable removes the cookies and warns the user.
 func TestSignOut_EndUnwritable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

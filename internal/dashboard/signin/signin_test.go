@@ -23,8 +23,7 @@ import (
 
 const clientID = "dashboard-client"
 
-// provider is an OpenID provider as a user pool is one. It lets in whoever Claims
-// describe.
+// provider is an OpenID provider like a user pool. It signs in the user of Claims.
 type provider struct {
 	*httptest.Server
 
@@ -39,15 +38,14 @@ type provider struct {
 	removed bool // nobody's session is renewed
 	stuck   bool // it revokes nothing
 
-	meanwhile func() // what happens once it has judged a request for tokens, nil for nothing
+	during func() // called before the response to a token request, or nil
 }
 
-// during lets something happen once it has judged a request for tokens, before its
-// answer arrives.
-func (p *provider) during(do func()) {
+// beforeResponse calls do after the provider has handled a token request and before it responds.
+func (p *provider) beforeResponse(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.meanwhile = do
+	p.during = do
 }
 
 func newProvider(t *testing.T) *provider {
@@ -63,18 +61,18 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /jwks", p.keys)
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
-		judged := httptest.NewRecorder()
-		p.token(judged, r)
+		response := httptest.NewRecorder()
+		p.token(response, r)
 		p.mu.Lock()
-		meanwhile := p.meanwhile
-		p.meanwhile = nil
+		during := p.during
+		p.during = nil
 		p.mu.Unlock()
-		if meanwhile != nil {
-			meanwhile()
+		if during != nil {
+			during()
 		}
-		maps.Copy(w.Header(), judged.Header())
-		w.WriteHeader(judged.Code)
-		_, _ = judged.Body.WriteTo(w)
+		maps.Copy(w.Header(), response.Header())
+		w.WriteHeader(response.Code)
+		_, _ = response.Body.WriteTo(w)
 	})
 	mux.HandleFunc("POST /revoke", p.revoke)
 	p.Server = httptest.NewServer(mux)
@@ -92,7 +90,7 @@ func (p *provider) with(claims map[string]any) {
 	}
 }
 
-// signsOtherwise makes it sign with a key that it does not publish.
+// signsOtherwise makes it sign with an unpublished key.
 func (p *provider) signsOtherwise(t *testing.T) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -118,7 +116,7 @@ func (p *provider) keys(w http.ResponseWriter, _ *http.Request) {
 	}}})
 }
 
-// grant is the sign-in page: it gives a code to whoever was sent there.
+// grant is the provider's sign-in page. It returns a code.
 func (p *provider) grant(to string) (code string, sent url.Values) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +153,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "id_token": p.sign(claims), "refresh_token": renewal})
 }
 
-// renewal is what renews the sessions of whoever has signed in.
+// renewal is the refresh token of the signed-in user.
 const renewal = "opaque.renewal-of_ana"
 
 func (p *provider) refresh(w http.ResponseWriter, r *http.Request) {
@@ -192,14 +190,14 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// bench is a dashboard with its sign-in and one page.
+// bench is a dashboard with the sign-in and one page.
 type bench struct {
 	*webtest.Dashboard
 	provider *provider
 }
 
-// ticking returns a clock that shows every instant once: here no network lies between
-// a sign-out and the next sign-in, which could be of one millisecond.
+// ticking returns a clock that never returns an instant twice. Without a network, a
+// sign-out and the next sign-in could fall into one millisecond.
 func ticking() func() time.Time {
 	var mu sync.Mutex
 	var last time.Time
@@ -226,7 +224,7 @@ func newBench(t *testing.T) bench {
 	return bench{webtest.Serve(t, ui, signin.Area(), pages), p}
 }
 
-// begin lets a person begin to sign in, and returns where they are sent.
+// begin starts a sign-in and returns the address of the redirect.
 func begin(t *testing.T, p *webtest.Person, to string) string {
 	t.Helper()
 	got := p.Get("/dashboard/sign-in?to=" + url.QueryEscape(to))
@@ -245,12 +243,12 @@ func begin(t *testing.T, p *webtest.Person, to string) string {
 	return got.Location
 }
 
-// attemptCookie is the name of the cookie of a sign-in.
+// attemptCookie is the name of the cookie of a started sign-in.
 func attemptCookie(state string) string {
 	return "__Host-sign-in-" + (state + strings.Repeat("-", 16))[:16]
 }
 
-// back is where the sign-in page sends a person.
+// back is the address to which the provider redirects.
 func back(code, state string) string {
 	return "/dashboard/sign-in/callback?" + url.Values{"code": {code}, "state": {state}}.Encode()
 }
@@ -265,7 +263,7 @@ func refused(t *testing.T, got webtest.Answer, status int, text string) {
 	}
 }
 
-func TestSigningIn(t *testing.T) {
+func TestSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -294,7 +292,7 @@ func TestSigningIn(t *testing.T) {
 	}
 }
 
-func TestTheRoleIsTheHighestOfOnesGroups(t *testing.T) {
+func TestSignIn_HighestRole(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		groups []string
@@ -319,7 +317,7 @@ func TestTheRoleIsTheHighestOfOnesGroups(t *testing.T) {
 	}
 }
 
-func TestASignInOfAnotherBrowserIsRefused(t *testing.T) {
+func TestCallback_OtherBrowser(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	thief, ana := b.Nobody(), b.Nobody()
@@ -337,9 +335,9 @@ func TestASignInOfAnotherBrowserIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever plants a code of their own in a sign-in that somebody else began has no
-// verifier for it.
-func TestACodeOfAnotherSignInIsRefused(t *testing.T) {
+// A code that an attacker injects into another user's sign-in does not match its PKCE
+// verifier.
+func TestCallback_CodeOfAnotherSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	thief, ana := b.Nobody(), b.Nobody()
@@ -348,7 +346,7 @@ func TestACodeOfAnotherSignInIsRefused(t *testing.T) {
 	refused(t, ana.Get(back(code, sent.Get("state"))), http.StatusForbidden, "did not confirm who you are")
 }
 
-func TestTokensThatAreNotGood(t *testing.T) {
+func TestCallback_InvalidTokens(t *testing.T) {
 	t.Parallel()
 	for name, claims := range map[string]map[string]any{
 		"of another sign-in": {"nonce": "another"},
@@ -375,7 +373,7 @@ func TestTokensThatAreNotGood(t *testing.T) {
 	})
 }
 
-func TestWhoeverHasNoTenantOrRoleIsTold(t *testing.T) {
+func TestCallback_NoTenantOrRole(t *testing.T) {
 	t.Parallel()
 	for name, claims := range map[string]map[string]any{
 		"no tenant": {"custom:tenant": nil}, "no role": {"cognito:groups": nil}, "an unknown role": {"cognito:groups": []string{"owner"}},
@@ -396,7 +394,7 @@ func TestWhoeverHasNoTenantOrRoleIsTold(t *testing.T) {
 	}
 }
 
-func TestTheSignInPageRefuses(t *testing.T) {
+func TestCallback_ProviderRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -408,7 +406,7 @@ func TestTheSignInPageRefuses(t *testing.T) {
 	}
 }
 
-func TestOneIsLedOnlyWithinTheDashboard(t *testing.T) {
+func TestSignIn_ReturnTo(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"https://evil.example/dashboard", "//evil.example", "/dashboard/" + strings.Repeat("a", 5000)} {
 		b := newBench(t)
@@ -420,7 +418,7 @@ func TestOneIsLedOnlyWithinTheDashboard(t *testing.T) {
 	}
 }
 
-func TestTheProviderIsAskedOnceItIsNeeded(t *testing.T) {
+func TestProvider_DiscoveredLazily(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	if b.provider.asked != 0 {
@@ -435,7 +433,7 @@ func TestTheProviderIsAskedOnceItIsNeeded(t *testing.T) {
 	}
 }
 
-func TestTheProviderFails(t *testing.T) {
+func TestSignIn_ProviderFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -452,7 +450,7 @@ func TestTheProviderFails(t *testing.T) {
 	}
 }
 
-func TestSigningOut(t *testing.T) {
+func TestSignOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	want := b.provider.URL + "/logout?client_id=" + clientID + "&logout_uri=" + url.QueryEscape(webtest.Base+"/dashboard/signed-out")
@@ -474,9 +472,9 @@ func TestSigningOut(t *testing.T) {
 	}
 }
 
-// Another site's form carries no cookies: it signs nobody out, here or at the
-// provider. Whoever has no session any more is let out by their own page alone.
-func TestNoOtherSiteSignsOneOut(t *testing.T) {
+// A form of another origin sends no cookies and signs nobody out, here or at the provider.
+// A user without a session can sign out from a page of the dashboard only.
+func TestSignOut_OtherOrigin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, test := range []struct {
@@ -511,7 +509,7 @@ func TestNoOtherSiteSignsOneOut(t *testing.T) {
 	}
 }
 
-func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
+func TestSignOut_ProviderFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.SignIn("acme", web.RoleAdmin)
@@ -528,7 +526,7 @@ func TestSigningOutWhileTheProviderIsAway(t *testing.T) {
 	}
 }
 
-func TestTwoTabsSignInAtOnce(t *testing.T) {
+func TestSignIn_TwoTabs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -550,7 +548,7 @@ func TestTwoTabsSignInAtOnce(t *testing.T) {
 	}
 }
 
-func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
+func TestSignIn_AbandonedAttempts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := b.Nobody()
@@ -572,7 +570,7 @@ func TestSignInsThatAreNeverFinishedTakeNoRoom(t *testing.T) {
 	}
 }
 
-// signedIn returns somebody whose session is over, with what the browser keeps.
+// signedIn returns a user with an expired session and the browser's cookies.
 func signedIn(t *testing.T, b bench) webtest.Person {
 	t.Helper()
 	ana := b.Nobody()
@@ -585,7 +583,7 @@ func signedIn(t *testing.T, b bench) webtest.Person {
 	return ana
 }
 
-func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
+func TestRenew_CurrentRole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ana := signedIn(t, b)
@@ -604,7 +602,7 @@ func TestASessionIsRenewedWithWhatOneMayByThen(t *testing.T) {
 	}
 }
 
-func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
+func TestRenew_RemovedUser(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(p *provider){
 		"removed":  func(p *provider) { p.removed = true },
@@ -624,9 +622,9 @@ func TestWhoeverWasRemovedIsNotRenewed(t *testing.T) {
 	}
 }
 
-// What renewed the session of whoever signs out renews nobody's any more, copies of
-// it neither, also where the provider does not take it back.
-func TestWhoeverSignsOutIsNotRenewed(t *testing.T) {
+// After a sign-out the refresh token and copies of it renew no session, even if the
+// provider fails to revoke it.
+func TestRenew_AfterSignOut(t *testing.T) {
 	t.Parallel()
 	for name, stuck := range map[string]bool{"the provider takes it back": false, "the provider is stuck": true} {
 		b := newBench(t)

@@ -14,7 +14,7 @@ import (
 
 const list = "/dashboard/templates"
 
-// keep saves a template, or a version of one, which it returns.
+// keep saves a template or a new version. It returns what it saved.
 func (b *bench) keep(t campaign.Template) campaign.Template {
 	b.t.Helper()
 	t.Tenant = b.tenant
@@ -29,7 +29,7 @@ func templateID(i int) string {
 	return fmt.Sprintf("5b0e6d3c-0000-4000-8000-%012x", uint64(time.Now().UnixNano())&0xffffffffff00+uint64(i))
 }
 
-func TestTheListIsShownPageByPage(t *testing.T) {
+func TestList_Pages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	const all = 60
@@ -51,7 +51,7 @@ func TestTheListIsShownPageByPage(t *testing.T) {
 	}
 }
 
-// What the provider takes at most, in characters of four bytes.
+// The provider's greatest lengths, in characters of four bytes.
 func largest() map[string]campaign.Template {
 	name := strings.Repeat("&", campaign.MaxTemplateName)
 	var fields strings.Builder
@@ -82,7 +82,7 @@ func manyVariables(n int) string {
 	return text.String()
 }
 
-func TestAPageIsLightHoweverLongTheTexts(t *testing.T) {
+func TestPage_Size(t *testing.T) {
 	t.Parallel()
 	for name, largest := range largest() {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAPageIsLightHoweverLongTheTexts(t *testing.T) {
 	}
 }
 
-func TestAVersionIsShownWhole(t *testing.T) {
+func TestVersion_Whole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	text := strings.Repeat("Olá, você já viu? ", 160) + "{{nome}} até o fim"
@@ -131,8 +131,8 @@ func TestAVersionIsShownWhole(t *testing.T) {
 	contains(t, b.SignIn("another", "admin").Get(path+"/versions/1"), http.StatusNotFound)
 }
 
-// What shows a template loads its picture, from wherever that is.
-func TestPicturesAreShown(t *testing.T) {
+// Pages that show a template load its image from any host.
+func TestPage_Images(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(url.Values{"name": {"n"}, "kind": {"card"}, "title": {"t"}, "media": {"https://e.example/a.png"}})
@@ -145,7 +145,7 @@ func TestPicturesAreShown(t *testing.T) {
 	}
 }
 
-func TestATestWithTooManyVariablesIsSentAsACampaign(t *testing.T) {
+func TestTestSend_TooManyVariables(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	few := b.create(textForm("n", manyVariables(20)))
@@ -159,7 +159,7 @@ func TestATestWithTooManyVariablesIsSentAsACampaign(t *testing.T) {
 	}
 }
 
-func TestARefusedTestIsLight(t *testing.T) {
+func TestTestSend_RefusalSize(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"no"}]}`

@@ -23,8 +23,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// bench is a dashboard with the pages of templates, for a tenant of its own on
-// the stack's tables.
+// bench is a dashboard with the template pages and a new tenant on the stack's tables.
 type bench struct {
 	*webtest.Dashboard
 	t      *testing.T
@@ -55,7 +54,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// calls answers dispatch calls, which internal/dispatch's own tests judge.
+// calls records dispatch calls. The tests of internal/dispatch cover dispatch itself.
 type calls struct {
 	bodies []string // of those that were no dry runs
 	answer string   // of a dry run
@@ -74,7 +73,7 @@ func textForm(name, text string) url.Values {
 	return url.Values{"name": {name}, "kind": {"text"}, "text": {text}}
 }
 
-// create makes a template through the page and returns its path.
+// create posts the form and returns the path of the new template.
 func (b *bench) create(form url.Values) string {
 	b.t.Helper()
 	form.Set("once", b.admin.Get("/dashboard/templates/new").Value("once"))
@@ -98,7 +97,7 @@ func contains(t *testing.T, page webtest.Answer, status int, texts ...string) {
 	}
 }
 
-func TestATemplateIsWrittenAndChanged(t *testing.T) {
+func TestSave_CreatesAndChanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(textForm("Pedido", "Olá {{nome}},\r\nseu pedido {{pedido}}"))
@@ -129,7 +128,7 @@ func TestATemplateIsWrittenAndChanged(t *testing.T) {
 	}
 }
 
-func TestAFormThatIsSentTwiceSavesOnce(t *testing.T) {
+func TestSave_SameFormTwice(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	form := textForm("Pedido", "Olá")
@@ -148,7 +147,7 @@ func TestAFormThatIsSentTwiceSavesOnce(t *testing.T) {
 	}
 }
 
-func TestWrongInputSaysWhatToDo(t *testing.T) {
+func TestSave_WrongInput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	card := func(name, value string) url.Values {
@@ -183,7 +182,7 @@ func TestWrongInputSaysWhatToDo(t *testing.T) {
 	})
 }
 
-func TestThePreviewFollowsWhatIsWritten(t *testing.T) {
+func TestPreview_Form(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	form := textForm("n", "<b>Olá</b> {{nome}}")
@@ -199,7 +198,7 @@ func TestThePreviewFollowsWhatIsWritten(t *testing.T) {
 	contains(t, b.admin.Post("/dashboard/templates/preview", textForm("n", "{{x")), http.StatusOK, "that is no variable")
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
+func TestPages_Roles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(textForm("<script>alert(1)</script>", "Olá"))
@@ -232,7 +231,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-func TestATestIsACampaignOfOneMessage(t *testing.T) {
+func TestTestSend_OneMessage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.calls.answer = `{"valid":true,"feedback":{"invalidPhones":[]}}`
@@ -268,7 +267,7 @@ func TestATestIsACampaignOfOneMessage(t *testing.T) {
 	}
 }
 
-func TestARefusedTestSaysWhy(t *testing.T) {
+func TestTestSend_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	path := b.create(textForm("Pedido", "Olá {{nome}}"))
@@ -279,7 +278,7 @@ func TestARefusedTestSaysWhy(t *testing.T) {
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
 	if len(b.calls.bodies) > 0 {
-		t.Error("it was sent all the same")
+		t.Error("it was sent")
 	}
 	b.calls.answer, b.calls.err = `{}`, &httpapi.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")

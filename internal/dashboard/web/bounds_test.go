@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-func TestATextIsCutByWhatItWeighsInAPage(t *testing.T) {
+func TestClip_EscapedLength(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Pedido de maio": "Pedido de maio", strings.Repeat("a", 20): strings.Repeat("a", 20), strings.Repeat("a", 21): strings.Repeat("a", 17) + "…",
@@ -39,7 +39,7 @@ func FuzzShort(f *testing.F) {
 	})
 }
 
-func TestFewNames(t *testing.T) {
+func TestNames_AtMost(t *testing.T) {
 	t.Parallel()
 	few, more := web.Few([]string{"ab", "cd", "ef"}, 3, 12)
 	if diff := cmp.Diff([]string{"ab", "cd"}, few); diff != "" || more != 1 {

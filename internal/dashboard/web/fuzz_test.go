@@ -9,7 +9,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-// Nobody is sent out of the dashboard, whatever address they are given.
+// No address redirects a user out of the dashboard.
 func FuzzLocalPath(f *testing.F) {
 	for _, s := range []string{
 		"/dashboard/templates?x=1", "//evil.example", `/\evil.example`, "/dashboard/..//evil.example", "https://evil.example/dashboard",

@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
-// ended checks that a person without a session that holds is let in nowhere.
+// ended checks that every page redirects a user with this session to the sign-in.
 func ended(t *testing.T, name string, p webtest.Person) {
 	t.Helper()
 	if got := p.Get("/dashboard/notes?name=Ana"); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, web.SignInPath) || got.Body != "" {
@@ -135,7 +135,7 @@ func TestSession_OneReadAPage(t *testing.T) {
 	}
 }
 
-// A session whose signature was found good is over in time all the same.
+// A verified session that is cached still expires.
 func TestSession_OverWhileKept(t *testing.T) {
 	t.Parallel()
 	now := noon
@@ -152,8 +152,7 @@ func TestSession_OverWhileKept(t *testing.T) {
 	}
 }
 
-// claimsBefore are those of the sessions of the version before, which knows no end of
-// sessions.
+// claimsBefore are the session claims of the previous version, which has no session end.
 type claimsBefore struct {
 	jwt.RegisteredClaims
 	Tenant string `json:"tenant"`
@@ -161,7 +160,7 @@ type claimsBefore struct {
 	CSRF   string `json:"csrf"`
 }
 
-// signedBefore returns a session that the version before has issued.
+// signedBefore returns a session that the previous version issued.
 func signedBefore(t *testing.T, site *webtest.Dashboard, at time.Time) webtest.Person {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, claimsBefore{
@@ -212,7 +211,7 @@ func TestSession_OfTheVersionBefore(t *testing.T) {
 	}
 }
 
-// The version before reads the sessions of this one, while both run.
+// During a deployment the previous version reads the sessions of this one.
 func TestSession_ForTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)

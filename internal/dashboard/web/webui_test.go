@@ -27,7 +27,7 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// notes is a part of a dashboard as others are written.
+// notes is an example of a dashboard part.
 type notes struct{}
 
 var notesFiles = fstest.MapFS{
@@ -85,7 +85,7 @@ func has(t *testing.T, got webtest.Answer, status int, texts ...string) {
 	}
 }
 
-func TestAPageIsInTheReadersLanguageAndFormat(t *testing.T) {
+func TestPage_LanguageAndFormat(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, accept, cookie string
@@ -110,7 +110,7 @@ func TestAPageIsInTheReadersLanguageAndFormat(t *testing.T) {
 	}
 }
 
-func TestTheLanguageIsChosen(t *testing.T) {
+func TestLanguage_Chosen(t *testing.T) {
 	t.Parallel()
 	nobody := newSite(t).Nobody()
 	got := nobody.Get("/dashboard/language/en?to=%2Fdashboard%2Fnotes%3Fname%3Dx")
@@ -123,7 +123,7 @@ func TestTheLanguageIsChosen(t *testing.T) {
 	has(t, nobody.Get("/dashboard/language/xx"), http.StatusNotFound)
 }
 
-func TestOnlyPagesOfTheDashboardAreLedTo(t *testing.T) {
+func TestReturnTo_OnlyDashboardPages(t *testing.T) {
 	t.Parallel()
 	for to, want := range map[string]string{
 		"/dashboard/campaigns?status=sending&q=a%26b": "/dashboard/campaigns?status=sending&q=a%26b",
@@ -148,7 +148,7 @@ func TestOnlyPagesOfTheDashboardAreLedTo(t *testing.T) {
 	}
 }
 
-func TestWhatIsEnteredIsShownAsText(t *testing.T) {
+func TestPage_EscapesInput(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
 	got := ana.Get("/dashboard/notes?name=" + url.QueryEscape(`<script>alert("1")</script>`))
@@ -159,7 +159,7 @@ func TestWhatIsEnteredIsShownAsText(t *testing.T) {
 	has(t, got, http.StatusConflict, "The value &lt;i&gt;7&lt;/i&gt; is of no use.")
 }
 
-func TestEveryPageIsGuarded(t *testing.T) {
+func TestPage_SecurityHeaders(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	for _, test := range []struct {
@@ -190,7 +190,7 @@ func TestEveryPageIsGuarded(t *testing.T) {
 	}
 }
 
-func TestErrorsAreToldOnAPage(t *testing.T) {
+func TestPage_Errors(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
 	has(t, ana.Get("/dashboard/notes/fails/problem"), http.StatusBadRequest, "The request was refused: It is odd.")
@@ -202,7 +202,7 @@ func TestErrorsAreToldOnAPage(t *testing.T) {
 	}
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
+func TestRoutes_Roles(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	odd := site.SignedIn(web.Session{Tenant: "acme", Email: "x@acme.example", Role: "owner"})
@@ -236,7 +236,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-func TestViewersAreToldWhoMayDoThat(t *testing.T) {
+func TestForbidden_NamesTheRole(t *testing.T) {
 	t.Parallel()
 	viewer := newSite(t).SignIn("acme", web.RoleViewer)
 	if got := viewer.Get("/dashboard/notes/secret"); !strings.Contains(got.Text(), "Only admins see this page") {
@@ -247,7 +247,7 @@ func TestViewersAreToldWhoMayDoThat(t *testing.T) {
 	}
 }
 
-func TestWithoutASessionOneSignsInAndComesBack(t *testing.T) {
+func TestRoutes_WithoutSession(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	nobody := site.Nobody()
@@ -278,7 +278,7 @@ func TestWithoutASessionOneSignsInAndComesBack(t *testing.T) {
 	}
 }
 
-func TestSessionsThatAreNotGood(t *testing.T) {
+func TestSession_Invalid(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	ana := admin(site)
@@ -309,7 +309,7 @@ func TestSessionsThatAreNotGood(t *testing.T) {
 	has(t, ana.Get("/dashboard/notes"), http.StatusOK)
 }
 
-// replaced signs as another does, with a key that is replaced at an instant.
+// replaced is a signer whose key changes at an instant.
 type replaced struct {
 	accesstoken.Signer
 	until time.Time
@@ -323,7 +323,7 @@ func (r replaced) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 	return keys, err
 }
 
-func TestSessionsOfAReplacedKey(t *testing.T) {
+func TestSession_ReplacedKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		until  time.Time
@@ -344,7 +344,7 @@ func TestSessionsOfAReplacedKey(t *testing.T) {
 	}
 }
 
-func TestTheSessionsCookie(t *testing.T) {
+func TestSession_Cookie(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	cookie := admin(site).Cookie
@@ -354,7 +354,7 @@ func TestTheSessionsCookie(t *testing.T) {
 	}
 }
 
-func TestChangesComeFromOnesOwnPage(t *testing.T) {
+func TestPost_OtherOrigin(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	ana := admin(site)
@@ -375,7 +375,7 @@ func TestChangesComeFromOnesOwnPage(t *testing.T) {
 	has(t, ana.Post("/dashboard/notes", url.Values{"csrf": {}}), http.StatusSeeOther)
 }
 
-func TestAChangeIsWrittenDownOrNotDone(t *testing.T) {
+func TestPost_AuditedOrRefused(t *testing.T) {
 	t.Parallel()
 	site := newSite(t)
 	ana := admin(site)
@@ -388,7 +388,7 @@ func TestAChangeIsWrittenDownOrNotDone(t *testing.T) {
 	has(t, ana.Post("/dashboard/notes", nil), http.StatusInternalServerError)
 }
 
-func TestFormsThatCannotBeRead(t *testing.T) {
+func TestPost_UnreadableForms(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
 	send := func(kind string, body []byte) webtest.Answer {
@@ -414,7 +414,7 @@ func TestFormsThatCannotBeRead(t *testing.T) {
 	has(t, send("application/x-www-form-urlencoded", []byte("a=%zz")), http.StatusBadRequest)
 }
 
-func TestPartsOfAPage(t *testing.T) {
+func TestPage_Parts(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
 	if got := ana.Get("/dashboard/notes/part?name=x"); got.Body != "<b>x</b>" {
@@ -428,7 +428,7 @@ func TestPartsOfAPage(t *testing.T) {
 	}
 }
 
-func TestAssetsAreSmallAndKept(t *testing.T) {
+func TestAssets_SmallAndCached(t *testing.T) {
 	t.Parallel()
 	ana := admin(newSite(t))
 	page := ana.Get("/dashboard/notes")
@@ -450,7 +450,7 @@ func TestAssetsAreSmallAndKept(t *testing.T) {
 	has(t, ana.Get("/dashboard/assets/000000000000/no.css"), http.StatusNotFound)
 }
 
-func TestTextsThatLackALanguageOrStandTwice(t *testing.T) {
+func TestTexts_MissingOrDuplicate(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string]string{
 		"a language is missing": `{"a.b": {"pt": "x"}}`, "a text stands twice": `{"ui.skip": {"pt": "x", "en": "y"}}`, "no JSON": `{`,

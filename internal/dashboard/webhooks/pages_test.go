@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/dashboard/webhooks"
 )
 
-func TestFailuresAreShownPageByPage(t *testing.T) {
+func TestFailures_Pages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	address := "https://crm.example.com/"
@@ -52,7 +52,7 @@ func TestFailuresAreShownPageByPage(t *testing.T) {
 	}
 }
 
-func TestTheListOfAllEndpointsIsLight(t *testing.T) {
+func TestList_Size(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	for i := range 20 {
@@ -70,8 +70,7 @@ func TestTheListOfAllEndpointsIsLight(t *testing.T) {
 	}
 }
 
-// The audit log tells of no deed that was refused.
-func TestWhatIsNotResentIsNotInTheAuditLog(t *testing.T) {
+func TestResend_RefusalIsNotAudited(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")

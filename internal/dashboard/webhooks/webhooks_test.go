@@ -28,11 +28,10 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// now lies far from now, so that nothing of a test is due to a sweep that runs in
-// the stack beside it.
+// now is far from the present, so that the stack's own sweep finds no row of a test due.
 var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
 
-// office is a tenant of its own in the stack's tables, its people, and the pages.
+// office is a new tenant in the stack's tables with its users and the pages.
 type office struct {
 	*webtest.Dashboard
 	store         *dynamo.CampaignStore
@@ -40,7 +39,7 @@ type office struct {
 	admin, viewer webtest.Person
 }
 
-// newOffice lets endpoints be on this machine only where local is true.
+// newOffice allows endpoints on this machine only if local is true.
 func newOffice(tb testing.TB, local bool) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
@@ -62,7 +61,7 @@ func newOffice(tb testing.TB, local bool) office {
 	return o
 }
 
-// add makes an endpoint by the form, and returns it and its answer.
+// add creates an endpoint with the form. It returns the endpoint and the response.
 func (o office) add(tb testing.TB, address string, kinds ...string) (campaign.Endpoint, webtest.Answer) {
 	tb.Helper()
 	form := o.admin.Get(webhooks.Path + "/new")
@@ -121,7 +120,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-func TestAReloadAddsNoSecondEndpoint(t *testing.T) {
+func TestAdd_SameFormTwice(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	form := url.Values{
@@ -168,7 +167,7 @@ func TestAdd_RacingForms(t *testing.T) {
 	}
 }
 
-func TestWrongInput(t *testing.T) {
+func TestAdd_WrongInput(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	for _, test := range []struct {
@@ -206,7 +205,7 @@ func TestWrongInput(t *testing.T) {
 	}
 }
 
-func TestChangeAnEndpoint(t *testing.T) {
+func TestChange(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -250,7 +249,7 @@ func TestChangeAnEndpoint(t *testing.T) {
 	}
 }
 
-func TestATestIsSignedAndShowsTheAnswer(t *testing.T) {
+func TestTestWebhook_SignedAndAnswered(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, true)
 	status, verified := http.StatusNoContent, make(chan error, 10)
@@ -286,7 +285,7 @@ func TestATestIsSignedAndShowsTheAnswer(t *testing.T) {
 	lacks(t, o.admin.Post(path, nil), "Not taken. No connection")
 }
 
-func TestATestIsNotPostedToPrivateAddresses(t *testing.T) {
+func TestTestWebhook_PrivateAddress(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))
@@ -298,7 +297,7 @@ func TestATestIsNotPostedToPrivateAddresses(t *testing.T) {
 	lacks(t, o.admin.Post(webhooks.Path+"/"+e.ID+"/test", nil), "not on the public internet")
 }
 
-// fail records that a webhook of a delivery failed an hour ago, and returns it.
+// fail records a webhook that failed an hour ago and returns it.
 func (o office) fail(t *testing.T, e campaign.Endpoint, status int) campaign.WebhookFailure {
 	t.Helper()
 	f := campaign.WebhookFailure{
@@ -318,7 +317,7 @@ func randomKey() string {
 	return key.String()
 }
 
-func TestFailuresAndResendOne(t *testing.T) {
+func TestResend_One(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -343,7 +342,7 @@ func TestFailuresAndResendOne(t *testing.T) {
 	}
 }
 
-func TestResendAllFailed(t *testing.T) {
+func TestResend_All(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -389,7 +388,7 @@ func TestResendAllFailed(t *testing.T) {
 	lacks(t, o.admin.Post(path+"/resend-failed", url.Values{"since": {"2100-05-03T12:30"}}), "switch it on before")
 }
 
-func TestDeliveriesPerHour(t *testing.T) {
+func TestPage_DeliveriesPerHour(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -407,7 +406,7 @@ func TestDeliveriesPerHour(t *testing.T) {
 	lacks(t, o.viewer.Get(webhooks.Path), "1,507 taken 3 failed")
 }
 
-func TestStates(t *testing.T) {
+func TestPage_States(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -428,7 +427,7 @@ func TestStates(t *testing.T) {
 	lacks(t, portuguese.Get(webhooks.Path+"/"+e.ID), "Desligado em 04/05/2100 12:30", "falhou por 5 dias seguidos")
 }
 
-func TestWhoMayNot(t *testing.T) {
+func TestActions_Forbidden(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -444,16 +443,16 @@ func TestWhoMayNot(t *testing.T) {
 			t.Errorf("a viewer: GET %s answers %d, want 403", path, a.Status)
 		}
 	}
-	for _, deed := range []string{"/kinds", "/rotate", "/off", "/on", "/test", "/resend", "/resend-failed"} {
+	for _, action := range []string{"/kinds", "/rotate", "/off", "/on", "/test", "/resend", "/resend-failed"} {
 		form := url.Values{"kind": {"message.sent"}, "keep": {"1h"}, "once": {"x"}, "since": {"2100-05-03T12:30"}}
-		if a := other.Post(one+deed, form); a.Status != http.StatusNotFound {
-			t.Errorf("another tenant: POST %s answers %d, want 404", deed, a.Status)
+		if a := other.Post(one+action, form); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: POST %s answers %d, want 404", action, a.Status)
 		}
-		if a := o.viewer.Post(one+deed, form); a.Status != http.StatusForbidden {
-			t.Errorf("a viewer: POST %s answers %d, want 403", deed, a.Status)
+		if a := o.viewer.Post(one+action, form); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: POST %s answers %d, want 403", action, a.Status)
 		}
-		if a := o.admin.Post(one+deed, url.Values{"csrf": {"stolen"}}); a.Status != http.StatusForbidden {
-			t.Errorf("no CSRF token: POST %s answers %d, want 403", deed, a.Status)
+		if a := o.admin.Post(one+action, url.Values{"csrf": {"stolen"}}); a.Status != http.StatusForbidden {
+			t.Errorf("no CSRF token: POST %s answers %d, want 403", action, a.Status)
 		}
 	}
 	if a := o.viewer.Post(webhooks.Path, url.Values{"url": {"https://example.com"}}); a.Status != http.StatusForbidden {
@@ -486,7 +485,7 @@ func BenchmarkEndpoint(b *testing.B) {
 	}
 }
 
-func TestResendToAnEndpointThatKeepsFailing(t *testing.T) {
+func TestResend_EndpointKeepsFailing(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
@@ -519,7 +518,7 @@ func TestResendToAnEndpointThatKeepsFailing(t *testing.T) {
 	lacks(t, o.admin.Get(one.Location), "The webhook waits for the endpoint to answer")
 }
 
-func TestAnEndpointOfAllKindsOfMessages(t *testing.T) {
+func TestAdd_AllEventTypes(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, false)
 	all := []string{
