@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"

@@ -25,7 +25,7 @@ func (o outcomes) settled() int { return o.sent + o.failed + o.expired }
 
 // watcher looks at both ledger: the service's and the provider's.
 type watcher struct {
-	store   *dynamo.Store
+	store   *dynamo.CampaignStore
 	batches []campaign.BatchRef
 	rcs     string
 	since   time.Time
@@ -33,7 +33,7 @@ type watcher struct {
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	return &watcher{
-		store: dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now),
+		store: dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now)),
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}
