@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Unread is the queue for unreadable stream records.

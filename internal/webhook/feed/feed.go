@@ -19,7 +19,7 @@ import (
 
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Batches returns the tenant and campaign of a batch. The error wraps campaign.ErrNotFound
