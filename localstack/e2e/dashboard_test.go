@@ -115,15 +115,15 @@ func (v *visitor) signIn(path, email, password string) page {
 // seeded users, whose sessions other tests share.
 func (v *visitor) person(role string) campaign.Person {
 	v.t.Helper()
-	who := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
+	person := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
 	pool := v.pool()
-	if _, err := pool.Invite(v.t.Context(), who, v.env["DASHBOARD_PASSWORD"]); err != nil {
+	if _, err := pool.Invite(v.t.Context(), person, v.env["DASHBOARD_PASSWORD"]); err != nil {
 		v.t.Fatal(err)
 	}
-	if err := pool.SetPassword(v.t.Context(), who.Email, v.env["DASHBOARD_PASSWORD"]); err != nil {
+	if err := pool.SetPassword(v.t.Context(), person.Email, v.env["DASHBOARD_PASSWORD"]); err != nil {
 		v.t.Fatal(err)
 	}
-	return who
+	return person
 }
 
 func (v *visitor) pool() *cognito.Pool {
@@ -148,12 +148,12 @@ func (v *visitor) signOut(csrf string) page {
 func TestDashboard_SignInAndOut(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t)
-	who := v.person("admin")
+	person := v.person("admin")
 	const path = "/dashboard/settings/audit"
-	if got := v.signIn(path, who.Email, "not the password"); got.url.Path == path {
+	if got := v.signIn(path, person.Email, "not the password"); got.url.Path == path {
 		t.Fatal("signed in with a wrong password")
 	}
-	got := v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
+	got := v.signIn(path, person.Email, v.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || got.url.Path != path || !strings.Contains(got.body, "<h1>Audit log</h1>") {
 		t.Fatalf("sign-in: status %d at %s:\n%s", got.status, got.url, got.body)
 	}
@@ -164,11 +164,11 @@ func TestDashboard_SignInAndOut(t *testing.T) {
 	if got := v.open(v.env["BASE_URL"] + path); got.url.Path == path {
 		t.Error("the page is accessible after the sign-out")
 	}
-	got = v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
+	got = v.signIn(path, person.Email, v.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || got.url.Path != path {
 		t.Fatalf("second sign-in: status %d at %s", got.status, got.url)
 	}
-	entries := regexp.MustCompile(`<td[^>]*>`+regexp.QuoteMeta(who.Email)+`</td><td[^>]*>([^<]+)</td><td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(got.body, -1)
+	entries := regexp.MustCompile(`<td[^>]*>`+regexp.QuoteMeta(person.Email)+`</td><td[^>]*>([^<]+)</td><td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(got.body, -1)
 	var logged []string
 	for _, e := range entries {
 		logged = append(logged, e[1]+" "+e[2])
@@ -214,7 +214,7 @@ func (v *visitor) statuses(csrf string) (page, update, change int) {
 func TestDashboard_EndedSessions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		end   func(v *visitor, who campaign.Person, csrf string) error
+		end   func(v *visitor, person campaign.Person, csrf string) error
 		again bool // the user may sign in again
 		role  string
 	}{
@@ -224,22 +224,22 @@ func TestDashboard_EndedSessions(t *testing.T) {
 			}
 			return nil
 		}, true, "admin"},
-		"removed": {func(v *visitor, who campaign.Person, _ string) error {
-			_, err := v.operator().RemovePerson(v.t.Context(), who)
+		"removed": {func(v *visitor, person campaign.Person, _ string) error {
+			_, err := v.operator().RemovePerson(v.t.Context(), person)
 			return err
 		}, false, ""},
-		"made a viewer": {func(v *visitor, who campaign.Person, _ string) error {
-			who.Role = "viewer"
-			who.Email = strings.ToUpper(who.Email)
-			_, err := v.operator().InvitePerson(v.t.Context(), who)
+		"changed to viewer": {func(v *visitor, person campaign.Person, _ string) error {
+			person.Role = "viewer"
+			person.Email = strings.ToUpper(person.Email)
+			_, err := v.operator().InvitePerson(v.t.Context(), person)
 			return err
 		}, true, "viewer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newVisitor(t)
-			who := v.person("admin")
-			got := v.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			person := v.person("admin")
+			got := v.signIn("/dashboard/campaigns", person.Email, v.env["DASHBOARD_PASSWORD"])
 			csrf := csrfField.FindStringSubmatch(got.body)
 			if csrf == nil {
 				t.Fatalf("sign-in: status %d at %s", got.status, got.url)
@@ -248,7 +248,7 @@ func TestDashboard_EndedSessions(t *testing.T) {
 			if page, update, change := attacker.statuses(csrf[1]); page != http.StatusOK || update != http.StatusOK || change != http.StatusOK {
 				t.Fatalf("copied cookie before the end: page %d, update %d, change %d, want 200", page, update, change)
 			}
-			if err := test.end(v, who, csrf[1]); err != nil {
+			if err := test.end(v, person, csrf[1]); err != nil {
 				t.Fatal(err)
 			}
 			if page, update, change := attacker.statuses(csrf[1]); page != http.StatusSeeOther || update != http.StatusNoContent || change != http.StatusUnauthorized {
@@ -259,7 +259,7 @@ func TestDashboard_EndedSessions(t *testing.T) {
 				t.Errorf("renewal with the copied cookie: status %d, then page %d, want 303", renewed.status, page)
 			}
 			anew := newVisitor(t)
-			got = anew.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			got = anew.signIn("/dashboard/campaigns", person.Email, v.env["DASHBOARD_PASSWORD"])
 			in := got.status == http.StatusOK && got.url.Path == "/dashboard/campaigns"
 			if in != test.again || in && strings.Contains(got.body, "read only") != (test.role == "viewer") {
 				t.Errorf("second sign-in: status %d at %s", got.status, got.url)

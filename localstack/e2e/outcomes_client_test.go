@@ -99,7 +99,7 @@ type webhookMessage struct {
 // or a repeated webhook has another body.
 func (r receiver) accepted() map[string]webhookMessage {
 	r.c.t.Helper()
-	messages, bodies := map[string]webhookMessage{}, map[string]string{}
+	webhooks, bodies := map[string]webhookMessage{}, map[string]string{}
 	for _, post := range r.posts() {
 		id := post.Headers["webhook-id"]
 		if !post.Verified {
@@ -109,16 +109,16 @@ func (r receiver) accepted() map[string]webhookMessage {
 			r.c.t.Fatalf("webhook %s has two different bodies:\n%s\n%s", id, before, post.Body)
 		}
 		bodies[id] = post.Body
-		var l webhookMessage
-		must(r.c.t, json.Unmarshal([]byte(post.Body), &l))
-		if l.ID != id {
-			r.c.t.Fatalf("webhook %s has the id %s in its body", id, l.ID)
+		var m webhookMessage
+		must(r.c.t, json.Unmarshal([]byte(post.Body), &m))
+		if m.ID != id {
+			r.c.t.Fatalf("webhook %s has the id %s in its body", id, m.ID)
 		}
 		if post.Status < http.StatusMultipleChoices {
-			messages[id] = l
+			webhooks[id] = m
 		}
 	}
-	return messages
+	return webhooks
 }
 
 // kinds returns the number of accepted webhooks by kind.
@@ -246,9 +246,9 @@ func (c *client) batchLog(call fields, batch string) []change {
 // receivedAll reports whether the receiver has accepted a webhook for every change.
 func (r receiver) receivedAll(log []change) bool {
 	r.c.t.Helper()
-	messages := r.accepted()
+	webhooks := r.accepted()
 	for _, e := range log {
-		if _, ok := messages[e.ID]; !ok {
+		if _, ok := webhooks[e.ID]; !ok {
 			return false
 		}
 	}
@@ -259,15 +259,15 @@ func (r receiver) receivedAll(log []change) bool {
 // same content.
 func (r receiver) checkReceived(log []change) {
 	r.c.t.Helper()
-	messages := r.accepted()
+	webhooks := r.accepted()
 	for _, e := range log {
-		l := messages[e.ID]
+		l := webhooks[e.ID]
 		if l.Type != e.Type || l.Data.Sequence != e.Sequence || l.Data.UID != e.UID {
 			r.c.t.Errorf("the log has %+v, the webhook %+v", e, l)
 		}
 	}
-	if len(messages) != len(log) {
-		r.c.t.Errorf("%d webhooks for %d changes", len(messages), len(log))
+	if len(webhooks) != len(log) {
+		r.c.t.Errorf("%d webhooks for %d changes", len(webhooks), len(log))
 	}
 }
 
