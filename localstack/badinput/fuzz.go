@@ -46,7 +46,7 @@ func FuzzTests(folder string) (tests []FuzzTest, err error) {
 
 var executions = regexp.MustCompile(`execs: (\d+)`)
 
-// ranOut matches a failure of go test that is no finding: a worker was still busy at
+// ranOut matches a failure of go test that is not a finding: a worker was still busy at
 // the end of the fuzz time.
 var ranOut = regexp.MustCompile(`--- FAIL: \w+ \([0-9.]+s\)\n +context deadline exceeded\nFAIL`)
 

@@ -56,7 +56,7 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(venv, "bin", "schemathesis"), //nolint:gosec // a file of the projects
+	cmd := exec.CommandContext(ctx, filepath.Join(venv, "bin", "schemathesis"), //nolint:gosec // files of the project
 		"--config-file", folder+"/schemathesis.toml", "run", document, "--url", env["BASE_URL"], "--checks", checks,
 		"--phases", "examples,coverage,fuzzing", "--max-time", strconv.Itoa(int(d.Seconds())), "--seed", "1",
 		"--generation-database", "none", "--no-color", "--warnings", "off")

@@ -18,7 +18,7 @@ func TestDispatch_SentOnce(t *testing.T) {
 	got := c.dispatch(c.call(all))
 
 	if got.status != http.StatusAccepted || got.Status != "sending" || got.Accepted != 250 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	first := c.atProvider(all)[all[7]["phone"].(string)][0]
@@ -38,7 +38,7 @@ func TestDispatch_Scheduled(t *testing.T) {
 	got := c.dispatch(call)
 
 	if got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	for _, d := range c.atProvider(all) {
@@ -62,7 +62,7 @@ func TestDispatch_SmallBesideLargeCampaign(t *testing.T) {
 		part := messages(2000)
 		call["messages"], call["batch"] = part, batch
 		if got := c.dispatch(call); got.Accepted != len(part) {
-			t.Fatalf("status %d: %s", got.status, got.body)
+			t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		big = append(big, part...)
 	}
@@ -70,7 +70,7 @@ func TestDispatch_SmallBesideLargeCampaign(t *testing.T) {
 
 	small := messages(100)
 	if got := c.dispatch(c.call(small)); got.Accepted != len(small) {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	answered := time.Now()
 
@@ -108,7 +108,7 @@ func TestDispatch_SecondBatch(t *testing.T) {
 	one, two := messages(2), messages(2)
 	call := c.call(one)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	call["messages"] = two
 	if got := c.dispatch(call); got.status != http.StatusBadRequest || got.Code != "batch_required" {
@@ -116,7 +116,7 @@ func TestDispatch_SecondBatch(t *testing.T) {
 	}
 	call["batch"] = "second"
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(append(one, two...)) })
 	call["batch"] = "third"
@@ -138,7 +138,7 @@ func TestDispatch_ProviderErrors(t *testing.T) {
 	all := append(append(throttled, failing...), unreachable...)
 
 	if got := c.dispatch(c.call(all)); got.Accepted != 3 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	c.eventually(5*time.Minute, "sent after throttling and failures", func() bool {
@@ -158,7 +158,7 @@ func TestErrorFile_WithoutToken(t *testing.T) {
 	}
 	got := c.dispatch(c.call(bad))
 	if got.status != http.StatusAccepted || got.Rejected != 7 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	file := c.do(http.MethodGet, got.Feedback.ErrorFileURL, nil, "Authorization", "Bearer nonsense")
 	if file.status != http.StatusOK || !strings.HasPrefix(file.header.Get("Content-Type"), "text/csv") {
@@ -184,7 +184,7 @@ func TestDispatch_TextTooLong(t *testing.T) {
 	all[1]["vars"] = fields{"nome": name + "o", "pedido": 0}
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 3 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	c.eventually(5*time.Minute, "sent or failed", func() bool { return c.read(call).Counts["pending"] == 0 })

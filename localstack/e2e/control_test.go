@@ -22,7 +22,7 @@ func TestCancel_ScheduledCampaign(t *testing.T) {
 	call := c.call(all)
 	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	if r := c.read(call); r.Status != "scheduled" || r.Counts["pending"] != 150 {
 		t.Errorf("before the cancellation: %+v", r)
@@ -55,7 +55,7 @@ func TestCancel_LostTask(t *testing.T) {
 	call := c.call(messages(3))
 	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref, at := c.ref(call), time.Now()
 	if err := c.store().CancelCampaign(t.Context(), ref.ID, at, false); err != nil {
@@ -76,7 +76,7 @@ func TestCancel_Revoke(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(first[:50], "undelivered"), nil)
 	call := c.call(first)
 	if got := c.dispatch(call); got.Accepted != 120 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	want := map[string]int{"sent": 50, "read": 70}
 	c.eventually(5*time.Minute, "read", func() bool { return cmp.Equal(want, c.read(call).Counts) })
@@ -84,7 +84,7 @@ func TestCancel_Revoke(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(second, "down"), nil)
 	call["batch"], call["messages"] = "second", second
 	if got := c.dispatch(call); got.Accepted != 130 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 
@@ -114,7 +114,7 @@ func TestReschedule(t *testing.T) {
 	first := time.Now().Add(4 * time.Second)
 	call["schedule"] = first.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	c.reschedule(call, first.Add(time.Hour))
@@ -185,7 +185,7 @@ func TestOptOuts(t *testing.T) {
 
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 3 || got.Rejected != 0 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "failed or read", func() bool {
 		return cmp.Equal(map[string]int{"failed": 2, "read": 1}, c.read(call).Counts)
@@ -201,7 +201,7 @@ func TestOptOuts(t *testing.T) {
 	c.eventually(5*time.Minute, "sent after the opt-in", func() bool { // functions cache opt-outs
 		again := c.call(all[:2])
 		if got := c.dispatch(again); got.Accepted != 2 {
-			t.Fatalf("status %d: %s", got.status, got.body)
+			t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		c.eventually(5*time.Minute, "failed or read", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
 		return c.read(again).Counts["read"] == 2

@@ -35,7 +35,7 @@ func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage
 	c.setBehaviour(map[string]any{"errorRate": 1})
 	call := c.call(queued)
 	if got := c.dispatch(call); got.Accepted != 150 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for frame := range b.Frames() {
 		c.runTask("send", campaign.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
@@ -84,7 +84,7 @@ func TestTasks_Repeated(t *testing.T) {
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 150 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
@@ -98,7 +98,7 @@ func TestTasks_Repeated(t *testing.T) {
 	c.eventually(5*time.Minute, "release and send queues empty", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
 	later := messages(1)
 	if got := c.dispatch(c.call(later)); got.Accepted != 1 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "later message sent", func() bool { return c.sentOnce(later) })
 
@@ -119,7 +119,7 @@ func TestRelease_EarlyAndRepeatedTask(t *testing.T) {
 	due := time.Now().Add(5 * time.Second).UTC()
 	call["schedule"] = due.Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	for range 3 {
@@ -239,7 +239,7 @@ func TestSweep_ExpiredCampaign(t *testing.T) {
 		return errors.Is(err, campaign.ErrNotFound)
 	})
 	if got := c.dispatch(call); got.Accepted != 1 { // the id and the name are available again
-		t.Errorf("status %d: %s", got.status, got.body)
+		t.Errorf("dispatch: status %d: %s", got.status, got.body)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestSweep_CampaignWithoutMessages(t *testing.T) {
 	invalid[0]["phone"] = "not a number"
 	call := c.call(invalid)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "webhook received", func() bool { c.sweep(); return len(hook.accepted()) > 0 })
 }

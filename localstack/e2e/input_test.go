@@ -98,7 +98,7 @@ func TestCampaignRoutes_Tokens(t *testing.T) {
 	call := c.call(messages(1))
 	call["batch"], call["schedule"] = "later", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	body, err := json.Marshal(fields{"batch": "later", "schedule": time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)})
 	if err != nil {
@@ -151,6 +151,6 @@ func TestDispatch_TemplateOfAnotherTenant(t *testing.T) {
 	call := c.call(messages(1))
 	call["templateId"] = c.env["OTHER_TEMPLATE_ID"]
 	if got := c.dispatch(call); got.status != http.StatusForbidden || got.Code != "template_of_another_tenant" {
-		t.Errorf("status %d: %s", got.status, got.body)
+		t.Errorf("dispatch: status %d: %s", got.status, got.body)
 	}
 }

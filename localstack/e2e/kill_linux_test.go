@@ -17,7 +17,7 @@ func TestSend_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills 
 	all := messages(1000)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 1000 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just received its task
 	for range 4 {

@@ -110,7 +110,7 @@ func (x *personData) invalidMessage(i int) fields {
 func (c *client) accept(call fields, headers ...string) {
 	c.t.Helper()
 	if got := c.dispatch(call, headers...); got.status != http.StatusAccepted {
-		c.t.Fatalf("status %d: %s", got.status, got.body)
+		c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestPause_Tenant(t *testing.T) {
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(3*time.Minute, "released", func() bool { return c.batch(ref).State == campaign.BatchSending })
@@ -64,7 +64,7 @@ func TestSend_ExpiredMessages(t *testing.T) {
 	notAfter := time.Now().Add(3 * time.Second)
 	call["notAfter"] = notAfter.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(5*time.Minute, "finished", func() bool {

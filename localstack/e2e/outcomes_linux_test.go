@@ -99,7 +99,7 @@ func (c *client) dispatchAll(call fields) []fields {
 		batch := maps.Clone(call)
 		batch["batch"], batch["messages"] = strconv.Itoa(len(batches)), part
 		if got := c.dispatch(batch); got.Accepted != len(part) {
-			c.t.Fatalf("status %d: %s", got.status, got.body)
+			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		batches = append(batches, batch)
 	}

@@ -22,7 +22,7 @@ func TestOutcomes_AnyOrder(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "undelivered"), nil)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != len(all) {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
 	orders := map[string]struct {
@@ -92,7 +92,7 @@ func TestOutcomes_AllUnreachable(t *testing.T) {
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "unreachable"), nil)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != len(all) {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "webhook received", func() bool { return len(hook.accepted()) > 0 })
 	for _, m := range hook.accepted() {
@@ -112,7 +112,7 @@ func TestWebhooks_EndpointOutage(t *testing.T) {
 	failing.refuse(true)
 	call := down.call(messages(total))
 	if got := down.dispatch(call); got.Accepted != total {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	circuit := func() campaign.Circuit {
 		state, err := down.store().Circuit(t.Context(), down.env["TENANT"], failing.id)
@@ -126,7 +126,7 @@ func TestWebhooks_EndpointOutage(t *testing.T) {
 	others := other.call(messages(total))
 	start := time.Now()
 	if got := other.dispatch(others); got.Accepted != total {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	other.eventually(5*time.Minute, "webhooks of the other tenant received", func() bool {
 		return other.read(others).Counts["read"] == total && healthy.receivedAll(other.log(others))
@@ -168,7 +168,7 @@ func TestWebhooks_RefusedAddresses(t *testing.T) {
 		must(t, c.store().SaveEndpoint(t.Context(), e))
 	}
 	if got := c.dispatch(c.call(messages(1))); got.Accepted != 1 {
-		t.Fatalf("status %d: %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for id, address := range endpoints {
 		want := "address_refused"

@@ -41,7 +41,7 @@ type Need struct {
 	Need     float64
 }
 
-// Share returns the used share of the limit. The load exceeds the limit above 1.
+// Share returns the used share of the limit. At 1 the load reaches the limit.
 func (n Need) Share() float64 { return n.Need / n.Value }
 
 //go:embed limits.json

@@ -57,7 +57,7 @@ func mark(i int, n Need, firstHard bool) string {
 	}
 }
 
-// Summary names the hard limits that a load exceeds and the rate from which it does.
+// Summary names the hard limits that a load reaches and the rate at which it does.
 func Summary(l Load, needs []Need) string {
 	var bound []string
 	for _, n := range needs {
