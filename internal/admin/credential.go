@@ -3,13 +3,13 @@ package admin
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 )
 
 // MaxKeep is the maximum time for which a previous secret stays valid after a rotation.
@@ -29,19 +29,12 @@ func (d *Service) CreateCredential(ctx context.Context, tenant, name, by string)
 	if err := d.requireTenant(ctx, tenant); err != nil {
 		return campaign.IssuedCredential{}, err
 	}
-	id, err := d.random(16)
-	if err != nil {
-		return campaign.IssuedCredential{}, err
-	}
-	secret, err := d.secret()
-	if err != nil {
-		return campaign.IssuedCredential{}, err
-	}
+	secret := newSecret()
 	c := campaign.Credential{
-		ClientID: "rcs_" + hex.EncodeToString(id), Tenant: tenant, Name: name, SecretHash: hash(secret),
+		ClientID: "rcs_" + random.Hex(16), Tenant: tenant, Name: name, SecretHash: hash(secret),
 		Scope: campaign.ScopeDispatch, CreatedAt: d.Now(), CreatedBy: by,
 	}
-	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Store.CreateCredential(ctx, c)
+	return campaign.IssuedCredential{Credential: c, Secret: secret}, d.Auth.CreateCredential(ctx, c)
 }
 
 // RotateCredential replaces a credential's secret. The previous secret stays valid for
@@ -54,15 +47,12 @@ func (d *Service) RotateCredential(ctx context.Context, id string, keep time.Dur
 	if keep < 0 || keep > MaxKeep {
 		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
-	secret, err := d.secret()
-	if err != nil {
-		return campaign.RotatedSecret{}, err
-	}
+	secret := newSecret()
 	rotated := campaign.RotatedSecret{ID: id, Secret: secret}
 	if keep > 0 {
 		rotated.PreviousUntil = d.Now().Add(keep)
 	}
-	err = d.Store.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
+	err := d.Auth.RotateCredential(ctx, id, hash(secret), rotated.PreviousUntil)
 	return rotated, explainCredential(id, err)
 }
 
@@ -72,7 +62,7 @@ func (d *Service) RevokeCredential(ctx context.Context, id string) error {
 	if err := checkClientID(id); err != nil {
 		return err
 	}
-	return explainCredential(id, d.Store.RevokeCredential(ctx, id))
+	return explainCredential(id, d.Auth.RevokeCredential(ctx, id))
 }
 
 func checkClientID(id string) error {

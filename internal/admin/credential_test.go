@@ -54,7 +54,7 @@ func TestCredential_Lifecycle(t *testing.T) {
 
 func (b bench) holds(t *testing.T, want campaign.Credential) {
 	t.Helper()
-	got, err := b.store.Credentials(t.Context(), b.tenant)
+	got, err := b.auth.Credentials(t.Context(), b.tenant)
 	if diff := cmp.Diff([]campaign.Credential{want}, got); diff != "" || err != nil {
 		t.Errorf("credentials %v (-want +got):\n%s", err, diff)
 	}
@@ -103,16 +103,5 @@ func TestCredential_Refused(t *testing.T) {
 			t.Parallel()
 			refused(t, test.act(), test.says, issued.Secret)
 		})
-	}
-}
-
-func TestCreateCredential_RandomFails(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.Random = strings.NewReader("too short")
-	_, err := b.CreateCredential(t.Context(), b.tenant, "crm", "")
-	refused(t, err, "random")
-	if got, err := b.store.Credentials(t.Context(), b.tenant); len(got) > 0 || err != nil {
-		t.Errorf("credentials %v, %v; want none", got, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
@@ -38,15 +39,7 @@ func (d *Service) CreateEndpoint(ctx context.Context, tenant, address string, ki
 	if err := d.CheckNewEndpoint(ctx, tenant, address, kinds); err != nil {
 		return campaign.Endpoint{}, err
 	}
-	id, err := d.uuid()
-	if err != nil {
-		return campaign.Endpoint{}, err
-	}
-	secret, err := d.signingSecret()
-	if err != nil {
-		return campaign.Endpoint{}, err
-	}
-	e := campaign.Endpoint{ID: id, Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: secret}
+	e := campaign.Endpoint{ID: random.UUID(), Tenant: tenant, URL: address, Kinds: ordered(kinds), Secret: newSigningSecret()}
 	has, err := d.Store.AddEndpoint(ctx, e, MaxEndpoints)
 	if err == nil && has >= MaxEndpoints {
 		err = endpointsFull(has)
@@ -58,10 +51,9 @@ func endpointsFull(has int) error {
 	return input("endpoints_full", "the tenant has %d endpoints, the maximum: disabled endpoints count too", has)
 }
 
-// signingSecret returns a new secret in the format of Standard Webhooks.
-func (d *Service) signingSecret() (string, error) {
-	key, err := d.random(32)
-	return "whsec_" + base64.StdEncoding.EncodeToString(key), err
+// newSigningSecret returns a new secret in the format of Standard Webhooks.
+func newSigningSecret() string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(random.Bytes(32))
 }
 
 func (d *Service) requireRoom(ctx context.Context, tenant string) error {
@@ -118,12 +110,8 @@ func (d *Service) RotateEndpoint(ctx context.Context, tenant, id string, keep ti
 	if keep < 0 || keep > MaxKeep {
 		return campaign.RotatedSecret{}, fmt.Errorf("the previous secret cannot stay valid for %s: use 0s to %s", keep, MaxKeep)
 	}
-	secret, err := d.signingSecret()
-	if err != nil {
-		return campaign.RotatedSecret{}, err
-	}
-	r := campaign.RotatedSecret{ID: id, Secret: secret, PreviousUntil: d.Now().Add(keep)}
-	err = d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
+	r := campaign.RotatedSecret{ID: id, Secret: newSigningSecret(), PreviousUntil: d.Now().Add(keep)}
+	err := d.Store.RotateEndpoint(ctx, tenant, id, r.Secret, r.PreviousUntil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		err = noEndpoint(tenant, id)
 	}

@@ -209,10 +209,10 @@ func TestResendDead(t *testing.T) {
 }
 
 // twoDead is a store that returns at most two dead deliveries per page.
-type twoDead struct{ *dynamo.Store }
+type twoDead struct{ *dynamo.CampaignStore }
 
 func (s twoDead) DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
-	return s.Store.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
+	return s.CampaignStore.DeadDeliveries(ctx, tenant, endpointID, since, min(limit, 2))
 }
 
 func TestResendDead_ManyPages(t *testing.T) {
@@ -243,15 +243,15 @@ func TestResendDead_ManyPages(t *testing.T) {
 
 // dying marks each delivery dead again immediately, as notify does when its batch is
 // gone.
-type dying struct{ *dynamo.Store }
+type dying struct{ *dynamo.CampaignStore }
 
 func (s dying) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
-	if ok, err := s.Store.SaveDelivery(ctx, read, n); !ok || err != nil {
+	if ok, err := s.CampaignStore.SaveDelivery(ctx, read, n); !ok || err != nil {
 		return ok, err
 	}
 	dead := n
 	dead.Dead, dead.Next = true, read.Next.Add(time.Hour)
-	return s.Store.SaveDelivery(ctx, n, dead)
+	return s.CampaignStore.SaveDelivery(ctx, n, dead)
 }
 
 func TestResendDead_DeadAgain(t *testing.T) {

@@ -53,11 +53,7 @@ func (d *Service) InvitePerson(ctx context.Context, who campaign.Person) (Invite
 	}
 	password := ""
 	if d.LocalPasswords {
-		drawn, err := d.secret()
-		if err != nil {
-			return Invited{}, err
-		}
-		password = "Aa1-" + drawn[:16] // all character classes that a pool may require
+		password = "Aa1-" + newSecret()[:16] // all character classes that a pool may require
 	}
 	known := false
 	err = d.withSessionsEnded(ctx, who, func() (err error) {
@@ -92,7 +88,7 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 	}
 	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
 	if errors.Is(err, campaign.ErrNotFound) {
-		return who, missing(who.Email + " has no account: there is nobody to remove")
+		return who, missing(who.Email + " has no account and cannot be removed")
 	}
 	return who, err
 }
@@ -102,7 +98,7 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 // between. After an error, repeat it.
 func (d *Service) withSessionsEnded(ctx context.Context, who campaign.Person, change func() error) error {
 	end := func() error {
-		err := d.Store.EndSessions(ctx, who.Tenant, who.Email, d.Now())
+		err := d.Auth.EndSessions(ctx, who.Tenant, who.Email, d.Now())
 		if err != nil {
 			err = fmt.Errorf("%w: run the command again", err)
 		}

@@ -15,6 +15,7 @@ import (
 // after the step takes effect.
 type door struct {
 	admin.Store
+	admin.Auth
 	failAt int
 	after  bool
 	err    error // returned by the user pool
@@ -60,7 +61,7 @@ func (d *door) Remove(context.Context, campaign.Person) error {
 }
 
 func (d *door) service(at func() time.Time) *admin.Service {
-	return &admin.Service{Store: d, People: d, Now: at}
+	return &admin.Service{Store: d, Auth: d, People: d, Now: at}
 }
 
 var ana = campaign.Person{Email: " ANA@acme.example", Tenant: "acme", Role: "viewer"}
@@ -109,7 +110,7 @@ func TestRemovePerson_UnknownToThePool(t *testing.T) {
 	t.Parallel()
 	d := &door{err: campaign.ErrNotFound}
 	_, err := d.service(func() time.Time { return now }).RemovePerson(t.Context(), ana)
-	refused(t, err, "nobody to remove")
+	refused(t, err, "has no account")
 	if !errors.Is(err, campaign.ErrNotFound) || !d.until.Equal(now) {
 		t.Errorf("void until %v, %v", d.until, err)
 	}

@@ -4,11 +4,8 @@ package admin
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -16,15 +13,17 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/random"
 )
 
 // Service carries out the operator's commands. Its errors are one line, name the
 // remedy, and contain no secret.
 type Service struct {
 	Store  Store
+	Auth   Auth
 	Keys   Keys
 	People People
-	Random io.Reader
 	Now    func() time.Time
 	// Stack is the name of the CloudFormation stack. It is part of the names of the SSM
 	// parameters with the agents' keys.
@@ -53,15 +52,22 @@ type Simulator interface {
 	RegisterWebhook(ctx context.Context, a campaign.Agent) error
 }
 
-// Store reads and writes all other rows.
+// Store reads and writes the rows of tenants, agents, templates, endpoints, deliveries
+// and pauses.
 type Store interface {
 	tenantStore
 	templateStore
-	credentialStore
 	endpointStore
-	personStore
 	deliveryStore
 	pauseStore
+}
+
+// Auth writes credentials and ends the sessions of people.
+type Auth interface {
+	CreateCredential(ctx context.Context, c campaign.Credential) error
+	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
+	RevokeCredential(ctx context.Context, clientID string) error
+	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type tenantStore interface {
@@ -77,12 +83,6 @@ type templateStore interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
-type credentialStore interface {
-	CreateCredential(ctx context.Context, c campaign.Credential) error
-	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
-	RevokeCredential(ctx context.Context, clientID string) error
-}
-
 type endpointStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
@@ -94,10 +94,6 @@ type endpointStore interface {
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
 	SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error)
-}
-
-type personStore interface {
-	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 type deliveryStore interface {
@@ -141,7 +137,7 @@ func checkName(what, name string) error {
 
 // input returns an error about an invalid input, with its code.
 func input(code, format string, args ...any) error {
-	return &campaign.InputError{Code: code, Detail: fmt.Sprintf(format, args...)}
+	return &inputerr.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
 // requireTenant returns an error if the tenant does not exist.
@@ -156,30 +152,8 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 	return err
 }
 
-func (d *Service) random(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(d.Random, b); err != nil {
-		return nil, fmt.Errorf("read random bytes: %w", err)
-	}
-	return b, nil
-}
-
-// secret returns 256 random bits, URL-safe.
-func (d *Service) secret() (string, error) {
-	b, err := d.random(32)
-	return base64.RawURLEncoding.EncodeToString(b), err
-}
-
-// uuid returns a random UUID, version 4.
-func (d *Service) uuid() (string, error) {
-	b, err := d.random(16)
-	if err != nil {
-		return "", err
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b)
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
-}
+// newSecret returns 256 random bits, URL-safe.
+func newSecret() string { return random.Token(32) }
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 

@@ -33,7 +33,8 @@ var now = time.Date(2126, 5, 4, 12, 0, 0, 0, time.UTC)
 // bench is a service on the stack's tables, with a tenant of its own.
 type bench struct {
 	*admin.Service
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
+	auth   *dynamo.AuthStore
 	keys   ssm.Reader
 	tenant string
 	agent  string
@@ -43,15 +44,16 @@ func newBench(t *testing.T) bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
 	}
+	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	client := awsssm.NewFromConfig(env.AWS())
 	b := bench{
 		Service: &admin.Service{
-			Store: store, Keys: ssmwriter.Writer{Client: client}, Random: rand.Reader, Now: clock, Stack: "desk-test",
+			Store: store, Auth: auth, Keys: ssmwriter.Writer{Client: client}, Now: clock, Stack: "desk-test",
 		},
-		store: store, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
+		store: store, auth: auth, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
 	}
 	_, err := b.SaveTenant(t.Context(), admin.TenantForm{
 		ID: b.tenant, Name: "Tenant", Agent: admin.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "token", Rate: 5},

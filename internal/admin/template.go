@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 )
 
 // TemplateForm is a template as an operator enters it: a text or a card.
@@ -52,11 +53,11 @@ func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campai
 // it sets the name and checks that the tenant owns it.
 func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	if t.ID == "" {
-		id, err := d.uuid()
-		if t.ID = id; t.Name == "" {
-			t.Name = "Template " + id[:min(8, len(id))]
+		t.ID = random.UUID()
+		if t.Name == "" {
+			t.Name = "Template " + t.ID[:8]
 		}
-		return err
+		return nil
 	}
 	if !uuidForm.MatchString(t.ID) {
 		return fmt.Errorf("template id %q is not a UUID: give the id of a template, or none to make a new one", shorten(t.ID))

@@ -23,7 +23,7 @@ func Start(wire func(c Config) lambda.Handler) {
 	lambda.Start(metrics.Of(wire(c), os.Stdout, time.Now))
 }
 
-// Store returns the store of the tables that the environment names.
-func (c Config) Store() *dynamo.Store {
+// Tables returns the tables that the environment names.
+func (c Config) Tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(c.AWS), os.Getenv, time.Now)
 }

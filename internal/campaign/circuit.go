@@ -42,16 +42,6 @@ type WebhookFailure struct {
 	Blob  string
 }
 
-// Posts counts webhook posts, repeated posts included.
-type Posts struct{ Taken, Failed int }
-
-// HourlyPosts counts the webhook posts to an endpoint in one hour, repeated posts included.
-type HourlyPosts struct {
-	Hour   time.Time // start of the hour
-	Taken  int
-	Failed int
-}
-
 // PostResult is the result of one post to an endpoint.
 type PostResult struct {
 	At     time.Time

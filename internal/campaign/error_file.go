@@ -6,6 +6,11 @@ import (
 	"unicode/utf8"
 )
 
+// MaxEcho is the number of characters of a rejected phone or an unknown name that answers
+// and error files repeat. The limit keeps an answer below API Gateway's maximum; no valid
+// number is as long.
+const MaxEcho = 100
+
 // ErrorLine is one line of an error file: a rejected message, or the header.
 type ErrorLine struct{ Line, Phone, UID, Code, Reason string }
 

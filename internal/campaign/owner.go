@@ -62,7 +62,12 @@ type Use struct {
 	ClosedAt time.Time // when the last closed batch was closed, zero if none was
 }
 
-// Refuse returns an InputError if the agent cannot be assigned because of other tenants,
+// AgentTakenError means that an agent cannot be assigned because of other tenants.
+type AgentTakenError struct{ detail string }
+
+func (e *AgentTakenError) Error() string { return e.detail }
+
+// Refuse returns an *AgentTakenError if the agent cannot be assigned because of other tenants,
 // else nil. use looks up the batches of a former tenant.
 func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) (Use, error)) error {
 	present, former := []string{}, []Holder{}
@@ -110,5 +115,5 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 }
 
 func taken(format string, args ...any) error {
-	return &InputError{Code: "agent_taken", Detail: fmt.Sprintf(format, args...)}
+	return &AgentTakenError{fmt.Sprintf(format, args...)}
 }

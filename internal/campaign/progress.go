@@ -1,10 +1,6 @@
 package campaign
 
-import (
-	"regexp"
-	"strings"
-	"time"
-)
+import "time"
 
 // Campaign is a campaign with the progress of all its batches.
 type Campaign struct {
@@ -92,9 +88,3 @@ func (c Campaign) Find(name string) (Progress, bool) {
 	}
 	return Progress{}, false
 }
-
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
-// ParseCampaignID returns a UUID of the form 8-4-4-4-12 in lower case, whatever its
-// version. It returns false for other texts.
-func ParseCampaignID(s string) (string, bool) { return strings.ToLower(s), uuid.MatchString(s) }

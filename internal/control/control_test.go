@@ -32,7 +32,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // table. Queues, payloads and the provider are fakes.
 type service struct {
 	t         *testing.T
-	store     *dynamo.Store
+	store     *dynamo.CampaignStore
 	id        campaign.ID
 	server    *httptest.Server
 	service   *control.Service
@@ -121,9 +121,9 @@ func newService(t *testing.T) *service {
 	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
-		store: &dynamo.Store{
+		store: dynamo.NewCampaignStore(dynamo.Tables{
 			Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-		},
+		}),
 		payloads: map[string][]byte{}, refuse: map[string]error{},
 	}
 	mux := http.NewServeMux()

@@ -180,10 +180,7 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 		err = s.swap(ctx, lost.now, due) // retry with the batch as the other call left it
 	}
 	if _, ok := errors.AsType[*raceLost](err); ok {
-		return &httpapi.Problem{
-			Status: http.StatusServiceUnavailable, Code: "try_again",
-			Detail: "The batch was rescheduled concurrently. Retry.", Header: http.Header{"Retry-After": {"1"}},
-		}
+		return httpapi.TryAgain()
 	}
 	if err != nil {
 		return err

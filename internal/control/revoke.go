@@ -14,14 +14,12 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/retry"
 )
 
-// firstAgain is the delay before a frame is retried. The delay doubles with each
-// attempt up to maxAgain, the longest delay of SQS.
-const (
-	firstAgain = 20 * time.Second
-	maxAgain   = 15 * time.Minute
-)
+// revocations is the backoff of a frame's attempts. Its maximum is the longest delay of
+// SQS.
+var revocations = retry.Backoff{First: 20 * time.Second, Max: 15 * time.Minute}
 
 // revoke revokes the sent but undelivered messages of a frame. It retries while
 // messages may still be sent, for as long as the provider delivers messages.
@@ -43,28 +41,28 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 	}
 	outcomes := batchLedger.Frames[t.Frame].Outcomes
 	ended := len(outcomes) >= b.FrameLen(t.Frame)
-	var may []int
+	var undelivered []int
 	for index, outcome := range outcomes {
 		if outcome == campaign.OutcomeSent || ended && outcome == campaign.OutcomeStopped {
-			may = append(may, index)
+			undelivered = append(undelivered, index)
 		}
 	}
-	left, err := c.takeBack(ctx, b, t, may)
+	left, err := c.revokeMessages(ctx, b, t, undelivered)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
 	if left || !ended {
-		return c.again(ctx, b, t)
+		return c.requeue(ctx, b, t)
 	}
 	return nil
 }
 
-// again requeues the task unless the provider no longer delivers the messages.
-func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.RevokeTask) error {
+// requeue queues the task again unless the provider no longer delivers the messages.
+func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.RevokeTask) error {
 	if c.Now().After(b.CancelledAt.Add(campaign.MessageTTL)) {
 		return nil
 	}
-	delay := min(firstAgain<<min(t.Attempt, 10), maxAgain)
+	delay := revocations.Delay(t.Attempt)
 	t.Attempt++
 	body, err := json.Marshal(t)
 	if err != nil {
@@ -73,9 +71,9 @@ func (c *Canceller) again(ctx context.Context, b campaign.Batch, t campaign.Revo
 	return c.Tasks.Send(ctx, t.Tenant, body, delay)
 }
 
-// takeBack revokes messages of a frame, and reports whether some have to be retried. It
+// revokeMessages revokes messages of a frame, and reports whether some have to be retried. It
 // records no outcome: the provider's events report which messages were revoked.
-func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.RevokeTask, indexes []int) (left bool, err error) {
+func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t campaign.RevokeTask, indexes []int) (left bool, err error) {
 	if len(indexes) == 0 {
 		return false, nil
 	}
@@ -96,18 +94,18 @@ func (c *Canceller) takeBack(ctx context.Context, b campaign.Batch, t campaign.R
 	}
 	// An erased message has no number to revoke it by.
 	indexes = slices.DeleteFunc(indexes, func(i int) bool { return messages[i%campaign.FrameSize].Erased() })
-	var heard answers
+	var results answers
 	var calls errgroup.Group
 	calls.SetLimit(max(c.Concurrency, 1))
 	for _, index := range indexes {
 		calls.Go(func() error {
-			heard.add(c.Provider.Revoke(ctx, channel.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone))
+			results.add(c.Provider.Revoke(ctx, channel.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone))
 			return nil
 		})
 	}
 	_ = calls.Wait()
-	heard.report(ctx, t)
-	return heard.failed > 0, nil
+	results.report(ctx, t)
+	return results.failed > 0, nil
 }
 
 // answers counts the results of revoking the messages of one task.

@@ -68,7 +68,7 @@ func (s *Service) tenant(r *http.Request) (string, error) {
 
 // find reads a campaign. The ID's case does not matter.
 func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	canonical, ok := campaign.ParseCampaignID(id.CampaignID)
+	canonical, ok := campaign.ParseUUID(id.CampaignID)
 	if !ok {
 		return campaign.Campaign{}, noCampaign()
 	}

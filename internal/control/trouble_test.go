@@ -62,7 +62,7 @@ func TestServe_OtherTenant(t *testing.T) {
 
 // stubborn is a store in which one batch cannot be cancelled.
 type stubborn struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	batchID string
 }
 
@@ -70,7 +70,7 @@ func (s stubborn) CancelBatch(ctx context.Context, ref campaign.BatchRef, at tim
 	if ref.BatchID == s.batchID {
 		return errBroken
 	}
-	return s.Store.CancelBatch(ctx, ref, at, takeBack, next)
+	return s.CampaignStore.CancelBatch(ctx, ref, at, takeBack, next)
 }
 
 func TestServeCancel_OneBatchFails(t *testing.T) {
@@ -162,7 +162,7 @@ func TestHandle_RevokeFails(t *testing.T) {
 
 // rival is a store in which other calls reschedule a batch just before this one does.
 type rival struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	times []time.Time // left to move it to
 }
 
@@ -170,14 +170,14 @@ func (r *rival) Reschedule(ctx context.Context, b campaign.Batch, due, next time
 	if len(r.times) > 0 {
 		now, err := r.Batch(ctx, b.BatchRef)
 		if err == nil {
-			_, err = r.Store.Reschedule(ctx, now, r.times[0], next)
+			_, err = r.CampaignStore.Reschedule(ctx, now, r.times[0], next)
 		}
 		if err != nil {
 			return false, err
 		}
 		r.times = r.times[1:]
 	}
-	return r.Store.Reschedule(ctx, b, due, next)
+	return r.CampaignStore.Reschedule(ctx, b, due, next)
 }
 
 func TestServeReschedule_Concurrent(t *testing.T) {

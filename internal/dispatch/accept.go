@@ -2,11 +2,7 @@ package dispatch
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -15,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/random"
 )
 
 // maxInlineAnswer is the largest idempotent answer, in bytes, stored in its row. Larger
@@ -47,11 +44,7 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptS
 		return nil, err
 	}
 	a := s.acceptance(c, snapshot)
-	token, err := s.random(16)
-	if err != nil {
-		return nil, err
-	}
-	err = s.Store.Accept(ctx, a, hex.EncodeToString(token))
+	err := s.Store.Accept(ctx, a, random.Hex(16))
 	if errors.Is(err, campaign.ErrLostRace) {
 		return nil, err
 	}
@@ -126,9 +119,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		return nil
 	}
 	s.discard(ctx, c)
-	if err := s.mintKeys(c, t.Version); err != nil {
-		return err
-	}
+	c.mintKeys(t.Version)
 	puts, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte, contentType string) {
 		c.staged.put = append(c.staged.put, key)
@@ -161,28 +152,14 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 	return puts.Wait()
 }
 
-func (s *Service) mintKeys(c *call, templateVersion int) error {
-	secret, err := s.random(32 + 16 + 16 + 10)
-	if err != nil {
-		return err
-	}
-	name := base64.RawURLEncoding.EncodeToString
+func (c *call) mintKeys(templateVersion int) {
 	c.staged = staged{
 		templateVersion: templateVersion,
-		batchKey:        campaign.BatchKey(secret[64:74]),
-		errorsName:      name(secret[:32]) + ".csv",
-		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + name(secret[32:48]),
-		answerKey:       "answers/" + name(secret[48:64]),
+		batchKey:        campaign.BatchKey(random.Bytes(10)),
+		errorsName:      random.Token(32) + ".csv",
+		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),
+		answerKey:       "answers/" + random.Token(16),
 	}
-	return nil
-}
-
-func (s *Service) random(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return nil, fmt.Errorf("read random bytes: %w", err)
-	}
-	return b, nil
 }
 
 // encode writes the accepted messages with the values of the template's

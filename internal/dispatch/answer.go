@@ -33,18 +33,13 @@ type invalidPhone struct {
 	Code   string `json:"code"`
 }
 
-// maxEcho is the number of characters of a rejected phone or an unknown name that an
-// answer repeats. The limit keeps the answer below API Gateway's maximum; no valid
-// number is as long.
-const maxEcho = 100
-
-// echo returns a phone or a name as sent, shortened to maxEcho characters.
+// echo returns a phone or a name as sent, shortened to campaign.MaxEcho characters.
 func echo(sent []byte) string {
-	if len(sent) <= maxEcho {
+	if len(sent) <= campaign.MaxEcho {
 		return string(sent)
 	}
 	runes := []rune(string(sent))
-	return string(runes[:min(len(runes), maxEcho)])
+	return string(runes[:min(len(runes), campaign.MaxEcho)])
 }
 
 func newAnswer(q *request) answer {

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -30,9 +29,6 @@ type Store interface {
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.
 	Accept(ctx context.Context, a campaign.AcceptCommand, token string) error
-	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
-	// Otherwise it returns the current bucket.
-	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
 }
 
 // Blobs stores payloads, error files and long answers.
@@ -62,7 +58,6 @@ type Service struct {
 	Releases    Releases
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
-	Random      io.Reader
 	BaseURL     string        // configured base URL, or ""
 	Lead        time.Duration // minimum time from now to a schedule
 	// Grace is the time after its due time at which sweep releases a batch that was not
@@ -75,24 +70,24 @@ type Service struct {
 
 // call is the state of one dispatch call.
 type call struct {
-	tenant   string
-	clientID string // "" for a call from the dashboard
-	key      string // Idempotency-Key
-	bodyHash [sha256.Size]byte
-	base     string
-	lines    []int // line of each message in an uploaded file, or nil
-	now      time.Time
-	dryRun   bool
-	unscoped error        // the token lacks the scope
-	unfit    error        // invalid query, or body larger than MaxBody
-	counted  func() error // waits for the count, see Service.limit
-	req      *request
-	unknown  *unknownNames // nil unless this is a dry run
-	wrong    violations    // found in the body alone
-	times    times
-	numbers  numberset.Set // accepted numbers
-	staged   staged
-	accepted bool
+	tenant      string
+	clientID    string // "" for a call from the dashboard
+	key         string // Idempotency-Key
+	bodyHash    [sha256.Size]byte
+	base        string
+	lines       []int // line of each message in an uploaded file, or nil
+	now         time.Time
+	dryRun      bool
+	unscoped    error        // the token lacks the scope
+	precheckErr error        // invalid query, or body larger than MaxBody
+	counted     func() error // waits for the count, see Service.limit
+	req         *request
+	unknown     *unknownNames // nil unless this is a dry run
+	violations  violations    // found in the body alone
+	times       times
+	numbers     numberset.Set // accepted numbers
+	staged      staged
+	accepted    bool
 }
 
 // ServeDispatch serves one dispatch call. A refused call returns a *httpapi.Problem.
@@ -104,9 +99,9 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unscoped: err}
 	if c.unscoped == nil {
-		c.dryRun, c.unfit = isDryRun(r)
+		c.dryRun, c.precheckErr = isDryRun(r)
 	}
-	if c.unscoped == nil && c.unfit == nil {
+	if c.unscoped == nil && c.precheckErr == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
@@ -147,11 +142,11 @@ func (s *Service) receive(c *call, r *http.Request) {
 	key, sent := idempotencyKey(r.Header)
 	if c.key = key; sent && !validKey(key) {
 		c.key = ""
-		c.wrong.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
+		c.violations.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
 	body, err := httpapi.Body(r, MaxBody)
 	if err != nil {
-		c.unfit = err
+		c.precheckErr = err
 		return
 	}
 	if c.dryRun {
@@ -168,11 +163,11 @@ func (s *Service) read(c *call, body []byte) {
 	if c.dryRun {
 		c.unknown = &unknownNames{}
 	}
-	req, wrong := readRequest(body, c.unknown)
-	c.req, c.wrong = req, append(c.wrong, wrong...)
+	req, found := readRequest(body, c.unknown)
+	c.req, c.violations = req, append(c.violations, found...)
 	var late violations
 	c.times, late = req.checkTimes(c.now, s.Lead)
-	c.wrong = append(c.wrong, late...)
+	c.violations = append(c.violations, late...)
 	c.numbers = req.numbers()
 }
 
@@ -208,7 +203,7 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 	}
 	if problem := (*httpapi.Problem)(nil); err != nil && !errors.As(err, &problem) {
 		slog.ErrorContext(ctx, "dispatch call failed", "error", err)
-		return nil, 0, tryAgain()
+		return nil, 0, httpapi.TryAgain()
 	}
 	return body, status, err
 }
@@ -217,17 +212,9 @@ func (s *Service) decide(ctx context.Context, c *call) (body []byte, status int,
 // may belong to an accepted batch.
 var errUnsettled = errors.New("the outcome of the transaction is unknown")
 
-func tryAgain() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusServiceUnavailable, Code: "try_again",
-		Detail: "The call was not completed in time. Retry with the same Idempotency-Key, if you use one.",
-		Header: http.Header{"Retry-After": {"1"}},
-	}
-}
-
 // attempt reads and validates the call, and accepts it if there is no violation.
 func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int, err error) {
-	snapshot, earlier, err := s.look(ctx, c)
+	snapshot, earlier, err := s.loadState(ctx, c)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -249,19 +236,19 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 
 // answer validates an authorized call, and accepts it if there is no violation.
 func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptState, earlier numberset.Set) (body []byte, status int, err error) {
-	if c.unfit != nil {
-		return nil, 0, c.unfit
+	if c.precheckErr != nil {
+		return nil, 0, c.precheckErr
 	}
 	if snapshot.Answer != nil {
 		body, err = s.repeat(ctx, c, *snapshot.Answer)
 		return body, http.StatusAccepted, err
 	}
-	wrong := judge(c, snapshot, earlier)
+	found := judge(c, snapshot, earlier)
 	if c.dryRun {
-		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, wrong))
+		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, found))
 		return body, http.StatusOK, err
 	}
-	if problem := wrong.problem(); problem != nil {
+	if problem := found.problem(); problem != nil {
 		return nil, 0, problem
 	}
 	body, err = s.accept(ctx, c, snapshot)
@@ -274,9 +261,9 @@ func (c *call) mayCall(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
-// look reads the rows that the call depends on. It also returns those of the call's
+// loadState reads the rows that the call depends on. It also returns those of the call's
 // numbers that an earlier batch holds.
-func (s *Service) look(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
+func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState, numberset.Set, error) {
 	q := campaign.AcceptQuery{
 		Tenant: c.tenant, ClientID: c.clientID, IdempotencyKey: c.key,
 		TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,

@@ -37,12 +37,12 @@ type places struct {
 const maxErrors = 100
 
 // newDryAnswer returns the answer to a dry run. t is the template of the call, or nil.
-func newDryAnswer(c *call, t *campaign.Template, wrong violations) dryAnswer {
+func newDryAnswer(c *call, t *campaign.Template, found violations) dryAnswer {
 	a := dryAnswer{
-		answer: newAnswer(c.req), DryRun: true, Valid: len(wrong) == 0, Errors: []dryProblem{},
+		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
 		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: places{Pointers: []string{}}, UnknownNames: c.unknown.places(),
 	}
-	for _, v := range wrong[:min(len(wrong), maxErrors)] {
+	for _, v := range found[:min(len(found), maxErrors)] {
 		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
 	}
 	if t != nil && t.Tenant == c.tenant {

@@ -43,7 +43,7 @@ func TestDryRun_TokenBeforeQuery(t *testing.T) {
 	b.postTo(url, b.body(nil)).want(t, http.StatusForbidden, "insufficient_scope")
 	b.Tokens = tokens
 	b.postTo(url, strings.Repeat(" ", 5<<20)).want(t, http.StatusBadRequest, "invalid_dry_run")
-	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
 	b.postTo(url, b.body(nil)).want(t, http.StatusUnauthorized, "invalid_token")
 }
 

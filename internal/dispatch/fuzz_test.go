@@ -20,20 +20,20 @@ func FuzzReadRequest(f *testing.F) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		unknown := &unknownNames{}
-		q, wrong := readRequest(body, unknown)
+		q, found := readRequest(body, unknown)
 		read, late := q.checkTimes(now, 5*time.Minute)
-		for _, v := range append(wrong, late...) {
+		for _, v := range append(found, late...) {
 			if v.status != http.StatusBadRequest && v.status != http.StatusUnprocessableEntity && v.status != 0 || v.code == "" || v.detail == "" {
 				t.Errorf("a violation without detail: %+v", v)
 			}
 		}
-		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Text: "{{a}} {{c}}"}, wrong)); err != nil || !json.Valid(text) {
+		if text, err := encodeJSON(newDryAnswer(&call{req: q, unknown: unknown}, &campaign.Template{Text: "{{a}} {{c}}"}, found)); err != nil || !json.Valid(text) {
 			t.Errorf("encode answer: %v", err)
 		}
 		if lines, err := csv.NewReader(bytes.NewReader(errorFile(q, nil))).ReadAll(); err != nil || len(lines) > 1+len(q.messages) {
 			t.Errorf("an error file of %d lines: %v", len(lines), err)
 		}
-		if len(wrong) > 0 {
+		if len(found) > 0 {
 			return
 		}
 		if !json.Valid(body) || len(q.messages) == 0 || len(q.messages) > campaign.MaxMessages {

@@ -14,14 +14,14 @@ import (
 // determines the status of the answer. earlier holds the call's numbers that an earlier
 // batch of the campaign holds.
 func judge(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
-	wrong := slices.Clone(c.wrong)
+	found := slices.Clone(c.violations)
 	if c.req.templateID.sent() {
-		wrong = append(wrong, judgeTemplate(c, s.Template)...)
+		found = append(found, judgeTemplate(c, s.Template)...)
 	}
 	if c.req.id() != "" {
-		wrong = append(wrong, judgeCampaign(c, s, earlier)...)
+		found = append(found, judgeCampaign(c, s, earlier)...)
 	}
-	return wrong
+	return found
 }
 
 func judgeTemplate(c *call, t *campaign.Template) violations {
@@ -36,19 +36,19 @@ func judgeTemplate(c *call, t *campaign.Template) violations {
 
 // judgeVariables checks that each message has the needed variables. Other variables are
 // ignored.
-func judgeVariables(q *request, needed []string) (wrong violations) {
+func judgeVariables(q *request, needed []string) (found violations) {
 	for i := range q.messages {
 		vars := q.vars[q.messages[i].vars[0]:q.messages[i].vars[1]]
 		for _, name := range needed {
 			switch v := find(vars, name); {
 			case v == nil, v.kind == jsonscan.Null:
-				wrong.add(messagePointer(i, "vars", name), "missing_variable", "the template needs this variable")
+				found.add(messagePointer(i, "vars", name), "missing_variable", "the template needs this variable")
 			case v.kind == jsonscan.Array, v.kind == jsonscan.Object:
-				wrong.add(messagePointer(i, "vars", name), "invalid_variable", "must be a string, a number or a boolean")
+				found.add(messagePointer(i, "vars", name), "invalid_variable", "must be a string, a number or a boolean")
 			}
 		}
 	}
-	return wrong
+	return found
 }
 
 func find(vars []variable, name string) *variable {
@@ -67,24 +67,24 @@ func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) viola
 	conflict := func(pointer, code, detail string) violation {
 		return violation{http.StatusConflict, pointer, code, detail}
 	}
-	var wrong violations
+	var found violations
 	if absent(c.req.batch.kind) {
-		wrong.add("/batch", "batch_required", "the campaign already exists: batch is required to extend it")
+		found.add("/batch", "batch_required", "the campaign already exists: batch is required to extend it")
 	}
 	if s.Meta.Cancelled {
-		wrong = append(wrong, conflict("/campaignId", "campaign_cancelled", "the campaign was cancelled"))
+		found = append(found, conflict("/campaignId", "campaign_cancelled", "the campaign was cancelled"))
 	}
 	if s.Batch != nil && c.req.batch.sent() {
-		wrong = append(wrong, conflict("/batch", "batch_already_used", "the campaign already has a batch with this name"))
+		found = append(found, conflict("/batch", "batch_already_used", "the campaign already has a batch with this name"))
 	}
 	for _, i := range messagesWith(c.req, earlier) {
-		wrong = append(wrong, conflict(messagePointer(i, "phone"), "number_already_dispatched",
+		found = append(found, conflict(messagePointer(i, "phone"), "number_already_dispatched",
 			"an earlier batch of the campaign holds this number"))
 	}
 	if s.Meta.Name != c.req.name.value {
-		wrong = append(wrong, conflict("/name", "campaign_name_mismatch", "the campaign already exists with another name"))
+		found = append(found, conflict("/name", "campaign_name_mismatch", "the campaign already exists with another name"))
 	}
-	return wrong
+	return found
 }
 
 func judgeCreation(s campaign.AcceptState) violations {

@@ -15,9 +15,17 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
+// Calls counts dispatch calls.
+type Calls interface {
+	// AddCall counts a call in the tenant's bucket if the bucket is still as read.
+	// Otherwise it returns the current bucket.
+	AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error)
+}
+
 // Limiter limits the dispatch calls of each tenant's clients.
 type Limiter struct {
 	Limit campaign.CallLimit
+	Calls Calls
 	// Timeout limits the wait for the table.
 	Timeout time.Duration
 
@@ -67,7 +75,7 @@ func (s *Service) count(ctx context.Context, tenant string, bucket campaign.Call
 	failure := errors.New("update call limit: too many conflicts")
 	for range maxCounts {
 		now := s.Now()
-		current, counted, err := s.Store.AddCall(ctx, tenant, bucket, s.Limiter.Limit, now)
+		current, counted, err := s.Limiter.Calls.AddCall(ctx, tenant, bucket, s.Limiter.Limit, now)
 		if err != nil {
 			failure = err
 			break

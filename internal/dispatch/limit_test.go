@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
@@ -29,7 +28,8 @@ func limited(t *testing.T, limit campaign.CallLimit) (b *bench, move func(time.D
 		defer mu.Unlock()
 		return now
 	}
-	b.Limiter, b.Now, b.store.Now = &dispatch.Limiter{Limit: limit, Timeout: time.Minute}, clock, clock
+	b.Limiter, b.Now = &dispatch.Limiter{Limit: limit, Calls: b.auth, Timeout: time.Minute}, clock
+	b.store.Now, b.auth.Now = clock, clock
 	return b, func(d time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -100,7 +100,7 @@ func TestLimit_Order(t *testing.T) {
 	b.Tokens = holder{claims: own.(holder).claims, err: &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
 	b.countedCall().want(t, http.StatusForbidden, "insufficient_scope")
 	b.Tokens = own
-	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
 	b.countedCall().want(t, http.StatusUnauthorized, "invalid_token")
 }
 
@@ -108,7 +108,7 @@ func TestLimit_Order(t *testing.T) {
 func TestLimit_RevokedCredentialIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
-	b.must(b.store.SaveCredential(t.Context(), campaign.Credential{
+	b.must(b.auth.SaveCredential(t.Context(), campaign.Credential{
 		ClientID: b.clientID + "-leaked", Tenant: b.tenant, SecretHash: []byte{1}, RevokedAt: b.now,
 	}))
 	own, claims := b.Tokens, b.Tokens.(holder).claims
@@ -143,7 +143,7 @@ func TestLimit_OtherTenant(t *testing.T) {
 
 // counting counts the writes to buckets.
 type counting struct {
-	*dynamo.Store
+	dispatch.Calls
 	mu     sync.Mutex
 	writes int
 	err    error // returned by every write
@@ -160,7 +160,7 @@ func (c *counting) AddCall(ctx context.Context, tenant string, read campaign.Cal
 	if c.before != nil {
 		c.before(tenant, l)
 	}
-	return c.Store.AddCall(ctx, tenant, read, l, now)
+	return c.Calls.AddCall(ctx, tenant, read, l, now)
 }
 
 // Concurrent calls on a real table: exactly the calls that the bucket allows pass.
@@ -170,16 +170,16 @@ func TestLimit_ConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, perSecond)
 	b.Now = time.Now
-	store := &counting{Store: b.store}
+	calls := &counting{Calls: b.auth}
 	functions := make([]*dispatch.Service, 20)
 	for i := range functions {
 		functions[i] = &dispatch.Service{
-			Tokens: b.Tokens, Store: store, Blobs: b.Blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-			Now: time.Now, Random: b.Random, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Timeout: time.Minute},
+			Tokens: b.Tokens, Store: b.store, Blobs: b.Blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
+			Now: time.Now, BaseURL: b.BaseURL, Lead: b.Lead, Grace: b.Grace, Limiter: &dispatch.Limiter{Limit: perSecond, Calls: calls, Timeout: time.Minute},
 		}
 	}
-	const calls = 200
-	answers := make([]int, calls)
+	const made = 200
+	answers := make([]int, made)
 	start := make(chan struct{})
 	var running sync.WaitGroup
 	for i := range answers {
@@ -197,12 +197,12 @@ func TestLimit_ConcurrentCalls(t *testing.T) {
 		count[status]++
 	}
 	most := perSecond.Burst + int(took.Seconds()*float64(perSecond.Rate)) + 2
-	t.Logf("%d calls in %s: %v, %d writes", calls, took, count, store.writes)
-	if passed := count[http.StatusOK]; passed < perSecond.Burst || passed > most || passed+count[http.StatusTooManyRequests] != calls {
+	t.Logf("%d calls in %s: %v, %d writes", made, took, count, calls.writes)
+	if passed := count[http.StatusOK]; passed < perSecond.Burst || passed > most || passed+count[http.StatusTooManyRequests] != made {
 		t.Errorf("answers %v in %s, want 50 to %d times 200 and else 429", count, took, most)
 	}
-	if store.writes > 2*calls {
-		t.Errorf("%d writes", store.writes)
+	if calls.writes > 2*made {
+		t.Errorf("%d writes", calls.writes)
 	}
 }
 
@@ -213,13 +213,13 @@ func TestLimit_PeriodEndsBetweenReadAndWrite(t *testing.T) {
 	b, move := limited(t, campaign.CallLimit{Rate: 1, Burst: 4})
 	bucket := campaign.CallBucket{}
 	others := []int{2, 1, 1, 1} // concurrent calls before each write; the first two end the period
-	b.Store = &counting{Store: b.store, before: func(tenant string, l campaign.CallLimit) {
+	b.Limiter.Calls = &counting{Calls: b.auth, before: func(tenant string, l campaign.CallLimit) {
 		if len(others) == 0 {
 			return
 		}
 		for range others[0] {
 			move(time.Second)
-			if current, counted, err := b.store.AddCall(t.Context(), tenant, bucket, l, b.Now()); err != nil || !counted {
+			if current, counted, err := b.auth.AddCall(t.Context(), tenant, bucket, l, b.Now()); err != nil || !counted {
 				t.Errorf("a concurrent call found %+v, %v", current, err)
 			}
 			bucket = campaign.CallBucket{Period: bucket.Period + 1, Next: b.Now().Add(l.Every())}
@@ -247,40 +247,40 @@ func callOn(t *testing.T, s *dispatch.Service) int {
 func TestLimit_RefusedCallsWriteNothing(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 5})
-	store := &counting{Store: b.store}
-	b.Store = store
+	calls := &counting{Calls: b.auth}
+	b.Limiter.Calls = calls
 	for range 30 {
 		b.countedCall()
 	}
-	if store.writes != 5 {
-		t.Errorf("%d writes for 5 accepted and 25 refused calls", store.writes)
+	if calls.writes != 5 {
+		t.Errorf("%d writes for 5 accepted and 25 refused calls", calls.writes)
 	}
 }
 
 func TestLimit_CountFails(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{Rate: 1, Burst: 1})
-	store := &counting{Store: b.store, err: errors.New("throttled")}
-	b.Store = store
+	calls := &counting{Calls: b.auth, err: errors.New("throttled")}
+	b.Limiter.Calls = calls
 	for range 5 {
 		b.post(b.body(nil)).accepted(t)
 	}
-	if store.writes != 5 {
-		t.Errorf("%d attempts, want one per call", store.writes)
+	if calls.writes != 5 {
+		t.Errorf("%d attempts, want one per call", calls.writes)
 	}
 }
 
 func TestLimit_Disabled(t *testing.T) {
 	t.Parallel()
 	b, _ := limited(t, campaign.CallLimit{})
-	store := &counting{Store: b.store}
-	b.Store = store
+	calls := &counting{Calls: b.auth}
+	b.Limiter.Calls = calls
 	for range 60 {
 		if got := b.countedCall(); got.status != http.StatusOK {
 			t.Fatal(got.status, got.body)
 		}
 	}
-	if store.writes != 0 {
-		t.Errorf("%d writes", store.writes)
+	if calls.writes != 0 {
+		t.Errorf("%d writes", calls.writes)
 	}
 }

@@ -29,7 +29,7 @@ func (b *bench) ask(tenant, body string, dryRun bool) reply {
 func TestDispatch_NoCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
 	body := b.body(fields{"batch": "1", "messages": append(messages(11987654321, 2), messages(1, 6)...)})
 
 	dry := b.ask(b.tenant, body, true)

@@ -64,10 +64,10 @@ const (
 
 // reader parses a request and collects its violations.
 type reader struct {
-	scan    *jsonscan.Scanner
-	req     *request
-	wrong   violations
-	unknown *unknownNames // nil to ignore unknown names
+	scan       *jsonscan.Scanner
+	req        *request
+	violations violations
+	unknown    *unknownNames // nil to ignore unknown names
 }
 
 // readRequest parses a body. It returns no violations if all fields are well-formed;
@@ -82,7 +82,7 @@ func readRequest(body []byte, unknown *unknownNames) (*request, violations) {
 		return r.req, violations{syntaxViolation(err)}
 	}
 	r.checkFields()
-	return r.req, r.wrong
+	return r.req, r.violations
 }
 
 func syntaxViolation(err error) violation {
@@ -99,7 +99,7 @@ func (r *reader) document() error {
 		if _, err := r.scan.Raw(); err != nil {
 			return err
 		}
-		r.wrong.add("", "invalid_type", "the body must be a JSON object")
+		r.violations.add("", "invalid_type", "the body must be a JSON object")
 		return r.scan.End()
 	}
 	if err := r.object(r.field); err != nil {
@@ -164,7 +164,7 @@ func (r *reader) bytes(pointer func() string) (value []byte, kind jsonscan.Kind,
 		return nil, kind, err
 	}
 	if kind != jsonscan.Null {
-		r.wrong.add(pointer(), "invalid_type", "must be a string")
+		r.violations.add(pointer(), "invalid_type", "must be a string")
 	}
 	return nil, kind, nil
 }
@@ -211,10 +211,10 @@ func (r *reader) element(i int) error {
 
 func (r *reader) countMessages(count int) error {
 	if count == 0 {
-		r.wrong.add("/messages", "messages_empty", "messages must hold at least one message")
+		r.violations.add("/messages", "messages_empty", "messages must hold at least one message")
 	}
 	if count > campaign.MaxMessages {
-		r.wrong.add("/messages", "too_many_messages",
+		r.violations.add("/messages", "too_many_messages",
 			"messages holds "+strconv.Itoa(count)+" items, at most "+strconv.Itoa(campaign.MaxMessages)+" are allowed in one call")
 	}
 	return nil
@@ -251,16 +251,16 @@ func (r *reader) checkPhone(i int, m *message, kind jsonscan.Kind) {
 	case kind == jsonscan.String:
 		m.number, m.rejection = phone.Parse(m.phone)
 	case absent(kind):
-		r.wrong.add(messagePointer(i, "phone"), "missing_phone", "every message needs a phone")
+		r.violations.add(messagePointer(i, "phone"), "missing_phone", "every message needs a phone")
 	}
 }
 
 func (r *reader) checkUID(i int, uid []byte, kind jsonscan.Kind) {
 	switch {
 	case absent(kind), kind == jsonscan.String && blank(uid):
-		r.wrong.add(messagePointer(i, "uid"), "missing_uid", "every message needs a uid that is not blank")
+		r.violations.add(messagePointer(i, "uid"), "missing_uid", "every message needs a uid that is not blank")
 	case len(uid) > maxText && utf8.RuneCount(uid) > maxText:
-		r.wrong.add(messagePointer(i, "uid"), "too_long", tooLong)
+		r.violations.add(messagePointer(i, "uid"), "too_long", tooLong)
 	}
 }
 
@@ -296,7 +296,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 }
 
 func (r *reader) wrongType(pointer, detail string) error {
-	r.wrong.add(pointer, "invalid_type", detail)
+	r.violations.add(pointer, "invalid_type", detail)
 	_, err := r.scan.Raw()
 	return err
 }
@@ -306,15 +306,15 @@ const tooLong = "must have at most 1,000 characters"
 // checkFields validates the fields that do not depend on others.
 func (r *reader) checkFields() {
 	q := r.req
-	if r.wrong.has("") {
+	if r.violations.has("") {
 		return // there are no fields
 	}
 	r.require("/campaignId", q.campaignID.kind)
 	r.require("/name", q.name.kind)
 	r.require("/templateId", q.templateID.kind)
 	r.require("/messages", q.kind)
-	if q.campaignID.sent() && !isUUID(q.campaignID.value) {
-		r.wrong.add("/campaignId", "invalid_campaign_id", "campaignId must be a UUID in its 8-4-4-4-12 form")
+	if q.campaignID.sent() && q.id() == "" {
+		r.violations.add("/campaignId", "invalid_campaign_id", "campaignId must be a UUID in its 8-4-4-4-12 form")
 	}
 	r.checkText("/name", q.name)
 	r.checkText("/batch", q.batch)
@@ -322,15 +322,15 @@ func (r *reader) checkFields() {
 
 func (r *reader) require(pointer string, kind jsonscan.Kind) {
 	if absent(kind) {
-		r.wrong.add(pointer, "missing_field", "is required")
+		r.violations.add(pointer, "missing_field", "is required")
 	}
 }
 
 func (r *reader) checkText(pointer string, t text) {
 	if t.sent() && campaign.Blank(t.value) {
-		r.wrong.add(pointer, "blank", "must not be blank")
+		r.violations.add(pointer, "blank", "must not be blank")
 	}
 	if utf8.RuneCountInString(t.value) > maxText {
-		r.wrong.add(pointer, "too_long", tooLong)
+		r.violations.add(pointer, "too_long", tooLong)
 	}
 }

@@ -313,7 +313,7 @@ func TestServeDispatch_ErrorFile(t *testing.T) {
 func TestServeDispatch_RevokedCredential(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
 	for name, body := range map[string]string{"a good call": b.body(nil), "a bad call": "{", "a large one": strings.Repeat(" ", 5<<20)} {
 		got := b.post(body)
 		got.want(t, http.StatusUnauthorized, "invalid_token")
@@ -328,7 +328,7 @@ func TestServeDispatch_RevokedCredentialAndMissingScope(t *testing.T) {
 	b := newBench(t)
 	b.Tokens = holder{b.Tokens.(holder).claims, &httpapi.Problem{Status: http.StatusForbidden, Code: "insufficient_scope"}}
 	b.post(b.body(nil)).want(t, http.StatusForbidden, "insufficient_scope")
-	b.must(b.store.RevokeCredential(t.Context(), b.clientID))
+	b.must(b.auth.RevokeCredential(t.Context(), b.clientID))
 	b.post(b.body(nil)).want(t, http.StatusUnauthorized, "invalid_token")
 }
 

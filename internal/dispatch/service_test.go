@@ -32,7 +32,8 @@ import (
 type bench struct {
 	*dispatch.Service
 	t        *testing.T
-	store    *dynamo.Store
+	store    *dynamo.CampaignStore
+	auth     *dynamo.AuthStore
 	tenant   string
 	clientID string
 	now      time.Time
@@ -70,12 +71,13 @@ func newBench(t *testing.T) *bench {
 	env := stackenv.Load(t)
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	cfg := env.AWS()
-	store := &dynamo.Store{
+	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"],
 		Now: func() time.Time { return now },
 	}
+	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	b := &bench{
-		t: t, store: store, now: now, tenant: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(),
+		t: t, store: store, auth: auth, now: now, tenant: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(),
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},
 	}
 	b.Service = &dispatch.Service{
@@ -84,7 +86,7 @@ func newBench(t *testing.T) *bench {
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now, Random: rand.Reader,
+		Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Now,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, Grace: 2 * time.Minute,
 	}
 	b.seed()
@@ -95,7 +97,7 @@ func (b *bench) seed() {
 	b.t.Helper()
 	ctx := b.t.Context()
 	secret := sha256.Sum256([]byte("secret"))
-	b.must(b.store.SaveCredential(ctx, campaign.Credential{
+	b.must(b.auth.SaveCredential(ctx, campaign.Credential{
 		ClientID: b.clientID, Tenant: b.tenant, SecretHash: secret[:], Scope: campaign.ScopeDispatch, CreatedAt: b.now,
 	}))
 	b.putTemplate(b.tenant, b.template, "Olá {{nome}}, seu pedido {{pedido}} saiu para entrega.")

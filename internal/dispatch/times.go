@@ -13,12 +13,12 @@ type times struct {
 }
 
 // checkTimes parses schedule and notAfter and validates them at now.
-func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong violations) {
+func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found violations) {
 	t.due = now
 	if q.schedule.sent() {
 		due, fault := localtime.ParseSchedule(q.schedule.value, now, lead)
 		if fault != nil {
-			wrong.add("/schedule", fault.Code, fault.Detail)
+			found.add("/schedule", fault.Code, fault.Detail)
 		} else {
 			t.due = due
 		}
@@ -27,12 +27,12 @@ func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, wrong 
 		until, err := localtime.Parse(q.notAfter.value)
 		switch {
 		case err != nil:
-			wrong.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())
+			found.add("/notAfter", "invalid_not_after", "notAfter "+err.Error())
 		case !until.After(t.due):
-			wrong.add("/notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
+			found.add("/notAfter", "invalid_not_after", "notAfter must be later than the time of sending")
 		default:
 			t.notAfter = until
 		}
 	}
-	return t, wrong
+	return t, found
 }

@@ -39,15 +39,20 @@ func problem(r *http.Request, err error) *Problem {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		logError(r, slog.LevelWarn, err)
-		return &Problem{
-			Status: http.StatusServiceUnavailable,
-			Code:   "try_again",
-			Detail: "The request timed out. Retry.",
-			Header: http.Header{"Retry-After": {"1"}},
-		}
+		return TryAgain()
 	}
 	logError(r, slog.LevelError, err)
 	return internalError()
+}
+
+// TryAgain is the Problem of a request that was not completed and can be repeated.
+func TryAgain() *Problem {
+	return &Problem{
+		Status: http.StatusServiceUnavailable,
+		Code:   "try_again",
+		Detail: "The call was not completed in time. Retry with the same Idempotency-Key, if you use one.",
+		Header: http.Header{"Retry-After": {"1"}},
+	}
 }
 
 func internalError() *Problem {

@@ -49,7 +49,7 @@ func TestHandlerFunc_Errors(t *testing.T) {
 		},
 		"a deadline": {
 			fmt.Errorf("read the sets: %w", context.DeadlineExceeded),
-			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The request timed out. Retry."}`,
+			`{"type":"about:blank","title":"Service Unavailable","status":503,"code":"try_again","detail":"The call was not completed in time. Retry with the same Idempotency-Key, if you use one."}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

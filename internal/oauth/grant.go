@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +13,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/random"
 )
 
 const (
@@ -40,7 +39,7 @@ type caller struct {
 // clientCredentials handles the grant of RFC 6749 §4.4.
 func (s *Server) clientCredentials(ctx context.Context, c caller) (tokenResponse, error) {
 	proven := clientKey(c.ClientID)
-	q := campaign.AuthQuery{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
+	q := authrow.Query{Windows: []string{proven, c.claimedKey()}, Places: c.failuresKey()}
 	if len(c.ClientID) <= maxClientID {
 		q.ClientID = c.ClientID
 	}
@@ -74,16 +73,9 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	family, err := s.draw(16)
-	if err != nil {
-		return tokenResponse{}, err
-	}
-	refresh, kept, err := s.newRefreshToken(campaign.RefreshToken{
-		Family: hex.EncodeToString(family), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
+	refresh, kept := s.newRefreshToken(authrow.RefreshToken{
+		Family: random.Hex(16), ClientID: credential.ClientID, Scope: scope, Generation: credential.RefreshGeneration,
 	})
-	if err != nil {
-		return tokenResponse{}, err
-	}
 	answer, err := s.sign(ctx, c, credential, scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -98,7 +90,7 @@ func (s *Server) startFamily(ctx context.Context, c caller, credential campaign.
 // refreshToken handles the grant of RFC 6749 §6.
 func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, error) {
 	hash := hashToken(c.RefreshToken)
-	read, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
+	read, err := s.Store.AuthRows(ctx, authrow.Query{
 		TokenHash: hash, Windows: []string{c.claimedKey()}, Places: c.failuresKey(),
 	})
 	if err != nil {
@@ -112,7 +104,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 		return tokenResponse{}, s.reused(ctx, c, read)
 	}
 	proven := clientKey(token.ClientID)
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{
+	rows, err := s.Store.AuthRows(ctx, authrow.Query{
 		ClientID: token.ClientID, Family: token.Family, Windows: []string{proven},
 	})
 	if err != nil {
@@ -130,7 +122,7 @@ func (s *Server) refreshToken(ctx context.Context, c caller) (tokenResponse, err
 // reused handles a refresh token that was already used. After reuseGrace it counts as
 // stolen and its family is revoked. A rate limit does not prevent the revocation:
 // otherwise a thief at the client's address could exhaust the limit.
-func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) error {
+func (s *Server) reused(ctx context.Context, c caller, read authrow.Rows) error {
 	if s.Now().Sub(read.Token.Used) > reuseGrace {
 		if err := s.endFamily(ctx, read.Token.Family); err != nil {
 			return err
@@ -142,7 +134,7 @@ func (s *Server) reused(ctx context.Context, c caller, read campaign.AuthRows) e
 // endFamily revokes the token's family. It writes nothing if the family is already
 // revoked.
 func (s *Server) endFamily(ctx context.Context, family string) error {
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Family: family})
+	rows, err := s.Store.AuthRows(ctx, authrow.Query{Family: family})
 	if err != nil || rows.FamilyRevoked {
 		return err
 	}
@@ -151,7 +143,7 @@ func (s *Server) endFamily(ctx context.Context, family string) error {
 
 // judgeRefresh returns why an unused token is refused, or nil: its family or credential
 // was revoked, the secret was rotated without overlap, or another client presented it.
-func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campaign.AuthRows) *failure {
+func (s *Server) judgeRefresh(c caller, token authrow.RefreshToken, rows authrow.Rows) *failure {
 	foreign := c.ClientID != "" && c.ClientID != token.ClientID
 	wrong := c.ClientSecret != "" && !s.secretMatches(rows.Credential, c.ClientSecret)
 	switch {
@@ -165,15 +157,12 @@ func (s *Server) judgeRefresh(c caller, token campaign.RefreshToken, rows campai
 
 // rotate exchanges the token. It signs the access token first, so that a signing
 // failure leaves the refresh token valid.
-func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
+func (s *Server) rotate(ctx context.Context, c caller, token authrow.RefreshToken, credential campaign.Credential) (tokenResponse, error) {
 	scope, err := narrow(common(token.Scope, credential.Scope), c.Scope)
 	if err != nil {
 		return tokenResponse{}, err
 	}
-	refresh, next, err := s.newRefreshToken(token)
-	if err != nil {
-		return tokenResponse{}, err
-	}
+	refresh, next := s.newRefreshToken(token)
 	answer, err := s.sign(ctx, c, credential, scope)
 	if err != nil {
 		return tokenResponse{}, err
@@ -190,7 +179,7 @@ func (s *Server) rotate(ctx context.Context, c caller, token campaign.RefreshTok
 }
 
 func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credential, scope string) (tokenResponse, error) {
-	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now, Random: s.Random}
+	issuer := accesstoken.Issuer{Signer: s.Signer, Now: s.Now}
 	token, err := issuer.Issue(ctx, c.baseURL, accesstoken.Claims{
 		Tenant: credential.Tenant, ClientID: credential.ClientID, Scope: scope,
 	})
@@ -204,28 +193,15 @@ func (s *Server) sign(ctx context.Context, c caller, credential campaign.Credent
 
 // newRefreshToken generates a refresh token with the properties of from, except its
 // times. It returns the token and the row to store.
-func (s *Server) newRefreshToken(from campaign.RefreshToken) (string, campaign.RefreshToken, error) {
-	secret, err := s.draw(32)
-	if err != nil {
-		return "", campaign.RefreshToken{}, err
-	}
-	token := base64.RawURLEncoding.EncodeToString(secret)
-	kept := from
+func (s *Server) newRefreshToken(from authrow.RefreshToken) (token string, kept authrow.RefreshToken) {
+	token, kept = random.Token(32), from
 	kept.Hash, kept.Used, kept.Expires = hashToken(token), time.Time{}, s.Now().Add(campaign.RefreshLife)
-	return token, kept, nil
+	return token, kept
 }
 
 func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
-}
-
-func (s *Server) draw(n int) ([]byte, error) {
-	b := make([]byte, n)
-	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return nil, fmt.Errorf("generate refresh token: %w", err)
-	}
-	return b, nil
 }
 
 // narrow returns the requested scope, or the granted scope if none was requested. A

@@ -50,7 +50,7 @@ func newCutBench(t *testing.T, operation string) (*bench, *cutter) {
 	b, c := newBench(t), &cutter{operation: operation}
 	cfg := stackenv.Load(t).AWS()
 	cfg.HTTPClient = &http.Client{Transport: c}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Auth: b.store.Auth, Now: b.clock.Now}
+	store := dynamo.NewAuthStore(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Auth: b.store.Auth, Now: b.clock.Now})
 	b.server.Store = store
 	return b, c
 }

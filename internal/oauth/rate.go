@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"net/netip"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/random"
 )
 
 // The limits are requests per period.
@@ -24,7 +23,7 @@ const (
 const maxSwaps = 4 * limit
 
 // clientKey is the window of requests that the client authenticated.
-func clientKey(clientID string) string { return campaign.ClientWindow(clientID) }
+func clientKey(clientID string) string { return authrow.ClientWindow(clientID) }
 
 // claimedKey is the limit for failures from an address with one client ID.
 //
@@ -53,7 +52,7 @@ func network(address string) string {
 
 // refuse counts a failed request and returns its failure, or a *failure with status 429
 // if a limit is reached. It checks both limits before it writes.
-func (s *Server) refuse(ctx context.Context, c caller, rows campaign.AuthRows, f *failure) error {
+func (s *Server) refuse(ctx context.Context, c caller, rows authrow.Rows, f *failure) error {
 	claimed, now := rows.Windows[c.claimedKey()], s.Now()
 	_, wait := pass(claimed, now, 0)
 	_, waitAddress := freePlaces(rows.Places, now)
@@ -75,7 +74,7 @@ func (s *Server) refuse(ctx context.Context, c caller, rows campaign.AuthRows, f
 
 // freePlaces returns the places not used in the last period, or the time until one is
 // free.
-func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Duration) {
+func freePlaces(places authrow.Places, now time.Time) (free []int, wait time.Duration) {
 	wait = period
 	for i := range failureLimit {
 		age := now.Sub(places.Of(i).At)
@@ -92,11 +91,8 @@ func freePlaces(places campaign.Places, now time.Time) (free []int, wait time.Du
 
 // countFailure takes a free place, or returns the time until one is free. A lost race
 // means that another request took the place.
-func (s *Server) countFailure(ctx context.Context, key string, places campaign.Places) (wait time.Duration, err error) {
-	id, err := s.passID()
-	if err != nil {
-		return 0, err
-	}
+func (s *Server) countFailure(ctx context.Context, key string, places authrow.Places) (wait time.Duration, err error) {
+	id := passID()
 	for range 4 * failureLimit {
 		now := s.Now()
 		free, wait := freePlaces(places, now)
@@ -104,7 +100,7 @@ func (s *Server) countFailure(ctx context.Context, key string, places campaign.P
 			return wait, nil
 		}
 		place := free[id%uint64(len(free))]
-		mine := campaign.Pass{At: now.Add(time.Millisecond - 1).Truncate(time.Millisecond), ID: id % campaign.PlaceIDs}
+		mine := authrow.Pass{At: now.Add(time.Millisecond - 1).Truncate(time.Millisecond), ID: id % authrow.PlaceIDs}
 		current, taken, err := s.Store.TakePlace(ctx, key, place, mine, now.Add(time.Millisecond-period))
 		if err != nil {
 			return 0, err
@@ -120,7 +116,7 @@ func (s *Server) countFailure(ctx context.Context, key string, places campaign.P
 // pass appends a request to the window's requests of the last period, or returns the
 // wait until it is admitted. Times in a window never decrease, although the clocks of
 // functions differ.
-func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wait time.Duration) {
+func pass(w authrow.Window, now time.Time, id uint64) (next authrow.Window, wait time.Duration) {
 	for len(w) > 0 && now.Sub(w[0].At) >= period {
 		w = w[1:]
 	}
@@ -130,12 +126,12 @@ func pass(w campaign.Window, now time.Time, id uint64) (next campaign.Window, wa
 	if len(w) > 0 && w[len(w)-1].At.After(now) {
 		now = w[len(w)-1].At
 	}
-	next = append(make(campaign.Window, 0, len(w)+1), w...)
-	return append(next, campaign.Pass{At: now, ID: id}), 0
+	next = append(make(authrow.Window, 0, len(w)+1), w...)
+	return append(next, authrow.Pass{At: now, ID: id}), 0
 }
 
 // admit counts an authenticated request, or returns a *failure with status 429.
-func (s *Server) admit(ctx context.Context, key string, window campaign.Window) error {
+func (s *Server) admit(ctx context.Context, key string, window authrow.Window) error {
 	wait, err := s.count(ctx, key, window)
 	if wait > 0 {
 		return tooManyRequests(wait)
@@ -145,11 +141,8 @@ func (s *Server) admit(ctx context.Context, key string, window campaign.Window) 
 
 // count adds the request to the window as read, or returns the wait until it is
 // admitted and writes nothing. Request IDs identify a write whose answer was lost.
-func (s *Server) count(ctx context.Context, key string, window campaign.Window) (wait time.Duration, err error) {
-	id, err := s.passID()
-	if err != nil {
-		return 0, err
-	}
+func (s *Server) count(ctx context.Context, key string, window authrow.Window) (wait time.Duration, err error) {
+	id := passID()
 	for range maxSwaps {
 		next, wait := pass(window, s.Now(), id)
 		if wait > 0 {
@@ -167,10 +160,4 @@ func (s *Server) count(ctx context.Context, key string, window campaign.Window) 
 	return 0, errors.New("count a token request: lost too many races")
 }
 
-func (s *Server) passID() (uint64, error) {
-	var b [8]byte
-	if _, err := io.ReadFull(s.Random, b[:]); err != nil {
-		return 0, fmt.Errorf("generate request id: %w", err)
-	}
-	return binary.BigEndian.Uint64(b[:]), nil
-}
+func passID() uint64 { return binary.BigEndian.Uint64(random.Bytes(8)) }

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -14,7 +14,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestPass_Limit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var window campaign.Window
+		var window authrow.Window
 		var through []time.Time
 		now := noon
 		for i := range rapid.IntRange(1, 80).Draw(t, "requests") {
@@ -54,8 +54,8 @@ func TestPass_ClockSkew(t *testing.T) {
 
 func TestPass_WindowNotModified(t *testing.T) {
 	t.Parallel()
-	backing := make(campaign.Window, 1, limit)
-	backing[0] = campaign.Pass{At: noon, ID: 1}
+	backing := make(authrow.Window, 1, limit)
+	backing[0] = authrow.Pass{At: noon, ID: 1}
 	first, _ := pass(backing, noon, 2)
 	second, _ := pass(backing, noon, 3)
 	if first[1].ID != 2 || second[1].ID != 3 {
@@ -66,7 +66,7 @@ func TestPass_WindowNotModified(t *testing.T) {
 func TestFreePlaces_Limit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		places := make(campaign.Places, failureLimit)
+		places := make(authrow.Places, failureLimit)
 		var through []time.Time
 		now := noon
 		for i := range rapid.IntRange(1, 300).Draw(t, "failures") {
@@ -90,7 +90,7 @@ func TestFreePlaces_Limit(t *testing.T) {
 				}
 				continue
 			}
-			places[rapid.SampledFrom(free).Draw(t, "place")] = campaign.Pass{At: now}
+			places[rapid.SampledFrom(free).Draw(t, "place")] = authrow.Pass{At: now}
 			through = append(through, now)
 		}
 	})

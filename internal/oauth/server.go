@@ -6,14 +6,13 @@ package oauth
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 // Store stores credentials, refresh tokens and rate limit windows.
@@ -21,25 +20,25 @@ type Store interface {
 	TokenStore
 	WindowStore
 	// AuthRows reads the rows of a token request in a consistent read.
-	AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error)
+	AuthRows(ctx context.Context, q authrow.Query) (authrow.Rows, error)
 }
 
 // TokenStore writes refresh tokens.
 type TokenStore interface {
-	PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error
+	PutRefreshToken(ctx context.Context, t authrow.RefreshToken) error
 	// RotateRefreshToken writes next and marks used as used, in one transaction. The
 	// error wraps campaign.ErrLostRace if used is no longer valid.
-	RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error
+	RotateRefreshToken(ctx context.Context, used, next authrow.RefreshToken, at time.Time) error
 	RevokeFamily(ctx context.Context, family string, until time.Time) error
 }
 
 // WindowStore stores rate limit windows.
 type WindowStore interface {
 	// SwapWindow replaces read with next, or returns the current window.
-	SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error)
+	SwapWindow(ctx context.Context, key string, read, next authrow.Window) (current authrow.Window, swapped bool, err error)
 	// TakePlace takes a place that no request has used since the time, or returns the
 	// current places.
-	TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error)
+	TakePlace(ctx context.Context, key string, place int, p authrow.Pass, since time.Time) (current authrow.Places, taken bool, err error)
 }
 
 // Server serves the token endpoint, its metadata and its keys.
@@ -47,7 +46,6 @@ type Server struct {
 	Store   Store
 	Signer  accesstoken.Signer
 	Now     func() time.Time
-	Random  io.Reader
 	BaseURL string // base URL; "" to derive it from each request
 }
 
@@ -119,7 +117,7 @@ func (s *Server) token(ctx context.Context, r *http.Request) (tokenResponse, err
 // refuseUnread counts and answers a request that is refused before its credential is
 // checked.
 func (s *Server) refuseUnread(ctx context.Context, c caller, f *failure) error {
-	rows, err := s.Store.AuthRows(ctx, campaign.AuthQuery{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
+	rows, err := s.Store.AuthRows(ctx, authrow.Query{Windows: []string{c.claimedKey()}, Places: c.failuresKey()})
 	if err != nil {
 		return err
 	}

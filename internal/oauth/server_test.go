@@ -27,6 +27,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -57,7 +58,7 @@ func (c *clock) Add(d time.Duration) {
 // source address.
 type bench struct {
 	server   *oauth.Server
-	store    *dynamo.Store
+	store    *dynamo.AuthStore
 	verifier accesstoken.Verifier
 	clock    *clock
 	address  string
@@ -69,10 +70,10 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	env := stackenv.Load(t)
 	clock := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now}
+	store := dynamo.NewAuthStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: clock.Now})
 	keys := &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SIGNING_KEY_ID"]}
 	b := &bench{
-		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, Random: rand.Reader, BaseURL: baseURL},
+		server:   &oauth.Server{Store: store, Signer: keys, Now: clock.Now, BaseURL: baseURL},
 		store:    store,
 		verifier: accesstoken.Verifier{Keys: keys, Now: clock.Now},
 		clock:    clock,
@@ -703,7 +704,7 @@ func TestLimit_RefusedFailureWritesNothing(t *testing.T) {
 		b.guess(t)
 	}
 	network := netip.MustParsePrefix(b.address + "/64").Masked().String()
-	q := campaign.AuthQuery{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
+	q := authrow.Query{Windows: []string{"address " + network + " rcs_other"}, Places: "failures " + network}
 	before := b.rows(t, q)
 	if len(before.Places) != 60 {
 		t.Fatalf("rows %+v, want 60 failures", before)
@@ -739,7 +740,7 @@ func TestLimit_RefusedRequestWritesNothing(t *testing.T) {
 		b.granted(t, b.login(t))
 	}
 	sum := sha256.Sum256([]byte(refresh))
-	q := campaign.AuthQuery{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
+	q := authrow.Query{TokenHash: hex.EncodeToString(sum[:]), Windows: []string{"client " + b.clientID}}
 	before := b.rows(t, q)
 	if len(before.Windows["client "+b.clientID]) != 10 || before.Token == nil {
 		t.Fatalf("rows %+v, want a full window and the token", before)
@@ -752,7 +753,7 @@ func TestLimit_RefusedRequestWritesNothing(t *testing.T) {
 	}
 }
 
-func (b *bench) rows(t *testing.T, q campaign.AuthQuery) campaign.AuthRows {
+func (b *bench) rows(t *testing.T, q authrow.Query) authrow.Rows {
 	t.Helper()
 	rows, err := b.store.AuthRows(t.Context(), q)
 	if err != nil {
@@ -765,7 +766,7 @@ func TestRefresh_TokenNotStored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refresh := b.granted(t, b.login(t))
-	rows := b.rows(t, campaign.AuthQuery{TokenHash: refresh})
+	rows := b.rows(t, authrow.Query{TokenHash: refresh})
 	if rows.Token != nil {
 		t.Error("the refresh token itself is a key of the table")
 	}

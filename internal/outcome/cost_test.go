@@ -98,7 +98,7 @@ func TestRecord_WriteUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env, meter := stackenv.Load(t), &units{}
-			store := &dynamo.Store{Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now}
+			store := dynamo.NewCampaignStore(dynamo.Tables{Campaigns: env["CAMPAIGNS_TABLE"], Now: time.Now})
 			store.Client = dynamodb.NewFromConfig(env.AWS())
 			tenant := "tenant-" + crand.Text()
 			for _, id := range []string{"first", "second"} {
@@ -135,7 +135,7 @@ func TestRecord_WriteUnits(t *testing.T) {
 	}
 }
 
-func accept(t *testing.T, store *dynamo.Store, tenant string, batches int) (accepted []campaign.Batch) {
+func accept(t *testing.T, store *dynamo.CampaignStore, tenant string, batches int) (accepted []campaign.Batch) {
 	t.Helper()
 	for range batches {
 		b := campaign.Batch{
@@ -189,7 +189,7 @@ func applyShuffled(t *testing.T, applier *outcome.Applier, batches []campaign.Ba
 }
 
 // clearing deletes each delivery as soon as it is queued.
-type clearing struct{ store *dynamo.Store }
+type clearing struct{ store *dynamo.CampaignStore }
 
 func (c clearing) SendAll(ctx context.Context, _ string, bodies [][]byte) error {
 	for _, body := range bodies {

@@ -27,7 +27,7 @@ import (
 // feeds its outcomes. DynamoDB reports the consumed capacity of each call.
 type metered struct {
 	used    *metering.Consumed
-	store   *dynamo.Store // not measured
+	store   *dynamo.CampaignStore // not measured
 	applier *outcome.Applier
 	feeder  *feed.Feeder
 	fed     int // entries
@@ -50,7 +50,7 @@ func newMetered(t *testing.T, endpoints int) *metered {
 	t.Helper()
 	env := stackenv.Load(t)
 	m := &metered{used: &metering.Consumed{}}
-	m.store = &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: time.Now}
+	m.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Split: true, Now: time.Now})
 	m.store.Outcomes, _ = env.LedgerTable(t)
 	store := *m.store
 	store.Client = dynamodb.NewFromConfig(env.AWS(), m.used.Attach)

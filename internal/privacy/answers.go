@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // refusal is a rejected number in a stored answer.
@@ -73,7 +74,7 @@ func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, era
 	return found.err()
 }
 
-func (p *person) keptAnswer(ctx context.Context, a campaign.KeptAnswer, visit func([]refusal, func() error) error) error {
+func (p *person) keptAnswer(ctx context.Context, a keptanswer.Answer, visit func([]refusal, func() error) error) error {
 	body, erase := a.Body, func() error { return p.eraseShortAnswer(ctx, a) }
 	if a.BlobKey != "" {
 		var err error
@@ -93,7 +94,7 @@ func (p *person) keptAnswer(ctx context.Context, a campaign.KeptAnswer, visit fu
 	return visit(about, erase)
 }
 
-func (p *person) eraseShortAnswer(ctx context.Context, a campaign.KeptAnswer) error {
+func (p *person) eraseShortAnswer(ctx context.Context, a keptanswer.Answer) error {
 	_, without, err := p.answer(a.Body)
 	if err != nil {
 		return err

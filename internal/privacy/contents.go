@@ -2,13 +2,11 @@ package privacy
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
-	"io"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/random"
 )
 
 // erasePayload replaces the batch's payload with one without the person's messages,
@@ -106,11 +104,7 @@ func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []i
 // replacePayload writes a payload and assigns it to the batch. If the batch has changed
 // since it was read, it deletes the new payload and returns false.
 func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []byte, offsets []int) (bool, error) {
-	random := make([]byte, 16)
-	if _, err := io.ReadFull(e.Random, random); err != nil {
-		return false, fmt.Errorf("read random bytes: %w", err)
-	}
-	key := payload.SuccessorKey(b.Payload, base64.RawURLEncoding.EncodeToString(random))
+	key := payload.SuccessorKey(b.Payload, random.Token(16))
 	if err := e.Blobs.Put(ctx, key, body, "application/octet-stream"); err != nil {
 		return false, err
 	}

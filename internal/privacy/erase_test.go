@@ -87,10 +87,10 @@ func TestService_OutcomesInLedger(t *testing.T) {
 }
 
 // twoListed is a store that lists at most two campaigns per page.
-type twoListed struct{ *dynamo.Store }
+type twoListed struct{ *dynamo.CampaignStore }
 
 func (s twoListed) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
-	return s.Store.ListCampaigns(ctx, tenant, after, min(limit, 2))
+	return s.CampaignStore.ListCampaigns(ctx, tenant, after, min(limit, 2))
 }
 
 func TestService_ManyPages(t *testing.T) {

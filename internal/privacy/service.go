@@ -10,12 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // Store reads and changes campaigns, batches with their ledger, and the stored answers
@@ -31,11 +31,11 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Changes returns up to limit changes of a batch after a sequence.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error]
+	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error]
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
 	ForgetFormerPayload(ctx context.Context, b campaign.Batch) error
 	ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error)
-	ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error)
+	ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error)
 }
 
 // Blobs stores payloads, error files, long answers, uploads and event contents. Get,
@@ -63,7 +63,6 @@ type Service struct {
 	Store   Store
 	Blobs   Blobs
 	OptOuts OptOuts
-	Random  io.Reader
 	Now     func() time.Time
 	// Progress receives the number of items searched. of is 0 if the total is unknown.
 	// It is called concurrently.

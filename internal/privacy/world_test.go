@@ -35,7 +35,7 @@ func written(number uint64) string { return fmt.Sprintf("+%d", number) }
 type world struct {
 	t      *testing.T
 	now    time.Time
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	blobs  *s3.Store
 	tenant campaign.Tenant
 	id     campaign.ID
@@ -47,9 +47,9 @@ func newWorld(t *testing.T) *world {
 	env := stackenv.Load(t)
 	w := &world{t: t, now: time.Now().Truncate(time.Millisecond), name: "Natal"}
 	client := dynamodb.NewFromConfig(env.AWS())
-	w.store = &dynamo.Store{
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: client, Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: func() time.Time { return w.now },
-	}
+	})
 	w.blobs = &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	w.tenant = campaign.Tenant{ID: "person-" + rand.Text()[:8], Name: "Pessoa", AgentID: env["DEMO_AGENT_ID"]}
 	w.tenant.ID = lower(w.tenant.ID)
@@ -113,7 +113,7 @@ func (w *world) put(key string, body []byte) {
 
 func (w *world) service() *privacy.Service {
 	return &privacy.Service{
-		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now}, Random: rand.Reader,
+		Store: w.store, Blobs: w.blobs, OptOuts: &optout.Book{Store: w.store, Now: w.store.Now},
 		Now: w.store.Now, Progress: func(string, int, int) {},
 	}
 }

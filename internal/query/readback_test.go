@@ -37,7 +37,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // table and bucket.
 type service struct {
 	t      *testing.T
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	whole  atomic.Int64 // reads of a campaign with all its batches
 	blobs  *s3.Store
 	id     campaign.ID
@@ -57,13 +57,13 @@ func (h *holder) Authorize(*http.Request, string, string) (accesstoken.Claims, e
 
 // reader is a store that counts reads of whole campaigns.
 type reader struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	whole *atomic.Int64
 }
 
 func (r reader) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	r.whole.Add(1)
-	return r.Store.Campaign(ctx, id)
+	return r.CampaignStore.Campaign(ctx, id)
 }
 
 func newService(t *testing.T) *service {
@@ -73,9 +73,9 @@ func newService(t *testing.T) *service {
 	d := &service{
 		t:  t,
 		id: campaign.ID{Tenant: "t-" + rand.Text(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"},
-		store: &dynamo.Store{
+		store: dynamo.NewCampaignStore(dynamo.Tables{
 			Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: func() time.Time { return noon },
-		},
+		}),
 		blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},

@@ -79,7 +79,7 @@ func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign
 	if err != nil {
 		return campaign.ID{}, query, err
 	}
-	id, ok := campaign.ParseCampaignID(r.PathValue("campaignId"))
+	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
 	if !ok {
 		return campaign.ID{}, query, noCampaign()
 	}

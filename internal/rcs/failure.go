@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
 )
 
 // verdict is the result of a status for its message.
@@ -55,7 +55,7 @@ func judge(answer *http.Response, now time.Time) error {
 	failure := &campaign.Failure{
 		Kind:       v.kind,
 		Code:       v.code,
-		RetryAfter: retryAfter(answer.Header.Get("Retry-After"), now),
+		RetryAfter: retry.After(answer.Header.Get("Retry-After"), now),
 	}
 	if answer.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%w: status %d: %w", failure, answer.StatusCode, errTokenRefused)
@@ -85,18 +85,3 @@ func unencodable() error { return &campaign.Failure{Kind: campaign.Permanent, Co
 
 // noToken is the failure of a call without a token.
 func noToken() error { return &campaign.Failure{Kind: campaign.Transient, Code: "unauthenticated"} }
-
-// maxRetryAfter is the maximum accepted Retry-After.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter parses a Retry-After header: seconds or an HTTP date. It returns 0 if it
-// is missing or invalid.
-func retryAfter(header string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return min(max(at.Sub(now), 0), maxRetryAfter)
-	}
-	return 0
-}

@@ -16,6 +16,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -101,14 +102,15 @@ func (w *world) leaveTraces(b campaign.Batch) {
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)
-	w.must(w.store.CreateCredential(ctx, campaign.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
-	for _, window := range []string{campaign.ClientWindow("client"), "another"} {
-		_, _, err = w.store.SwapWindow(ctx, window, nil, campaign.Window{{At: now, ID: 1}})
+	auth := dynamo.NewAuthStore(w.store.Tables)
+	w.must(auth.CreateCredential(ctx, campaign.Credential{ClientID: rand.Text(), Tenant: w.tenant, SecretHash: []byte{1}, CreatedAt: now}))
+	for _, window := range []string{authrow.ClientWindow("client"), "another"} {
+		_, _, err = auth.SwapWindow(ctx, window, nil, authrow.Window{{At: now, ID: 1}})
 		w.must(err)
 	}
-	token := campaign.RefreshToken{Hash: campaign.Digest("1"), Family: "f", Expires: now.Add(campaign.RefreshLife)}
-	w.must(w.store.PutRefreshToken(ctx, token))
-	w.must(w.store.RevokeFamily(ctx, "f", token.Expires))
+	token := authrow.RefreshToken{Hash: campaign.Digest("1"), Family: "f", Expires: now.Add(campaign.RefreshLife)}
+	w.must(auth.PutRefreshToken(ctx, token))
+	w.must(auth.RevokeFamily(ctx, "f", token.Expires))
 }
 
 // acceptKeyed accepts a batch with an idempotency key.

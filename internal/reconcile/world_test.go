@@ -45,7 +45,7 @@ var beginning = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 // time, which can crash at any call.
 type world struct {
 	t          *testing.T
-	store      *dynamo.Store
+	store      *dynamo.CampaignStore
 	releases   *tasks
 	frames     *tasks
 	events     *tasks
@@ -71,10 +71,10 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &world{t: t, now: beginning, blobs: map[string][]byte{}, death: &death{}, others: map[string]bool{}, fed: map[campaign.BatchKey]int{}, written: map[campaign.BatchKey]bool{}}
-	w.store = &dynamo.Store{
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: w.clock,
-	}
+	})
 	w.releases, w.frames, w.events, w.deliveries = &tasks{world: w}, &tasks{world: w}, &tasks{world: w}, &tasks{world: w}
 	w.revokes = &tasks{world: w}
 	w.sink = &sink{posts: map[string]map[string]int{}, contents: map[string]string{}}
@@ -184,7 +184,7 @@ func (w *world) applier() sqs.Handler {
 		Batches: m, Tenants: m, Contents: m, Recorder: w.recorder(),
 		OptOuts: &optout.Book{Store: m, Now: w.clock, MaxRow: 10, MaxPart: 10}, // every opt-out splits its shard
 	}
-	return sqs.BatchHandler(a.Handle)
+	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
 }
 
 func (w *world) sweeper() *reconcile.Sweeper {

@@ -1,5 +1,5 @@
-// Package retry provides backoff between attempts, and deadlines with a margin for
-// shutdown.
+// Package retry provides backoff between attempts, the Retry-After header, and deadlines
+// with a margin for shutdown.
 package retry
 
 import (
@@ -8,10 +8,19 @@ import (
 	"time"
 )
 
-const (
-	first   = 20 * time.Millisecond
-	longest = time.Second
-)
+// Backoff is a delay that doubles from First to Max.
+type Backoff struct{ First, Max time.Duration }
+
+// Delay returns the delay after the given number of delays, counted from 0.
+func (b Backoff) Delay(after int) time.Duration { return min(b.First<<min(after, 10), b.Max) }
+
+// Jitter returns a delay of up to most. random is in [0, 1).
+func Jitter(most time.Duration, random float64) time.Duration {
+	return time.Duration(random * float64(most))
+}
+
+// conflicts is the backoff of Wait.
+var conflicts = Backoff{First: 20 * time.Millisecond, Max: time.Second}
 
 // Wait waits before an attempt, counted from 0, with full jitter and a limit that doubles
 // from 20 ms to 1 s. The first attempt does not wait. It returns the error of ctx if ctx
@@ -20,8 +29,7 @@ func Wait(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil
 	}
-	limit := min(first<<min(try-1, 10), longest)
-	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // spreads load, guards nothing
+	timer := time.NewTimer(Jitter(conflicts.Delay(try-1), rand.Float64())) //nolint:gosec // spreads load, guards nothing
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -9,21 +9,24 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
 )
 
 const (
 	// maxAttempts is the number of attempts before the task is left to reconcile, which
 	// retries without limit.
 	maxAttempts = 8
-	// firstDelay doubles with each attempt, up to maxDelay, the maximum delay of SQS.
-	firstDelay = 2 * time.Second
-	maxDelay   = 15 * time.Minute
+	// maxDelay is the maximum delay of SQS.
+	maxDelay = 15 * time.Minute
 	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
 	// early is how long before its reservation a task is received. SQS delays are in whole
 	// seconds; the run waits for the rest.
 	early = 2 * time.Second
 )
+
+// attempts is the backoff of a task's attempts.
+var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 
 // requeue queues the messages that the run left unsent.
 func (s *Sender) requeue(ctx context.Context, r *run) {
@@ -103,8 +106,8 @@ func (p *part) taskOf(jobs []*job) campaign.SendTask {
 // retryDelay returns the delay before an attempt, counted from 1. It doubles, has up to 50%
 // jitter, and is at least the provider's Retry-After.
 func retryDelay(attempt int, asked time.Duration, random float64) time.Duration {
-	limit := min(firstDelay<<min(attempt-1, 10), maxDelay)
-	delay := limit/2 + time.Duration(random*float64(limit/2))
+	limit := attempts.Delay(attempt - 1)
+	delay := limit/2 + retry.Jitter(limit/2, random)
 	return min(max(delay, asked), maxDelay)
 }
 

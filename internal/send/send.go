@@ -99,8 +99,6 @@ const (
 	channelFor = 3 * time.Second
 	// maxWarm is the size of the channel and template caches.
 	maxWarm = 500
-	// pauseCheck is the time until reconcile checks a paused batch.
-	pauseCheck = time.Minute
 )
 
 // errBadTask reports a task that this service cannot have queued.
@@ -135,8 +133,8 @@ func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error 
 
 // sendBatch sends parts of one batch. An error applies to all of them.
 func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaign.BatchRef, parts []*part) error {
-	r, err := s.open(ctx, ref)
-	if err != nil || r == nil {
+	r, ok, err := s.open(ctx, ref)
+	if err != nil || !ok {
 		return err
 	}
 	r.slots, r.parts = slots, parts
@@ -167,35 +165,35 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// open loads the data needed to send the batch. It returns nil if nothing can be sent now.
+// open loads the data needed to send the batch. ok is false if nothing can be sent now.
 // Reconcile requeues paused batches.
-func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (*run, error) {
+func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("send: %w", err)
+		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	if b.State != campaign.BatchReleasing && b.State != campaign.BatchSending {
-		return nil, nil
+		return nil, false, nil
 	}
 	if b, err = s.Batches.AdoptAgent(ctx, b); err != nil {
-		return nil, fmt.Errorf("send: %w", err)
+		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	channel, err := s.channel(ctx, channelKey{b.Tenant, b.AgentID})
 	if err != nil {
-		return nil, fmt.Errorf("send: %w", err)
+		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	if channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
-		return nil, s.leavePaused(ctx, b, channel.Pause)
+		return nil, false, s.leavePaused(ctx, b, channel.Pause)
 	}
 	template, err := s.template(ctx, b)
 	if err != nil {
-		return nil, fmt.Errorf("send: %w", err)
+		return nil, false, fmt.Errorf("send: %w", err)
 	}
-	return &run{batch: b, channel: channel, rateLimit: channel.RateLimit, template: template, started: s.Now()}, nil
+	return &run{batch: b, channel: channel, rateLimit: channel.RateLimit, template: template, started: s.Now()}, true, nil
 }
 
 func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
@@ -211,10 +209,10 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// leavePaused sets the reconcile check of a paused batch to pauseCheck from now.
+// leavePaused sets the reconcile check of a paused batch to campaign.PauseCheck from now.
 func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	next := s.Now().Add(pauseCheck)
+	next := s.Now().Add(campaign.PauseCheck)
 	if !b.NextCheck.After(next) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 	defer cancel()
 	poster := n.poster()
 	var posts sync.WaitGroup
-	messages = n.shuffled(delivery, messages)
+	messages = shuffled(delivery, messages)
 	for i, l := range messages {
 		if !g.enter(starting) {
 			r.unsent(messages[i:], true)
@@ -105,14 +106,11 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 
 // shuffled returns the messages of a repeated attempt in random order, so that a few
 // messages that always fail do not block the others.
-func (n *Notifier) shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
+func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
 	if delivery.Attempt == 0 {
 		return messages
 	}
-	for i := len(messages) - 1; i > 0; i-- {
-		j := n.pick(i + 1)
-		messages[i], messages[j] = messages[j], messages[i]
-	}
+	rand.Shuffle(len(messages), func(i, j int) { messages[i], messages[j] = messages[j], messages[i] }) //nolint:gosec // an order, no secret
 	return messages
 }
 

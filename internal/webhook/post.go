@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
 	"campaign-dispatch/internal/webhook/netguard"
 )
 
@@ -72,7 +72,7 @@ func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result
 	}
 	return Result{
 		Status: response.StatusCode, Code: "status_" + strconv.Itoa(response.StatusCode),
-		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now),
+		RetryAfter: retry.After(response.Header.Get("Retry-After"), now),
 	}
 }
 
@@ -84,21 +84,6 @@ func failureCode(err error) string {
 		return "timeout"
 	}
 	return "no_connection"
-}
-
-// longestHold is the maximum Retry-After.
-const longestHold = 24 * time.Hour
-
-// retryAfter parses a Retry-After header: seconds or a date.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	hold := time.Duration(0)
-	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		hold = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		hold = at.Sub(now)
-	}
-	return min(max(hold, 0), longestHold)
 }
 
 // Test posts an endpoint.test webhook once and returns the result.

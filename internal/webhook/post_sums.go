@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // PerWrite is the number of posts of a tenant per write of their counts.
@@ -14,7 +14,7 @@ const PerWrite = 100
 
 // PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
 type PostStore interface {
-	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error
+	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error
 }
 
 // PostSums aggregates post counts in memory to save writes. It writes the first post of a
@@ -36,12 +36,12 @@ type tenantHour struct {
 // postSum is the unwritten posts of a tenant's endpoints in an hour.
 type postSum struct {
 	count int
-	posts map[string]campaign.Posts
+	posts map[string]poststats.Count
 }
 
-func (s *postSum) add(endpointID string, p campaign.Posts) {
+func (s *postSum) add(endpointID string, p poststats.Count) {
 	before := s.posts[endpointID]
-	s.posts[endpointID] = campaign.Posts{Taken: before.Taken + p.Taken, Failed: before.Failed + p.Failed}
+	s.posts[endpointID] = poststats.Count{Taken: before.Taken + p.Taken, Failed: before.Failed + p.Failed}
 	s.count += p.Taken + p.Failed
 }
 
@@ -49,7 +49,7 @@ func (s *postSum) add(endpointID string, p campaign.Posts) {
 // written are kept for the next write.
 func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	var errs []error
-	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, campaign.Posts{Taken: taken, Failed: failed}) {
+	for key, posts := range s.add(tenantHour{tenant, at.Truncate(time.Hour)}, endpointID, poststats.Count{Taken: taken, Failed: failed}) {
 		if err := s.Store.AddPosts(ctx, key.tenant, key.hour, posts); err != nil {
 			s.putBack(key, posts)
 			errs = append(errs, err)
@@ -59,15 +59,15 @@ func (s *PostSums) CountPosts(ctx context.Context, tenant, endpointID string, at
 }
 
 // add adds posts and returns the counts to write now.
-func (s *PostSums) add(key tenantHour, endpointID string, p campaign.Posts) map[tenantHour]map[string]campaign.Posts {
+func (s *PostSums) add(key tenantHour, endpointID string, p poststats.Count) map[tenantHour]map[string]poststats.Count {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum, begun := s.of(key)
 	sum.add(endpointID, p)
-	due := map[tenantHour]map[string]campaign.Posts{}
+	due := map[tenantHour]map[string]poststats.Count{}
 	if !begun || sum.count >= PerWrite {
 		due[key] = sum.posts
-		s.sums[key] = &postSum{posts: map[string]campaign.Posts{}}
+		s.sums[key] = &postSum{posts: map[string]poststats.Count{}}
 	}
 	for other, sum := range s.sums {
 		if !other.hour.Before(key.hour) {
@@ -89,13 +89,13 @@ func (s *PostSums) of(key tenantHour) (sum *postSum, begun bool) {
 	if s.sums == nil {
 		s.sums = map[tenantHour]*postSum{}
 	}
-	sum = &postSum{posts: map[string]campaign.Posts{}}
+	sum = &postSum{posts: map[string]poststats.Count{}}
 	s.sums[key] = sum
 	return sum, false
 }
 
 // putBack adds counts that could not be written.
-func (s *PostSums) putBack(key tenantHour, posts map[string]campaign.Posts) {
+func (s *PostSums) putBack(key tenantHour, posts map[string]poststats.Count) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum, _ := s.of(key)

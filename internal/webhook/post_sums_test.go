@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // counts are the written posts, by tenant, hour and endpoint.
@@ -19,10 +19,10 @@ type counts struct {
 	mu      sync.Mutex
 	writes  int
 	failing bool
-	posts   map[string]campaign.Posts
+	posts   map[string]poststats.Count
 }
 
-func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writes++
@@ -30,11 +30,11 @@ func (c *counts) AddPosts(_ context.Context, tenant string, at time.Time, posts 
 		return errDied
 	}
 	if c.posts == nil {
-		c.posts = map[string]campaign.Posts{}
+		c.posts = map[string]poststats.Count{}
 	}
 	for id, p := range posts {
 		key := fmt.Sprint(tenant, " ", at.Format("15"), " ", id)
-		c.posts[key] = campaign.Posts{Taken: c.posts[key].Taken + p.Taken, Failed: c.posts[key].Failed + p.Failed}
+		c.posts[key] = poststats.Count{Taken: c.posts[key].Taken + p.Taken, Failed: c.posts[key].Failed + p.Failed}
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func TestPostSums_Writes(t *testing.T) {
 		if err := sums.CountPosts(t.Context(), s.tenant, s.endpoint, start.Add(s.after), s.taken, s.failed); err != nil {
 			t.Fatal(err)
 		}
-		want := campaign.Posts{Taken: s.takenIn, Failed: s.failedIn}
+		want := poststats.Count{Taken: s.takenIn, Failed: s.failedIn}
 		if store.writes != s.writes || store.posts[s.key] != want {
 			t.Errorf("step %d: %d writes, %s has %v; want %d and %v", i, store.writes, s.key, store.posts[s.key], s.writes, want)
 		}
@@ -87,7 +87,7 @@ func TestPostSums_FailedWrites(t *testing.T) {
 	if err := sums.CountPosts(t.Context(), "a", "e", start.Add(time.Hour), 1, 0); err != nil {
 		t.Error(err)
 	}
-	want := map[string]campaign.Posts{"a 12 e": {Taken: 150}, "a 13 e": {Taken: 1}}
+	want := map[string]poststats.Count{"a 12 e": {Taken: 150}, "a 13 e": {Taken: 1}}
 	if diff := cmp.Diff(want, store.posts); diff != "" {
 		t.Errorf("posts (-want +got):\n%s", diff)
 	}
@@ -113,7 +113,7 @@ func TestPostSums_Concurrent(t *testing.T) {
 	if err := sums.CountPosts(t.Context(), "b", "f", start.Add(9*time.Hour), 1, 0); err != nil {
 		t.Error(err)
 	}
-	want := map[string]campaign.Posts{
+	want := map[string]poststats.Count{
 		"a 12 e0": {Taken: 250}, "a 12 e1": {Taken: 250}, "a 13 e0": {Taken: 250}, "a 13 e1": {Taken: 250}, "b 21 f": {Taken: 1},
 	}
 	if diff := cmp.Diff(want, store.posts); diff != "" {

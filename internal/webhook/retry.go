@@ -1,6 +1,10 @@
 package webhook
 
-import "time"
+import (
+	"time"
+
+	"campaign-dispatch/internal/retry"
+)
 
 // retries are the delays between attempts, 75 hours in total.
 var retries = []time.Duration{
@@ -19,19 +23,18 @@ func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
 		return 0, false
 	}
 	delay = retries[attempt]
-	return delay + time.Duration(float64(delay)/5*jitter), true
+	return delay + retry.Jitter(delay/5, jitter), true
 }
 
-const (
-	firstProbe   = 5 * time.Second
-	longestProbe = 15 * time.Minute
-	// patience is how long an endpoint can fail before it is disabled.
-	patience = 5 * 24 * time.Hour
-)
+// disableAfter is how long an endpoint can fail before it is disabled.
+const disableAfter = 5 * 24 * time.Hour
 
-// probeGap returns the delay after the given number of failed probes. It doubles up to
-// longestProbe.
-func probeGap(probes int, jitter float64) time.Duration {
-	gap := min(firstProbe<<min(probes, 10), longestProbe)
-	return gap + time.Duration(float64(gap)/5*jitter)
+// probes is the backoff of the probes of a failing endpoint.
+var probes = retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute}
+
+// probeGap returns the delay after the given number of failed probes. jitter adds up to
+// 20%.
+func probeGap(failed int, jitter float64) time.Duration {
+	gap := probes.Delay(failed)
+	return gap + retry.Jitter(gap/5, jitter)
 }

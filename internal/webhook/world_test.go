@@ -35,7 +35,7 @@ var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
 // world is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
 type world struct {
 	t        *testing.T
-	store    *dynamo.Store
+	store    *dynamo.CampaignStore
 	blobs    *s3.Store
 	tenant   string
 	endpoint campaign.Endpoint
@@ -75,10 +75,10 @@ func newWorld(t *testing.T, messages int, l layout) *world {
 	t.Helper()
 	env := stackenv.Load(t)
 	w := &world{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
-	w.store = &dynamo.Store{
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Split: w.split, Now: w.Now,
-	}
+	})
 	w.blobs = &s3.Store{
 		Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 	}
@@ -370,7 +370,7 @@ func (w *world) fail(step string) error {
 
 // breaking is the table with steps that can fail before or after they are done.
 type breaking struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	w *world
 }
 
@@ -378,7 +378,7 @@ func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (
 	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.SaveDelivery(ctx, read, n)
+	ok, err := b.CampaignStore.SaveDelivery(ctx, read, n)
 	if lost := b.w.fail("saved delivery"); lost != nil {
 		return false, lost
 	}
@@ -389,7 +389,7 @@ func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) err
 	if err := b.w.fail("delete delivery"); err != nil {
 		return err
 	}
-	err := b.Store.DeleteDelivery(ctx, t)
+	err := b.CampaignStore.DeleteDelivery(ctx, t)
 	if lost := b.w.fail("deleted delivery"); lost != nil {
 		return lost
 	}
@@ -400,7 +400,7 @@ func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason stri
 	if err := b.w.fail("switch endpoint"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.SwitchEndpoint(ctx, tenant, id, offReason)
+	ok, err := b.CampaignStore.SwitchEndpoint(ctx, tenant, id, offReason)
 	if lost := b.w.fail("switched endpoint"); lost != nil {
 		return false, lost
 	}
@@ -411,7 +411,7 @@ func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, er
 	if err := b.w.fail("save circuit"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.SaveCircuit(ctx, c)
+	ok, err := b.CampaignStore.SaveCircuit(ctx, c)
 	if lost := b.w.fail("saved circuit"); lost != nil {
 		return false, lost
 	}
@@ -422,7 +422,7 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 	if err := b.w.fail("end circuit"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.EndCircuit(ctx, c)
+	ok, err := b.CampaignStore.EndCircuit(ctx, c)
 	if lost := b.w.fail("ended circuit"); lost != nil {
 		return false, lost
 	}

@@ -111,8 +111,8 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now},
 		Store:  aws, Blobs: aws, Releases: aws,
-		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now, Random: rand.Reader,
-		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(),
+		SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20}, Now: time.Now,
+		BaseURL: baseURL, Lead: 5 * time.Minute, Grace: 2 * time.Minute, Limiter: unreached(aws),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
@@ -121,8 +121,8 @@ func handler(aws *instant, key benchKey) lambda.Handler {
 
 // unreached returns a limiter that counts calls as the deployed one does, and is
 // never reached.
-func unreached() *dispatch.Limiter {
-	return &dispatch.Limiter{Limit: campaign.CallLimit{Rate: 100_000, Burst: 100_000}, Timeout: 5 * time.Second}
+func unreached(calls dispatch.Calls) *dispatch.Limiter {
+	return &dispatch.Limiter{Limit: campaign.CallLimit{Rate: 100_000, Burst: 100_000}, Calls: calls, Timeout: 5 * time.Second}
 }
 
 // newInstant returns an AWS whose template needs four variables.

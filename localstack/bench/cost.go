@@ -141,7 +141,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 	if p.deliveries, err = newTee(ctx, cfg, "bench-notices"); err != nil {
 		return nil, err
 	}
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(cfg), env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(cfg), env.Get, time.Now))
 	// Nobody else reads the stream of this table.
 	like, plain := store.Outcomes, dynamodb.NewFromConfig(env.AWS())
 	store.Outcomes = "bench-outcomes-" + strings.ToLower(rand.Text())
@@ -184,7 +184,7 @@ func newPlant(ctx context.Context, key benchKey) (*plant, error) {
 
 // benchTenant makes a tenant with an agent of which the provider tells nothing,
 // and without endpoints.
-func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *dynamo.Store) (string, error) {
+func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *dynamo.CampaignStore) (string, error) {
 	known := "/campaign-dispatch/" + env["STACK_NAME"] + "/agents/" + env["DEMO_AGENT_ID"]
 	document, err := ssm.Reader{Config: cfg, Now: time.Now}.KeyDocument(ctx, known)
 	if err != nil {
@@ -192,7 +192,7 @@ func benchTenant(ctx context.Context, cfg aws.Config, env stackenv.Env, store *d
 	}
 	id := "bench-" + strings.ToLower(rand.Text())
 	service := &admin.Service{
-		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Random: rand.Reader, Now: time.Now, Stack: env["STACK_NAME"],
+		Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}, Now: time.Now, Stack: env["STACK_NAME"],
 	}
 	_, err = service.SaveTenant(ctx, admin.TenantForm{
 		ID: id, Name: "Bench",
@@ -210,11 +210,11 @@ func newTee(ctx context.Context, cfg aws.Config, name string) (*tee, error) {
 	return &tee{queue: &sqs.Queue{Client: client, URL: aws.ToString(out.QueueUrl)}}, nil
 }
 
-func dispatchOn(store *dynamo.Store, blobs *s3.Store, handoffs release.Scheduler, key benchKey) lambda.Handler {
+func dispatchOn(store *dynamo.CampaignStore, blobs *s3.Store, handoffs release.Scheduler, key benchKey) lambda.Handler {
 	service := &dispatch.Service{
 		Tokens: &accesstoken.Verifier{Keys: key, Now: time.Now}, Store: store, Blobs: blobs,
 		Releases: handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 128 << 20},
-		Now: time.Now, Random: rand.Reader, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(),
+		Now: time.Now, BaseURL: baseURL, Lead: 5 * time.Minute, Grace: time.Hour, Limiter: unreached(dynamo.NewAuthStore(store.Tables)),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
@@ -222,11 +222,11 @@ func dispatchOn(store *dynamo.Store, blobs *s3.Store, handoffs release.Scheduler
 }
 
 // seed makes a credential and a template of the tenant, which has an agent.
-func (p *plant) seed(ctx context.Context, store *dynamo.Store, tenant string, key benchKey) (err error) {
+func (p *plant) seed(ctx context.Context, store *dynamo.CampaignStore, tenant string, key benchKey) (err error) {
 	if p.token, err = key.tokenOf(tenant); err != nil {
 		return err
 	}
-	err = store.SaveCredential(ctx, campaign.Credential{
+	err = dynamo.NewAuthStore(store.Tables).SaveCredential(ctx, campaign.Credential{
 		ClientID: clientID, Tenant: tenant, Name: "bench", SecretHash: make([]byte, 32), Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
 	})
 	if err != nil {
@@ -242,7 +242,7 @@ func (p *plant) seed(ctx context.Context, store *dynamo.Store, tenant string, ke
 }
 
 // quicken gives the tenant's agent a rate that is kept but never waited for.
-func quicken(ctx context.Context, store *dynamo.Store, tenant string) error {
+func quicken(ctx context.Context, store *dynamo.CampaignStore, tenant string) error {
 	t, err := store.Tenant(ctx, tenant)
 	if err != nil {
 		return err

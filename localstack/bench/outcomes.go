@@ -48,7 +48,7 @@ const (
 // aftermath is what follows the provider's acceptance: its events, the ledger and
 // the webhooks.
 type aftermath struct {
-	store      *dynamo.Store
+	store      *dynamo.CampaignStore
 	agent      campaign.Agent
 	hook       http.Handler
 	applier    *outcome.Applier
@@ -60,7 +60,7 @@ type aftermath struct {
 	posts      atomic.Int64
 }
 
-func newAftermath(ctx context.Context, store *dynamo.Store, blobs *s3.Store, events, deliveries *tee, tenant string) (*aftermath, error) {
+func newAftermath(ctx context.Context, store *dynamo.CampaignStore, blobs *s3.Store, events, deliveries *tee, tenant string) (*aftermath, error) {
 	t, err := store.Tenant(ctx, tenant)
 	if err != nil {
 		return nil, err

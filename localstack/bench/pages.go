@@ -129,7 +129,7 @@ func (s shown) pages() []page {
 // see largeFor in internal/dashboard/campaigns.
 func readAnew(ctx context.Context, env stackenv.Env, campaignID string) (figure, error) {
 	const calls = 10
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 	before := cpuTime()
 	for range calls {
 		if _, err := store.Overview(ctx, campaign.ID{Tenant: env["TENANT"], CampaignID: campaignID}); err != nil {

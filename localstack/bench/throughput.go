@@ -27,7 +27,7 @@ func throughputFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStack, err)
 	}
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 	if err := quicken(ctx, store, env["TENANT"]); err != nil {
 		return nil, err
 	}

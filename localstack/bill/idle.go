@@ -3,7 +3,7 @@ package bill
 import (
 	"fmt"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/template"

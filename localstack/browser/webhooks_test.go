@@ -65,7 +65,7 @@ func TestWebhookEndpoint(t *testing.T) {
 // does.
 func (b *browser) fail(endpoint string) {
 	b.t.Helper()
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
 	tenant, now := b.env["OTHER_TENANT"], time.Now()
 	if err := store.CountPosts(b.t.Context(), tenant, endpoint, now, 7, 2); err != nil {
 		b.t.Fatal(err)

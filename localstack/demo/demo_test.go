@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
@@ -27,7 +28,8 @@ func demoEnv(t *testing.T) stackenv.Env {
 		ClientID: "rcs_" + rand.Text(), Tenant: env["TENANT"], Name: "demo", SecretHash: sum[:],
 		Scope: campaign.ScopeDispatch, CreatedAt: time.Now(),
 	}
-	if err := newWatcher(env, time.Now).store.SaveCredential(t.Context(), c); err != nil {
+	auth := dynamo.NewAuthStore(newWatcher(env, time.Now).store.Tables)
+	if err := auth.SaveCredential(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	env["CLIENT_ID"], env["CLIENT_SECRET"] = c.ClientID, secret

@@ -25,7 +25,7 @@ func (o outcomes) final() int { return o.sent + o.failed + o.expired }
 
 // watcher reads the service's ledger and the provider's accepted messages.
 type watcher struct {
-	store   *dynamo.Store
+	store   *dynamo.CampaignStore
 	batches []campaign.BatchRef
 	rcs     string
 	since   time.Time
@@ -33,7 +33,7 @@ type watcher struct {
 
 func newWatcher(env stackenv.Env, now func() time.Time) *watcher {
 	return &watcher{
-		store: dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now),
+		store: dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, now)),
 		rcs:   env["RCS_URL"],
 		since: now(),
 	}

@@ -132,9 +132,9 @@ func (v *visitor) pool() *cognito.Pool {
 
 // operator returns the service of `make user`.
 func (v *visitor) operator() *admin.Service {
+	tables := dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now)
 	return &admin.Service{
-		Store:  dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now),
-		People: v.pool(), Random: rand.Reader, Now: time.Now, LocalPasswords: true,
+		Store: dynamo.NewCampaignStore(tables), Auth: dynamo.NewAuthStore(tables), People: v.pool(), Now: time.Now, LocalPasswords: true,
 	}
 }
 

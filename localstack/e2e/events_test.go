@@ -104,7 +104,7 @@ func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Helper()
 	var all []delivered
 	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
 	agent, err := store.Agent(c.t.Context(), c.env["DEMO_AGENT_ID"])
 	if err != nil {
 		c.t.Fatal(err)

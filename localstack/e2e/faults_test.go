@@ -171,7 +171,7 @@ func (c *client) acceptWithoutRelease(call fields) campaign.Batch {
 		Blobs:       c.blobs(),
 		Releases:    failingScheduler{},
 		SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-		Now:         time.Now, Random: rand.Reader, BaseURL: c.env["BASE_URL"],
+		Now:         time.Now, BaseURL: c.env["BASE_URL"],
 	}
 	body, err := json.Marshal(call)
 	must(c.t, err)

@@ -24,7 +24,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	client, table := dynamodb.NewFromConfig(c.env.AWS()), c.env["OUTCOMES_TABLE"]
-	store := dynamo.FromEnv(client, c.env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(client, c.env.Get, time.Now))
 	store.Split = true
 	b := acceptedFarAhead(t, store, c.env["TENANT"])
 	_, err := outcome.AppendLedger(t.Context(), store, b, []campaign.Change{{Index: 0, Outcome: campaign.OutcomeSent, At: time.Now()}})
@@ -43,7 +43,7 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 }
 
 // acceptedFarAhead stores an accepted batch that is due in 2100, so that sweep ignores it.
-func acceptedFarAhead(t *testing.T, store *dynamo.Store, tenant string) campaign.Batch {
+func acceptedFarAhead(t *testing.T, store *dynamo.CampaignStore, tenant string) campaign.Batch {
 	t.Helper()
 	far := time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := campaign.Batch{

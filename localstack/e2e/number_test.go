@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/privacy/keptanswer"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
@@ -123,7 +124,7 @@ func (x *personData) upload() {
 
 // store and bucket fail after a limited number of writes, as after a crash.
 type store struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	*limitedWrites
 }
 
@@ -160,21 +161,21 @@ func (m *limitedWrites) write(do func() error) error {
 }
 
 func (s store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplacePayload(ctx, b, key, offsets); return err })
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplacePayload(ctx, b, key, offsets); return err })
 	return ok, err
 }
 
 func (s store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
-	return s.write(func() error { return s.Store.ForgetFormerPayload(ctx, b) })
+	return s.write(func() error { return s.CampaignStore.ForgetFormerPayload(ctx, b) })
 }
 
 func (s store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplaceSet(ctx, id, read, packed); return err })
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceSet(ctx, id, read, packed); return err })
 	return ok, err
 }
 
-func (s store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
+func (s store) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (ok bool, err error) {
+	err = s.write(func() (err error) { ok, err = s.CampaignStore.ReplaceAnswer(ctx, a, body); return err })
 	return ok, err
 }
 
@@ -210,7 +211,7 @@ func (x *personData) service(m *limitedWrites) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	return &privacy.Service{
 		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
-		Random: rand.Reader, Now: soon, Progress: func(string, int, int) {},
+		Now: soon, Progress: func(string, int, int) {},
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 const tokenPath = "/api/v1/oauth/token"
@@ -84,11 +85,11 @@ func TestRefresh_LateReuse(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	stolen, kept := c.grant().RefreshToken, rand.Text()+rand.Text()
-	rows, err := c.store().AuthRows(t.Context(), campaign.AuthQuery{TokenHash: hashOf(stolen)})
+	rows, err := c.auth().AuthRows(t.Context(), authrow.Query{TokenHash: hashOf(stolen)})
 	must(t, err)
 	next := *rows.Token
 	next.Hash = hashOf(kept)
-	must(t, c.store().RotateRefreshToken(t.Context(), *rows.Token, next, time.Now().Add(-2*time.Minute)))
+	must(t, c.auth().RotateRefreshToken(t.Context(), *rows.Token, next, time.Now().Add(-2*time.Minute)))
 
 	for _, token := range []string{stolen, kept} {
 		if got := c.refresh(token); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {

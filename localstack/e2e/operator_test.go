@@ -171,12 +171,18 @@ func (c *client) keyDocument(agentID string) []byte {
 
 func (c *client) service() *admin.Service {
 	return &admin.Service{
-		Store: c.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
-		Random: rand.Reader, Now: time.Now, Stack: c.env["STACK_NAME"],
+		Store: c.store(), Auth: c.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(c.env.AWS())},
+		Now: time.Now, Stack: c.env["STACK_NAME"],
 	}
 }
 
-func (c *client) store() *dynamo.Store {
+func (c *client) store() *dynamo.CampaignStore {
+	return dynamo.NewCampaignStore(c.tables())
+}
+
+func (c *client) auth() *dynamo.AuthStore { return dynamo.NewAuthStore(c.tables()) }
+
+func (c *client) tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
 }
 

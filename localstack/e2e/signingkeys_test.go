@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -88,7 +87,7 @@ func (r *rotation) signed(keyID string, issued time.Time) string {
 	r.t.Helper()
 	i := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(r.env.AWS()), KeyID: keyID},
-		Now:    func() time.Time { return issued }, Random: rand.Reader,
+		Now:    func() time.Time { return issued },
 	}
 	token, err := i.Issue(r.t.Context(), r.env["BASE_URL"], accesstoken.Claims{
 		Tenant: r.env["TENANT"], ClientID: r.env["CLIENT_ID"], Scope: campaign.ScopeDispatch,

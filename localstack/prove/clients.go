@@ -2,18 +2,20 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/localstack/clients"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // realClients tries the OAuth libraries and the generated clients that people use.
 func realClients(ctx context.Context, env stackenv.Env) (results []result, err error) {
-	trial := clients.Trial{Env: env, Below: ".local/clients", Service: &admin.Service{Store: storeOf(env), Random: rand.Reader, Now: time.Now}}
+	store := storeOf(env)
+	service := &admin.Service{Store: store, Auth: dynamo.NewAuthStore(store.Tables), Now: time.Now}
+	trial := clients.Trial{Env: env, Below: ".local/clients", Service: service}
 	for _, c := range clients.All() {
 		tried, err := trial.Try(ctx, c)
 		if ctx.Err() != nil {

@@ -107,6 +107,6 @@ func (s service) unhurried(ctx context.Context) error {
 	return store.SaveAgent(ctx, agent)
 }
 
-func storeOf(env stackenv.Env) *dynamo.Store {
-	return dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
+func storeOf(env stackenv.Env) *dynamo.CampaignStore {
+	return dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now))
 }

@@ -25,6 +25,7 @@ import (
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -119,7 +120,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	}
 	refresh := rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(refresh))
-	err = s.store().PutRefreshToken(ctx, campaign.RefreshToken{
+	err = s.auth().PutRefreshToken(ctx, authrow.RefreshToken{
 		Hash:     hex.EncodeToString(sum[:]),
 		Family:   rand.Text(),
 		ClientID: named["CLIENT_ID"],
@@ -188,7 +189,6 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 	issuer := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
 		Now:    func() time.Time { return at },
-		Random: rand.Reader,
 	}
 	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})
 }
@@ -196,11 +196,15 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 // service returns the service of the admin command.
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
-		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
-		Random: rand.Reader, Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
+		Store: s.store(), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},
+		Now: s.Now, Stack: s.Env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
 
-func (s Seeder) store() *dynamo.Store {
+func (s Seeder) tables() dynamo.Tables {
 	return dynamo.FromEnv(dynamodb.NewFromConfig(s.Env.AWS()), s.Env.Get, s.Now)
 }
+
+func (s Seeder) store() *dynamo.CampaignStore { return dynamo.NewCampaignStore(s.tables()) }
+
+func (s Seeder) auth() *dynamo.AuthStore { return dynamo.NewAuthStore(s.tables()) }

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 // clients are the credentials of a token endpoint without a database, whose time would
@@ -21,8 +22,8 @@ import (
 type clients map[string]campaign.Credential
 
 // AuthRows returns the credential, and no window: nobody has asked before.
-func (c clients) AuthRows(_ context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
-	rows := campaign.AuthRows{Windows: map[string]campaign.Window{}}
+func (c clients) AuthRows(_ context.Context, q authrow.Query) (authrow.Rows, error) {
+	rows := authrow.Rows{Windows: map[string]authrow.Window{}}
 	if credential, ok := c[q.ClientID]; ok {
 		rows.Credential = &credential
 	}
@@ -30,20 +31,20 @@ func (c clients) AuthRows(_ context.Context, q campaign.AuthQuery) (campaign.Aut
 }
 
 // SwapWindow keeps nothing.
-func (clients) SwapWindow(_ context.Context, _ string, _, next campaign.Window) (campaign.Window, bool, error) {
+func (clients) SwapWindow(_ context.Context, _ string, _, next authrow.Window) (authrow.Window, bool, error) {
 	return next, true, nil
 }
 
 // TakePlace keeps nothing.
-func (clients) TakePlace(context.Context, string, int, campaign.Pass, time.Time) (campaign.Places, bool, error) {
+func (clients) TakePlace(context.Context, string, int, authrow.Pass, time.Time) (authrow.Places, bool, error) {
 	return nil, true, nil
 }
 
 // PutRefreshToken is never called: no secret is right.
-func (clients) PutRefreshToken(context.Context, campaign.RefreshToken) error { return nil }
+func (clients) PutRefreshToken(context.Context, authrow.RefreshToken) error { return nil }
 
 // RotateRefreshToken is never called.
-func (clients) RotateRefreshToken(context.Context, campaign.RefreshToken, campaign.RefreshToken, time.Time) error {
+func (clients) RotateRefreshToken(context.Context, authrow.RefreshToken, authrow.RefreshToken, time.Time) error {
 	return nil
 }
 
@@ -81,7 +82,7 @@ func ByTiming(ctx context.Context) (Timing, error) {
 	rotated.PreviousSecretHash, rotated.PreviousUntil = sum[:], now.Add(time.Hour)
 	revoked.RevokedAt = now
 	store := clients{"rcs_known0001": known, "rcs_rotated01": rotated, "rcs_revoked01": revoked}
-	server := oauth.Server{Store: store, Now: time.Now, Random: rand.Reader, BaseURL: "https://api.example.com"}
+	server := oauth.Server{Store: store, Now: time.Now, BaseURL: "https://api.example.com"}
 	handler := server.Handler()
 	ids := []string{unknown, "rcs_known0001", "rcs_rotated01", "rcs_revoked01"}
 	took, secret := map[string][]time.Duration{}, strings.Repeat("s", longSecret)

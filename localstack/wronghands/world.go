@@ -113,9 +113,10 @@ func New(ctx context.Context, env stackenv.Env) (*World, error) {
 }
 
 func (w *World) service() *admin.Service {
+	tables := dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now)
 	return &admin.Service{
-		Store: dynamo.FromEnv(dynamodb.NewFromConfig(w.env.AWS()), w.env.Get, time.Now),
-		Keys:  ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Random: rand.Reader, Now: time.Now,
+		Store: dynamo.NewCampaignStore(tables), Auth: dynamo.NewAuthStore(tables),
+		Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(w.env.AWS())}, Now: time.Now,
 		Stack: w.env["STACK_NAME"], LocalWebhooks: true,
 	}
 }
@@ -162,7 +163,7 @@ func (p party) claims() accesstoken.Claims {
 
 // issue signs a token as the service does, whatever it says.
 func (w *World) issue(ctx context.Context, at time.Time, base string, c accesstoken.Claims) (string, error) {
-	i := accesstoken.Issuer{Signer: w.tokens, Now: func() time.Time { return at }, Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: w.tokens, Now: func() time.Time { return at }}
 	return i.Issue(ctx, base, c)
 }
 

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releases"
 	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -23,8 +24,9 @@ import (
 // Handler returns the handler that reads and controls campaigns. It also serves error
 // files, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
-	store, blobs := c.Store(), s3.New(c.AWS, c.Bucket, c.Local)
-	verifier := &accesstoken.ActiveVerifier{Tokens: tokens.Verifier(c), Credentials: store}
+	tables := c.Tables()
+	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
+	verifier := &accesstoken.ActiveVerifier{Tokens: tokens.Verifier(c), Credentials: dynamo.NewAuthStore(tables)}
 	mux := http.NewServeMux()
 	(&query.Service{Tokens: verifier, Store: store, Blobs: blobs, BaseURL: c.BaseURL}).Register(mux)
 	(&control.Service{

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"crypto/rand"
 	"time"
 
 	"campaign-dispatch/internal/admin"
@@ -27,7 +26,7 @@ import (
 const earlierNumbers = 16 << 20
 
 // campaignPages returns the pages of campaigns, on the API's services.
-func campaignPages(c app.Config, store *dynamo.Store) area {
+func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
 	return area{campaigns.Area(), &campaigns.Pages{
 		Store:    store,
 		Messages: &query.Service{Store: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local)},
@@ -39,28 +38,28 @@ func campaignPages(c app.Config, store *dynamo.Store) area {
 }
 
 // settings returns the pages of API credentials and webhooks.
-func settings(c app.Config, store *dynamo.Store) []area {
-	service := &admin.Service{Store: store, Random: rand.Reader, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
-	once := web.SubmitToken{Forms: store, Random: rand.Reader}
+func settings(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
+	service := &admin.Service{Store: store, Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
+	once := web.SubmitToken{Forms: store}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
 	return []area{
-		{credentials.Area(), &credentials.Pages{Store: store, Admin: service, Once: once, Now: time.Now}},
+		{credentials.Area(), &credentials.Pages{Store: auth, Admin: service, Once: once, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{Store: store, Admin: service, Poster: poster, Once: once, Now: time.Now}},
 	}
 }
 
 // sending returns the pages of templates and of sending a campaign.
-func sending(c app.Config, store *dynamo.Store) []area {
+func sending(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
-		Now: time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Now: time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	return []area{
 		{templates.Area(), &templates.Pages{
-			Store: store, Keeper: &admin.Service{Store: store, Random: rand.Reader, Now: time.Now}, Dispatch: dispatcher,
-			Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: time.Now,
+			Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
+			Once: web.SubmitToken{Forms: store}, Now: time.Now,
 		}},
-		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Random: rand.Reader, Now: time.Now, Lead: c.MinLead}},
+		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Now: time.Now, Lead: c.MinLead}},
 	}
 }

@@ -2,7 +2,6 @@
 package dashboard
 
 import (
-	"crypto/rand"
 	"net/http"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/config"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/dashboard/apidocs"
@@ -21,11 +21,12 @@ import (
 // Handler returns the handler of the dashboard: sign-in, campaigns, templates, settings
 // and the API documentation.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	tables := c.Tables()
+	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	ui := &web.UI{
 		Sessions: &web.Sessions{
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
-			Ends:   store, Now: time.Now, Secure: !c.Local,
+			Ends:   auth, Now: time.Now, Secure: !c.Local,
 		},
 		Auditor: store, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
 	}
@@ -35,7 +36,7 @@ func Handler(c app.Config) lambda.Handler {
 		{apidocs.Area(), &apidocs.Pages{}},
 		campaignPages(c, store),
 	}
-	areas = append(areas, settings(c, store)...)
+	areas = append(areas, settings(c, store, auth)...)
 	areas = append(areas, sending(c, store)...)
 	return lambdahttp.NewHandler(routes(ui, areas))
 }
@@ -43,7 +44,7 @@ func Handler(c app.Config) lambda.Handler {
 func signIn(c app.Config, ui *web.UI) area {
 	return area{signin.Area(), &signin.Pages{
 		Provider: &signin.Provider{Issuer: c.SignInIssuer, ClientID: c.SignInClientID, Client: config.WebClient()},
-		Sessions: ui.Sessions, Random: rand.Reader, Now: time.Now,
+		Sessions: ui.Sessions, Now: time.Now,
 	}}
 }
 

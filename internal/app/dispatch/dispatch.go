@@ -2,7 +2,6 @@
 package dispatch
 
 import (
-	"crypto/rand"
 	"net/http"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releases"
 	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/dispatch"
@@ -27,14 +27,15 @@ const (
 
 // Handler returns the handler of the dispatch endpoint.
 func Handler(c app.Config) lambda.Handler {
+	tables := c.Tables()
 	service := &dispatch.Service{
 		Tokens:      tokens.Verifier(c),
-		Store:       c.Store(),
+		Store:       dynamo.NewCampaignStore(tables),
 		Blobs:       s3.New(c.AWS, c.Bucket, c.Local),
 		Releases:    releases.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},
-		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Timeout: limiterTimeout},
-		Now:         time.Now, Random: rand.Reader, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
+		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
+		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, Grace: c.Grace(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))

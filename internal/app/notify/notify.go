@@ -8,8 +8,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )
@@ -20,7 +22,7 @@ const connections = 32
 // Handler returns the handler of the notify queue. The function's timeout must be well
 // over 20 seconds, which the notifier reserves for posts that it has begun.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	var posts webhook.Posts = store
 	if store.Split {
 		posts = &webhook.PostSums{Store: store}
@@ -32,5 +34,5 @@ func Handler(c app.Config) lambda.Handler {
 		HTTP:  netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
 		Now:   time.Now, Jitter: rand.Float64,
 	}
-	return lambda.NewHandler(sqs.BatchHandler(notifier.HandleMessages))
+	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*campaign.NotifyMessage).Received))
 }

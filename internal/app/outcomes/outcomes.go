@@ -8,19 +8,21 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy/optout"
 )
 
 // Handler returns the handler of the events queue.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	applier := &outcome.Applier{
 		Batches: store, Tenants: store, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: store, Now: time.Now},
 		Recorder: recorder.New(c, store),
 	}
-	return lambda.NewHandler(sqs.BatchHandler(applier.Handle))
+	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // New returns the recorder of a function with that store.
-func New(c app.Config, store *dynamo.Store) *outcome.Recorder {
+func New(c app.Config, store *dynamo.CampaignStore) *outcome.Recorder {
 	return &outcome.Recorder{
 		Store: store, Webhooks: store, MaxAppend: dynamo.MaxAppend, Split: store.Split,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),

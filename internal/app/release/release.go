@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/release"
 )
@@ -14,7 +15,7 @@ import (
 // Handler returns the handler of the release queue.
 func Handler(c app.Config) lambda.Handler {
 	releaser := release.Releaser{
-		Store:      c.Store(),
+		Store:      dynamo.NewCampaignStore(c.Tables()),
 		Frames:     sqs.New(c.AWS, c.SendQueueURL),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
 		SweepAfter: c.SweepAfter, Now: time.Now,

@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/control"
@@ -19,7 +20,7 @@ const concurrency = 32
 
 // Handler returns the handler of the revoke queue.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	canceller := &control.Canceller{
 		Ledger: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       sqs.New(c.AWS, c.RevokeQueueURL),

@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/provider"
 	"campaign-dispatch/internal/app/recorder"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/privacy/optout"
@@ -21,7 +22,7 @@ const concurrency = 64
 // Handler returns the handler of the send queue. The function's timeout must be well over
 // 12 seconds, which the sender reserves for messages that it has begun to send.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	sender := &send.Sender{
 		Batches: store, Directory: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Provider:    provider.New(c, concurrency),

@@ -17,7 +17,7 @@ import (
 // Handler returns the handler of the schedule that runs every minute, once per part of
 // the due work.
 func Handler(c app.Config) lambda.Handler {
-	store := c.Store()
+	store := dynamo.NewCampaignStore(c.Tables())
 	sweeper := &reconcile.Sweeper{
 		Store: store, Moves: store,
 		Recorder: recorder.New(c, store),

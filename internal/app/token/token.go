@@ -2,13 +2,13 @@
 package token
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/tokens"
+	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/oauth"
 )
@@ -16,6 +16,6 @@ import (
 // Handler returns the handler of the OAuth token endpoint, the key set and the server
 // metadata.
 func Handler(c app.Config) lambda.Handler {
-	server := &oauth.Server{Store: c.Store(), Signer: tokens.Signer(c), Now: time.Now, Random: rand.Reader, BaseURL: c.BaseURL}
+	server := &oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: tokens.Signer(c), Now: time.Now, BaseURL: c.BaseURL}
 	return lambdahttp.NewHandler(server.Handler())
 }

@@ -3,8 +3,6 @@ package dynamo
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,14 +12,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/retry"
 )
 
 // Snapshot reads the rows needed to accept a dispatch call, in one round of concurrent
 // calls. All reads are consistent except those of the packed sets. Packed sets are
 // immutable, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
-func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
+func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
 	keys := s.questionKeys(q)
 	var rows map[string]Item
 	var sets []campaign.PackedSet
@@ -44,17 +41,8 @@ func (s *Store) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.
 	return snapshot, err
 }
 
-// rowKey is the key of a row and its table.
-type rowKey struct {
-	table string
-	key   Item
-}
-
-// id identifies a row in the response of BatchGetItem.
-func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
-
 // questionKeys returns the keys of the queried rows by part.
-func (s *Store) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
+func (s *CampaignStore) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
@@ -81,7 +69,7 @@ func (s *Store) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
 	return keys
 }
 
-func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
+func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
 	row := func(part string) Item { return s.alive(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
@@ -120,56 +108,7 @@ func (s *Store) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, row
 	return snapshot, nil
 }
 
-// batchGet reads rows of any table consistently. It returns the existing rows by rowKey.id.
-// Unprocessed keys are requested again. If attributes are given, it reads only these and
-// the key.
-func (s *Store) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
-	wanted := map[string]types.KeysAndAttributes{}
-	if len(attributes) > 0 {
-		attributes = append([]string{"pk", "sk"}, attributes...) // which identify the row
-	}
-	expression, names := projection(attributes)
-	for _, k := range keys {
-		w := wanted[k.table]
-		w.ConsistentRead, w.ProjectionExpression, w.ExpressionAttributeNames = aws.Bool(true), expression, names
-		w.Keys = append(w.Keys, k.key)
-		wanted[k.table] = w
-	}
-	rows := make(map[string]Item, len(keys))
-	for attempt := 0; len(wanted) > 0; attempt++ {
-		out, err := s.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
-		if err != nil {
-			return nil, err
-		}
-		for table, items := range out.Responses {
-			for _, item := range items {
-				rows[rowKey{table, item}.id()] = item
-			}
-		}
-		if wanted = out.UnprocessedKeys; len(wanted) == 0 {
-			break
-		}
-		if err := retry.Wait(ctx, attempt+1); err != nil {
-			return nil, err
-		}
-	}
-	return rows, nil
-}
-
-// projection returns a projection expression of the attributes, nil for none: nil reads
-// all.
-func projection(attributes []string) (*string, map[string]string) {
-	if len(attributes) == 0 {
-		return nil, nil
-	}
-	names := make(map[string]string, len(attributes))
-	for _, a := range attributes {
-		names["#"+a] = a
-	}
-	return aws.String(strings.Join(slices.Sorted(maps.Keys(names)), ", ")), names
-}
-
-func (s *Store) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
+func (s *CampaignStore) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campaign.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName:              &s.Campaigns,
@@ -200,7 +139,7 @@ func (s *Store) packedSets(ctx context.Context, q campaign.AcceptQuery) ([]campa
 // Accept writes an accepted dispatch call in one transaction. The error wraps
 // campaign.ErrLostRace if a row changed since it was read. After any other error, the
 // transaction may have been committed.
-func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
+func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, token string) error {
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
@@ -228,7 +167,7 @@ func (s *Store) Accept(ctx context.Context, a campaign.AcceptCommand, token stri
 }
 
 // metaWrite creates the campaign, or increments its batch count if it is unchanged.
-func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *CampaignStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		row := metaKey(a.Batch.ID)
 		row["name"] = text(a.Campaign)
@@ -259,7 +198,7 @@ func (s *Store) metaWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 }
 
 // answerWrite stores the response of an idempotency key.
-func (s *Store) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
+func (s *CampaignStore) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 	row := idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey)
 	row["bodyHash"] = bytesOf(a.Answer.BodyHash)
 	row[TTL] = number(a.AnswerUntil.Unix())
@@ -269,25 +208,4 @@ func (s *Store) answerWrite(a campaign.AcceptCommand) types.TransactWriteItem {
 		row["body"] = bytesOf(a.Answer.Body)
 	}
 	return s.putOver(row)
-}
-
-// putOver puts a row if there is none or if the existing one has expired.
-func (s *Store) putOver(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                 &s.Campaigns,
-		Item:                      row,
-		ConditionExpression:       aws.String("attribute_not_exists(pk) OR " + TTL + " <= :now"),
-		ExpressionAttributeValues: Item{":now": number(s.Now().Unix())},
-	}}
-}
-
-func (s *Store) putNew(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
-	}}
-}
-
-func withValue(row Item, name string, value attribute) Item {
-	row[name] = value
-	return row
 }

@@ -21,14 +21,17 @@ import (
 
 var adminNow = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-func adminStore(t *testing.T) *dynamo.Store {
+func adminStore(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	env := stackenv.Load(t)
-	return &dynamo.Store{
+	return dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return adminNow },
-	}
+	})
 }
+
+// adminAuth returns the AuthStore of the store's tables.
+func adminAuth(s *dynamo.CampaignStore) *dynamo.AuthStore { return dynamo.NewAuthStore(s.Tables) }
 
 func randomID() string { return strings.ToLower(rand.Text()) }
 
@@ -95,7 +98,7 @@ func TestAdminRows_NotFound(t *testing.T) {
 	_, tenant := store.Tenant(ctx, randomID())
 	_, agent := store.Agent(ctx, randomID())
 	_, template := store.Template(ctx, randomID())
-	rotated := store.RotateCredential(ctx, "rcs_"+randomID(), []byte("hash"), adminNow)
+	rotated := adminAuth(store).RotateCredential(ctx, "rcs_"+randomID(), []byte("hash"), adminNow)
 	for name, err := range map[string]error{"tenant": tenant, "agent": agent, "template": template, "rotate": rotated} {
 		if !errors.Is(err, campaign.ErrNotFound) {
 			t.Errorf("%s: %v, want campaign.ErrNotFound", name, err)
@@ -165,7 +168,7 @@ func TestPutTemplate_ConcurrentEdits(t *testing.T) {
 
 func TestRotateCredential(t *testing.T) {
 	t.Parallel()
-	store, ctx := adminStore(t), t.Context()
+	store, ctx := adminAuth(adminStore(t)), t.Context()
 	c := campaign.Credential{
 		ClientID: "rcs_" + randomID(), Tenant: randomID(), Name: "crm", SecretHash: []byte("first"),
 		Scope: campaign.ScopeDispatch, CreatedAt: adminNow,

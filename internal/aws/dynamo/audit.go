@@ -21,7 +21,7 @@ func auditKey(tenant, place string) Item {
 }
 
 // Audit writes an entry to its tenant's audit log.
-func (s *Store) Audit(ctx context.Context, e campaign.AuditEntry) error {
+func (s *CampaignStore) Audit(ctx context.Context, e campaign.AuditEntry) error {
 	const tries = 10 // entries with the same time
 	for i := range tries {
 		err := s.putAuditEntry(ctx, e, e.At.UnixNano()+int64(i))
@@ -36,7 +36,7 @@ func (s *Store) Audit(ctx context.Context, e campaign.AuditEntry) error {
 	return errors.New("write audit log: too many entries with the same time")
 }
 
-func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
+func (s *CampaignStore) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos int64) error {
 	row := auditKey(e.Tenant, strconv.FormatInt(nanos, 10))
 	row["who"], row["action"], row["subject"] = text(e.Who), text(e.Action), text(e.Subject)
 	if len(e.Details) > 0 {
@@ -51,7 +51,7 @@ func (s *Store) putAuditEntry(ctx context.Context, e campaign.AuditEntry, nanos 
 
 // AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
 // next of the previous page, "" for the first page. next is "" after the last page.
-func (s *Store) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
+func (s *CampaignStore) AuditLog(ctx context.Context, tenant, older string, limit int) (entries []campaign.AuditEntry, next string, err error) {
 	in := &dynamodb.QueryInput{
 		TableName: &s.Campaigns, KeyConditionExpression: aws.String("pk = :log"), ScanIndexForward: aws.Bool(false),
 		ExpressionAttributeValues: Item{":log": auditKey(tenant, "")["pk"]}, Limit: aws.Int32(int32(limit)), //nolint:gosec // a page's length

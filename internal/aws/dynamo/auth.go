@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 )
 
 func refreshKey(hash string) Item { return Item{"pk": text("RT#" + hash)} }
@@ -24,7 +25,7 @@ func familyKey(family string) Item { return Item{"pk": text("FAM#" + family)} }
 func rateKey(key string) Item { return Item{"pk": text("RATE#" + campaign.Digest(key))} }
 
 // SaveCredential creates or replaces a credential.
-func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error {
+func (s *AuthStore) SaveCredential(ctx context.Context, c campaign.Credential) error {
 	if err := s.putAuth(ctx, credentialRow(c)); err != nil {
 		return fmt.Errorf("save credential %s: %w", c.ClientID, err)
 	}
@@ -33,7 +34,7 @@ func (s *Store) SaveCredential(ctx context.Context, c campaign.Credential) error
 
 // Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
 // exist.
-func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
+func (s *AuthStore) Credential(ctx context.Context, clientID string) (campaign.Credential, error) {
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &s.Auth, Key: credentialKey(clientID), ConsistentRead: aws.Bool(true),
 	})
@@ -48,7 +49,7 @@ func (s *Store) Credential(ctx context.Context, clientID string) (campaign.Crede
 
 // RevokeCredential revokes a credential. It can be repeated and keeps the first time. The
 // error wraps campaign.ErrNotFound if the credential does not exist.
-func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
+func (s *AuthStore) RevokeCredential(ctx context.Context, clientID string) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &s.Auth,
 		Key:                       credentialKey(clientID),
@@ -67,7 +68,7 @@ func (s *Store) RevokeCredential(ctx context.Context, clientID string) error {
 
 // AuthRows reads the rows needed for a token request, consistently and in one call. The
 // result can contain expired rows.
-func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.AuthRows, error) {
+func (s *AuthStore) AuthRows(ctx context.Context, q authrow.Query) (authrow.Rows, error) {
 	keys := s.authKeys(q)
 	var found map[string]Item
 	err := repeat(ctx, func() (err error) {
@@ -75,10 +76,10 @@ func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.Au
 		return err
 	})
 	if err != nil {
-		return campaign.AuthRows{}, fmt.Errorf("read the rows of a token request: %w", err)
+		return authrow.Rows{}, fmt.Errorf("read the rows of a token request: %w", err)
 	}
 	row := func(part string) Item { return found[keys[part].id()] }
-	rows := campaign.AuthRows{FamilyRevoked: row("family") != nil, Windows: map[string]campaign.Window{}}
+	rows := authrow.Rows{FamilyRevoked: row("family") != nil, Windows: map[string]authrow.Window{}}
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
 		rows.Credential = &credential
@@ -94,7 +95,7 @@ func (s *Store) AuthRows(ctx context.Context, q campaign.AuthQuery) (campaign.Au
 	return rows, nil
 }
 
-func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
+func (s *AuthStore) authKeys(q authrow.Query) map[string]rowKey {
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
 		keys["credential"] = rowKey{s.Auth, credentialKey(q.ClientID)}
@@ -117,7 +118,7 @@ func (s *Store) authKeys(q campaign.AuthQuery) map[string]rowKey {
 // SwapWindow replaces the window of a rate limit if it is unchanged since it was read.
 // Otherwise swapped is false and current is the stored window. current equals next if a
 // repeated write had succeeded before.
-func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.Window) (current campaign.Window, swapped bool, err error) {
+func (s *AuthStore) SwapWindow(ctx context.Context, key string, read, next authrow.Window) (current authrow.Window, swapped bool, err error) {
 	put := &dynamodb.PutItemInput{
 		TableName:                           &s.Auth,
 		Item:                                windowRow(key, next),
@@ -144,14 +145,14 @@ func (s *Store) SwapWindow(ctx context.Context, key string, read, next campaign.
 // TakePlace takes a slot of a rate limit if it is unused since the instant. Otherwise taken
 // is false and current contains all slots. The slot contains p if a repeated write had
 // succeeded before.
-func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign.Pass, since time.Time) (current campaign.Places, taken bool, err error) {
+func (s *AuthStore) TakePlace(ctx context.Context, key string, place int, p authrow.Pass, since time.Time) (current authrow.Places, taken bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: rateKey(key),
 		UpdateExpression:         aws.String("SET #place = :pass, " + TTL + " = :ttl"),
 		ConditionExpression:      aws.String("attribute_not_exists(#place) OR #place < :since"),
 		ExpressionAttributeNames: map[string]string{"#place": placeName(place)},
 		ExpressionAttributeValues: Item{
-			":pass": packPlace(p), ":since": packPlace(campaign.Pass{At: since}), ":ttl": number(p.At.Add(campaign.RateLife).Unix()),
+			":pass": packPlace(p), ":since": packPlace(authrow.Pass{At: since}), ":ttl": number(p.At.Add(campaign.RateLife).Unix()),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
@@ -169,14 +170,14 @@ func (s *Store) TakePlace(ctx context.Context, key string, place int, p campaign
 }
 
 // PutRefreshToken writes the first token of a family.
-func (s *Store) PutRefreshToken(ctx context.Context, t campaign.RefreshToken) error {
+func (s *AuthStore) PutRefreshToken(ctx context.Context, t authrow.RefreshToken) error {
 	if err := s.putAuth(ctx, refreshRow(t)); err != nil {
 		return fmt.Errorf("put refresh token: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) putAuth(ctx context.Context, row Item) error {
+func (s *AuthStore) putAuth(ctx context.Context, row Item) error {
 	return repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.Auth, Item: row})
 		return err
@@ -187,7 +188,7 @@ func (s *Store) putAuth(ctx context.Context, row Item) error {
 // The error wraps campaign.ErrLostRace if the token is used, its family is revoked, or its
 // credential was revoked or rotated without overlap. After any other error, the transaction
 // may have been committed.
-func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.RefreshToken, at time.Time) error {
+func (s *AuthStore) RotateRefreshToken(ctx context.Context, used, next authrow.RefreshToken, at time.Time) error {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Auth, Key: refreshKey(used.Hash),
@@ -210,7 +211,7 @@ func (s *Store) RotateRefreshToken(ctx context.Context, used, next campaign.Refr
 }
 
 // liveIn checks that the credential is not revoked and has the generation.
-func (s *Store) liveIn(clientID string, generation int) types.TransactWriteItem {
+func (s *AuthStore) liveIn(clientID string, generation int) types.TransactWriteItem {
 	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
 	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
 	if generation == 0 {
@@ -238,7 +239,7 @@ func lostTo(reasons []types.CancellationReason) error {
 }
 
 // RevokeFamily revokes a family of refresh tokens. until is when the last of them expires.
-func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time) error {
+func (s *AuthStore) RevokeFamily(ctx context.Context, family string, until time.Time) error {
 	row := familyKey(family)
 	row["revokedAt"] = millis(s.Now())
 	row[TTL] = number(until.Unix())
@@ -248,7 +249,7 @@ func (s *Store) RevokeFamily(ctx context.Context, family string, until time.Time
 	return nil
 }
 
-func refreshRow(t campaign.RefreshToken) Item {
+func refreshRow(t authrow.RefreshToken) Item {
 	row := refreshKey(t.Hash)
 	row["family"] = text(t.Family)
 	row["clientId"] = text(t.ClientID)
@@ -264,8 +265,8 @@ func refreshRow(t campaign.RefreshToken) Item {
 	return row
 }
 
-func readRefreshToken(hash string, row Item) campaign.RefreshToken {
-	return campaign.RefreshToken{
+func readRefreshToken(hash string, row Item) authrow.RefreshToken {
+	return authrow.RefreshToken{
 		Hash:       hash,
 		Family:     getText(row, "family"),
 		ClientID:   getText(row, "clientId"),
@@ -278,11 +279,11 @@ func readRefreshToken(hash string, row Item) campaign.RefreshToken {
 
 // windowRow is the row of a rate limit. A client's own window is kept longer, because it
 // also records the last use of the credential.
-func windowRow(key string, w campaign.Window) Item {
+func windowRow(key string, w authrow.Window) Item {
 	row := rateKey(key)
 	row["passes"] = packWindow(w)
 	life := campaign.RateLife
-	if strings.HasPrefix(key, campaign.ClientWindow("")) {
+	if strings.HasPrefix(key, authrow.ClientWindow("")) {
 		life = campaign.LastUseLife
 	}
 	row[TTL] = number(w[len(w)-1].At.Add(life).Unix())
@@ -290,7 +291,7 @@ func windowRow(key string, w campaign.Window) Item {
 }
 
 // packWindow encodes a pass in 16 bytes: nanoseconds since 1970, and the ID.
-func packWindow(w campaign.Window) attribute {
+func packWindow(w authrow.Window) attribute {
 	b := make([]byte, 0, 16*len(w))
 	for _, p := range w {
 		b = binary.BigEndian.AppendUint64(b, uint64(p.At.UnixNano()))
@@ -299,11 +300,11 @@ func packWindow(w campaign.Window) attribute {
 	return bytesOf(b)
 }
 
-func readWindow(row Item) campaign.Window {
-	var w campaign.Window
+func readWindow(row Item) authrow.Window {
+	var w authrow.Window
 	for b := getBinary(row, "passes"); len(b) >= 16; b = b[16:] {
 		at := int64(binary.BigEndian.Uint64(b)) //nolint:gosec // written by packWindow
-		w = append(w, campaign.Pass{At: time.Unix(0, at).UTC(), ID: binary.BigEndian.Uint64(b[8:])})
+		w = append(w, authrow.Pass{At: time.Unix(0, at).UTC(), ID: binary.BigEndian.Uint64(b[8:])})
 	}
 	return w
 }
@@ -314,21 +315,21 @@ func placeName(i int) string { return placePrefix + strconv.Itoa(i) }
 
 // packPlace encodes a pass as one number: milliseconds since 1970, and the ID in the last
 // six digits. 60 of them fit in one write unit.
-func packPlace(p campaign.Pass) attribute {
-	return number(p.At.UnixMilli()*campaign.PlaceIDs + int64(p.ID%campaign.PlaceIDs))
+func packPlace(p authrow.Pass) attribute {
+	return number(p.At.UnixMilli()*authrow.PlaceIDs + int64(p.ID%authrow.PlaceIDs))
 }
 
-func readPlaces(row Item) (places campaign.Places) {
+func readPlaces(row Item) (places authrow.Places) {
 	for name := range row {
 		i, err := strconv.Atoi(strings.TrimPrefix(name, placePrefix))
 		if err != nil || i < 0 {
 			continue // another attribute
 		}
 		for len(places) <= i {
-			places = append(places, campaign.Pass{})
+			places = append(places, authrow.Pass{})
 		}
 		n := getNumber(row, name)
-		places[i] = campaign.Pass{At: time.UnixMilli(n / campaign.PlaceIDs).UTC(), ID: uint64(n % campaign.PlaceIDs)} //nolint:gosec // written by packPlace
+		places[i] = authrow.Pass{At: time.UnixMilli(n / authrow.PlaceIDs).UTC(), ID: uint64(n % authrow.PlaceIDs)} //nolint:gosec // written by packPlace
 	}
 	return places
 }

@@ -12,17 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 var authNow = time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC)
 
-func authStore(t *testing.T) *Store {
+func authStore(t *testing.T) *AuthStore {
 	t.Helper()
 	env := stackenv.Load(t)
-	return &Store{
+	return NewAuthStore(Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Now: func() time.Time { return authNow },
-	}
+	})
 }
 
 func unique() string {
@@ -31,7 +32,7 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-func savedCredential(t *testing.T, s *Store) campaign.Credential {
+func savedCredential(t *testing.T, s *AuthStore) campaign.Credential {
 	t.Helper()
 	c := campaign.Credential{
 		ClientID: "rcs_" + unique(), Tenant: "acme", Name: "back office", SecretHash: []byte{1},
@@ -63,7 +64,7 @@ func TestRevokeCredential_Repeated(t *testing.T) {
 	c := savedCredential(t, s)
 	later := *s
 	later.Now = func() time.Time { return authNow.Add(time.Hour) }
-	for _, store := range []*Store{s, &later} {
+	for _, store := range []*AuthStore{s, &later} {
 		if err := store.RevokeCredential(t.Context(), c.ClientID); err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +90,8 @@ func TestCredential_NotFound(t *testing.T) {
 	}
 }
 
-func refreshToken(clientID string) campaign.RefreshToken {
-	return campaign.RefreshToken{
+func refreshToken(clientID string) authrow.RefreshToken {
+	return authrow.RefreshToken{
 		Hash: unique(), Family: unique(), ClientID: clientID, Scope: campaign.ScopeDispatch, Expires: authNow.Add(time.Hour),
 	}
 }
@@ -108,8 +109,8 @@ func TestRotateRefreshToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	used.Used = authNow
-	for _, want := range []campaign.RefreshToken{used, next} {
-		rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{TokenHash: want.Hash})
+	for _, want := range []authrow.RefreshToken{used, next} {
+		rows, err := s.AuthRows(t.Context(), authrow.Query{TokenHash: want.Hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,19 +123,19 @@ func TestRotateRefreshToken(t *testing.T) {
 // A rotation detects every change that ended the token since it was read.
 func TestRotateRefreshToken_Conflicts(t *testing.T) {
 	t.Parallel()
-	tests := map[string]func(s *Store, used campaign.RefreshToken) error{
-		"after another one": func(s *Store, used campaign.RefreshToken) error {
+	tests := map[string]func(s *AuthStore, used authrow.RefreshToken) error{
+		"after another one": func(s *AuthStore, used authrow.RefreshToken) error {
 			next := refreshToken(used.ClientID)
 			next.Family = used.Family
 			return s.RotateRefreshToken(t.Context(), used, next, authNow)
 		},
-		"after the family's end": func(s *Store, used campaign.RefreshToken) error {
+		"after the family's end": func(s *AuthStore, used authrow.RefreshToken) error {
 			return s.RevokeFamily(t.Context(), used.Family, authNow.Add(time.Hour))
 		},
-		"after the credential's": func(s *Store, used campaign.RefreshToken) error {
+		"after the credential's": func(s *AuthStore, used authrow.RefreshToken) error {
 			return s.RevokeCredential(t.Context(), used.ClientID)
 		},
-		"after a new secret without overlap": func(s *Store, used campaign.RefreshToken) error {
+		"after a new secret without overlap": func(s *AuthStore, used authrow.RefreshToken) error {
 			return s.RotateCredential(t.Context(), used.ClientID, []byte("new"), time.Time{})
 		},
 	}
@@ -153,7 +154,7 @@ func TestRotateRefreshToken_Conflicts(t *testing.T) {
 			if err := s.RotateRefreshToken(t.Context(), used, next, authNow); !errors.Is(err, campaign.ErrLostRace) {
 				t.Errorf("error %v, want a lost race", err)
 			}
-			rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{TokenHash: next.Hash})
+			rows, err := s.AuthRows(t.Context(), authrow.Query{TokenHash: next.Hash})
 			if err != nil || rows.Token != nil {
 				t.Errorf("the next token is %+v, error %v, want none", rows.Token, err)
 			}
@@ -172,20 +173,20 @@ func TestAuthRows(t *testing.T) {
 	if err := s.RevokeFamily(t.Context(), token.Family, authNow.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	window := campaign.Window{{At: authNow, ID: 1}, {At: authNow.Add(time.Nanosecond), ID: 1<<64 - 1}}
+	window := authrow.Window{{At: authNow, ID: 1}, {At: authNow.Add(time.Nanosecond), ID: 1<<64 - 1}}
 	busy, idle := unique(), unique()
 	if _, swapped, err := s.SwapWindow(t.Context(), busy, nil, window); err != nil || !swapped {
 		t.Fatalf("swapped %t, error %v", swapped, err)
 	}
-	got, err := s.AuthRows(t.Context(), campaign.AuthQuery{
+	got, err := s.AuthRows(t.Context(), authrow.Query{
 		ClientID: c.ClientID, TokenHash: token.Hash, Family: token.Family, Windows: []string{busy, idle},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := campaign.AuthRows{
+	want := authrow.Rows{
 		Credential: &c, Token: &token, FamilyRevoked: true,
-		Windows: map[string]campaign.Window{busy: window, idle: nil},
+		Windows: map[string]authrow.Window{busy: window, idle: nil},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -194,13 +195,13 @@ func TestAuthRows(t *testing.T) {
 
 func TestAuthRows_NotFound(t *testing.T) {
 	t.Parallel()
-	got, err := authStore(t).AuthRows(t.Context(), campaign.AuthQuery{
+	got, err := authStore(t).AuthRows(t.Context(), authrow.Query{
 		ClientID: "rcs_" + unique(), TokenHash: unique(), Family: unique(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(campaign.AuthRows{Windows: map[string]campaign.Window{}}, got); diff != "" {
+	if diff := cmp.Diff(authrow.Rows{Windows: map[string]authrow.Window{}}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
@@ -208,11 +209,11 @@ func TestAuthRows_NotFound(t *testing.T) {
 func TestSwapWindow(t *testing.T) {
 	t.Parallel()
 	s, key := authStore(t), unique()
-	first := campaign.Window{{At: authNow, ID: 1}}
-	second := campaign.Window{first[0], {At: authNow, ID: 2}}
-	third := campaign.Window{first[0], {At: authNow, ID: 3}}
+	first := authrow.Window{{At: authNow, ID: 1}}
+	second := authrow.Window{first[0], {At: authNow, ID: 2}}
+	third := authrow.Window{first[0], {At: authNow, ID: 3}}
 	steps := []struct {
-		read, next, current campaign.Window
+		read, next, current authrow.Window
 		swapped             bool
 	}{
 		{nil, first, first, true},
@@ -235,26 +236,26 @@ func TestSwapWindow(t *testing.T) {
 func TestTakePlace(t *testing.T) {
 	t.Parallel()
 	s, key, at := authStore(t), unique(), authNow.Truncate(time.Millisecond)
-	minute := func(p campaign.Pass) time.Time { return p.At.Add(time.Millisecond - time.Minute) }
-	first, second := campaign.Pass{At: at, ID: 7}, campaign.Pass{At: at, ID: 999_999}
-	third, fourth := campaign.Pass{At: at.Add(time.Minute - time.Millisecond), ID: 1}, campaign.Pass{At: at.Add(time.Minute)}
+	minute := func(p authrow.Pass) time.Time { return p.At.Add(time.Millisecond - time.Minute) }
+	first, second := authrow.Pass{At: at, ID: 7}, authrow.Pass{At: at, ID: 999_999}
+	third, fourth := authrow.Pass{At: at.Add(time.Minute - time.Millisecond), ID: 1}, authrow.Pass{At: at.Add(time.Minute)}
 	for i, step := range []struct {
 		place int
-		pass  campaign.Pass
+		pass  authrow.Pass
 		taken bool
-		holds campaign.Places
+		holds authrow.Places
 	}{
-		{2, first, true, campaign.Places{{}, {}, first}},
-		{2, first, false, campaign.Places{{}, {}, first}}, // repeated by the SDK
-		{0, second, true, campaign.Places{second, {}, first}},
-		{2, third, false, campaign.Places{second, {}, first}},
-		{2, fourth, true, campaign.Places{second, {}, fourth}},
+		{2, first, true, authrow.Places{{}, {}, first}},
+		{2, first, false, authrow.Places{{}, {}, first}}, // repeated by the SDK
+		{0, second, true, authrow.Places{second, {}, first}},
+		{2, third, false, authrow.Places{second, {}, first}},
+		{2, fourth, true, authrow.Places{second, {}, fourth}},
 	} {
 		current, taken, err := s.TakePlace(t.Context(), key, step.place, step.pass, minute(step.pass))
 		if err != nil || taken != step.taken {
 			t.Fatalf("step %d: taken %t, %v", i, taken, err)
 		}
-		rows, err := s.AuthRows(t.Context(), campaign.AuthQuery{Places: key})
+		rows, err := s.AuthRows(t.Context(), authrow.Query{Places: key})
 		if diff := cmp.Diff(step.holds, rows.Places); err != nil || diff != "" {
 			t.Errorf("step %d: %v, places (-want +got):\n%s", i, err, diff)
 		}
@@ -273,7 +274,7 @@ func TestTakePlace_RowSize(t *testing.T) {
 	}
 	size += len(TTL) + 7
 	for i := range 60 {
-		digits := packPlace(campaign.Pass{At: authNow, ID: 999_999}).(*types.AttributeValueMemberN).Value
+		digits := packPlace(authrow.Pass{At: authNow, ID: 999_999}).(*types.AttributeValueMemberN).Value
 		size += len(placeName(i)) + len(digits)/2 + 2
 	}
 	if size > 1024 {
@@ -283,7 +284,7 @@ func TestTakePlace_RowSize(t *testing.T) {
 
 func TestSwapWindow_DeletedRow(t *testing.T) {
 	t.Parallel()
-	read := campaign.Window{{At: authNow, ID: 1}}
+	read := authrow.Window{{At: authNow, ID: 1}}
 	current, swapped, err := authStore(t).SwapWindow(t.Context(), unique(), read, read)
 	if err != nil || swapped || current != nil {
 		t.Errorf("window %v, swapped %t, error %v, want none", current, swapped, err)
@@ -297,7 +298,7 @@ func TestAuthRows_Expiry(t *testing.T) {
 	if got := getNumber(refreshRow(token), TTL); got <= token.Expires.Unix() {
 		t.Errorf("the token's row goes at %d, want later than the token at %d", got, token.Expires.Unix())
 	}
-	window := campaign.Window{{At: authNow.Add(-time.Hour)}, {At: authNow}}
+	window := authrow.Window{{At: authNow.Add(-time.Hour)}, {At: authNow}}
 	if got := getNumber(windowRow("key", window), TTL); got < authNow.Add(2*time.Minute).Unix() {
 		t.Errorf("the window's row goes at %d, want after the minute", got)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // batchRow returns the BATCH row of a batch.
-func (s *Store) batchRow(b campaign.Batch) Item {
+func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	row := batchKey(b.BatchRef)
 	row["name"] = text(b.Name)
 	row["ordinal"] = number(b.Ordinal)
@@ -91,12 +91,12 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	}, nil
 }
 
-func (s *Store) dueShard(ref campaign.BatchRef) string {
+func (s *CampaignStore) dueShard(ref campaign.BatchRef) string {
 	return s.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
 }
 
 // dueKey returns the DueIndex partition key of a tenant's row.
-func (s *Store) dueKey(tenant, row string) string {
+func (s *CampaignStore) dueKey(tenant, row string) string {
 	if !s.Split {
 		return strconv.FormatUint(hashOf(row)%DueShards, 10)
 	}

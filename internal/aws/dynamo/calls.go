@@ -30,7 +30,7 @@ func periodName(n int) string { return periodPrefix + strconv.Itoa(n) }
 // A call that finds the bucket full starts the next period. Concurrent calls compute the
 // same period name: the first one creates the period, the others add to it, with one write
 // each.
-func (s *Store) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error) {
+func (s *AuthStore) AddCall(ctx context.Context, tenant string, read campaign.CallBucket, l campaign.CallLimit, now time.Time) (current campaign.CallBucket, counted bool, err error) {
 	update := &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: callsKey(tenant),
 		UpdateExpression:         aws.String("SET #period = #period + :every, " + TTL + " = :ttl"),

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func callsOf(t *testing.T, s *Store, tenant string) campaign.CallBucket {
+func callsOf(t *testing.T, s *AuthStore, tenant string) campaign.CallBucket {
 	t.Helper()
-	snapshot, err := s.Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
+	snapshot, err := NewCampaignStore(s.Tables).Snapshot(t.Context(), campaign.AcceptQuery{Tenant: tenant, Calls: true})
 	if err != nil {
 		t.Fatal(err)
 	}

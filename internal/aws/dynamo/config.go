@@ -11,10 +11,23 @@ import (
 // table, the only layout that the previous version can read.
 const splitLayout = "v2"
 
-// FromEnv returns the Store of the tables AUTH_TABLE, CAMPAIGNS_TABLE, OUTCOMES_TABLE and
+// Tables are the names of the tables, and the client that reads and writes them.
+type Tables struct {
+	Client    *dynamodb.Client
+	Auth      string
+	Campaigns string
+	Outcomes  string
+	Webhooks  string
+	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
+	// Otherwise both are stored in Campaigns. Reads cover both layouts.
+	Split bool
+	Now   func() time.Time
+}
+
+// FromEnv returns the tables AUTH_TABLE, CAMPAIGNS_TABLE, OUTCOMES_TABLE and
 // WEBHOOKS_TABLE. OUTCOMES_LAYOUT selects the layout of new rows; all layouts are read.
-func FromEnv(client *dynamodb.Client, env func(string) string, now func() time.Time) *Store {
-	return &Store{
+func FromEnv(client *dynamodb.Client, env func(string) string, now func() time.Time) Tables {
+	return Tables{
 		Client: client, Auth: env("AUTH_TABLE"), Campaigns: env("CAMPAIGNS_TABLE"),
 		Outcomes: env("OUTCOMES_TABLE"), Webhooks: env("WEBHOOKS_TABLE"),
 		Split: env("OUTCOMES_LAYOUT") == splitLayout, Now: now,

@@ -17,7 +17,7 @@ import (
 // CancelCampaign marks a campaign as cancelled, so that no batch can be added. It can be
 // repeated and keeps the first time; revoke can be added later. The error wraps
 // campaign.ErrNotFound if the campaign does not exist.
-func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
+func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
 	update := "SET cancelled = :true, cancelledAt = if_not_exists(cancelledAt, :at)"
 	if revoke {
 		update += ", takeBack = :true"
@@ -39,7 +39,7 @@ func (s *Store) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 // CancelBatch cancels a batch. A pending batch is never released, and reconcile checks it
 // at nextCheck. Of a batch that is sending, no more messages are sent. An ended batch is
 // unchanged. It can be repeated and keeps the first time; takeBack can be added later.
-func (s *Store) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {
+func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {
 	update, open := "SET cancelledAt = if_not_exists(cancelledAt, :at)", "attribute_not_exists(cancelledAt)"
 	values := Item{":at": millis(at)}
 	if takeBack {
@@ -70,7 +70,7 @@ func withValues(values, more Item) Item {
 // Reschedule changes the due time of a pending batch if it is unchanged since it was read,
 // and reports whether it did. After a lost response, it can report false although it
 // succeeded.
-func (s *Store) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) Reschedule(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET dueAt = :to, scheduled = :true, #due = :shard, nextCheck = :next",
 		"#state = :pending AND dueAt = :read", Item{
 			":pending": text(string(campaign.BatchPending)), ":read": millis(b.Due), ":to": millis(due),

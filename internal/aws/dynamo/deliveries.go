@@ -138,7 +138,7 @@ func unpackLeft(b []byte) ([]int, error) {
 
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
+func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
 	if err != nil {
 		return campaign.Delivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
@@ -149,7 +149,7 @@ func (s *Store) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.D
 // SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
 // and reports whether it did. For a New delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
-func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
+func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
 	if read.New {
 		return s.addDelivery(ctx, n)
 	}
@@ -162,7 +162,7 @@ func (s *Store) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bo
 }
 
 // DeleteDelivery deletes a completed delivery.
-func (s *Store) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+func (s *CampaignStore) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
 	if _, err := s.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t)}); err != nil {
 		return fmt.Errorf("delete delivery to endpoint %s: %w", t.EndpointID, err)
 	}
@@ -171,7 +171,7 @@ func (s *Store) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 
 // MoveDelivery sets a delivery's next check if it is unchanged since it was read, and
 // reports whether it did.
-func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.inTableOf(t).Campaigns, Key: deliveryKey(t),
 		UpdateExpression:          aws.String("SET nextCheck = :next"),
@@ -182,7 +182,7 @@ func (s *Store) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, n
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
-func (s *Store) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
+func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
 	for _, n := range deliveries {
 		if _, err := s.addDelivery(ctx, n); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (s *Store) AddDeliveries(ctx context.Context, deliveries []campaign.Deliver
 }
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
-func (s *Store) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
+func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
 	put := s.inTableOf(n.Task()).putOver(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
@@ -223,7 +223,7 @@ func sameDelivery(n campaign.Delivery) (string, Item) {
 
 // LogPage reads one page of a batch's log. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
+func (s *CampaignStore) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error) {
 	row, err := s.get(ctx, outcomeKey(key, logSK(ordinal)))
 	if err != nil {
 		return campaign.LogPage{}, fmt.Errorf("read page %d of the log of batch %s: %w", ordinal, key, err)
@@ -237,7 +237,7 @@ func (s *Store) LogPage(ctx context.Context, key campaign.BatchKey, ordinal int)
 
 // Identity returns the batch with the key. The error wraps campaign.ErrNotFound if there is
 // none, and campaign.ErrDamaged if the row is incomplete.
-func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
+func (s *CampaignStore) Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	row, err := s.get(ctx, outcomeKey(key, headSK))
 	if err != nil {
 		return campaign.BatchRef{}, fmt.Errorf("find batch %s: %w", key, err)
@@ -254,7 +254,7 @@ func (s *Store) Identity(ctx context.Context, key campaign.BatchKey) (campaign.B
 
 // FindBatch reads the batch with the key. The error wraps campaign.ErrNotFound if there is
 // none.
-func (s *Store) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+func (s *CampaignStore) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	ref, err := s.Identity(ctx, key)
 	if err != nil {
 		return campaign.Batch{}, err

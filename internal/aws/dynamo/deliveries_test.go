@@ -13,7 +13,7 @@ import (
 )
 
 // dueDeliveries returns the tenant's due deliveries and their check times in the index.
-func dueDeliveries(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueDeliveries(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
 	for shard := range dynamo.DueShards {

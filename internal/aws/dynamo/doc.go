@@ -4,7 +4,12 @@
 // The Auth table has the partition key pk. The other tables also have the sort
 // key sk. The following tables list every row, with the packages that write and
 // read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash. Rows of the
-// former layout are written only if Store.Split is false.
+// former layout are written only if Tables.Split is false.
+//
+// AuthStore reads and writes the Auth table and the list entries TEN#tenant
+// CREDENTIAL#client. CampaignStore reads and writes all other rows, those of operators
+// and of the dashboard included; its Snapshot also reads the CRED# and CALLS# rows of a
+// dispatch call.
 //
 // # Auth
 //

@@ -25,7 +25,7 @@ var errBadKey = errors.New("not a batch key")
 // Due yields the due batches, deliveries and campaigns of one of AllDueShards, the longest
 // overdue first. The index is eventually consistent, so items may have changed. The
 // sequence ends at the first error.
-func (s *Store) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *CampaignStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
 		TableName: &s.Campaigns, IndexName: aws.String(DueIndex), Limit: aws.Int32(duePage),
 		KeyConditionExpression:    aws.String("#due = :shard AND nextCheck <= :now"),
@@ -87,7 +87,7 @@ func readMetaKey(row Item) (campaign.ID, bool) {
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports
 // whether it did. agentID can be "", see AdoptAgent.
-func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error) {
 	update, values := "SET #state = :to, #due = :shard, nextCheck = :next", Item{
 		":from": text(string(campaign.BatchPending)), ":to": text(string(campaign.BatchReleasing)),
 		":now": millis(now), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -101,7 +101,7 @@ func (s *Store) StartRelease(ctx context.Context, ref campaign.BatchRef, agentID
 // AdoptAgent returns the batch with its agent. A released batch without an agent gets the
 // tenant's current agent. If the batch is not released, or the tenant has no agent, the
 // batch is returned unchanged.
-func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
+func (s *CampaignStore) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error) {
 	if !b.NeedsAgent() {
 		return b, nil
 	}
@@ -117,7 +117,7 @@ func (s *Store) AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batc
 
 // SetAgent records the agent of a released batch that has none. It returns the batch with
 // its recorded agent.
-func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
+func (s *CampaignStore) SetAgent(ctx context.Context, b campaign.Batch, agentID string) (campaign.Batch, error) {
 	set, err := s.updateBatch(ctx, b.BatchRef, "SET agentId = :agent",
 		"attribute_not_exists(agentId) AND #state IN (:releasing, :sending, :sent, :completed)", Item{
 			":agent":     text(agentID),
@@ -136,7 +136,7 @@ func (s *Store) SetAgent(ctx context.Context, b campaign.Batch, agentID string) 
 
 // EndRelease moves a releasing batch to sending, and reports whether it did. An existing
 // next check is kept, because the send function may already have postponed it.
-func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)", "#state = :from", Item{
 		":from": text(string(campaign.BatchReleasing)), ":to": text(string(campaign.BatchSending)),
 		":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -145,7 +145,7 @@ func (s *Store) EndRelease(ctx context.Context, ref campaign.BatchRef, nextCheck
 
 // FinishBatch moves a batch whose messages all have outcomes to sent, and reports whether
 // it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
-func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
@@ -155,7 +155,7 @@ func (s *Store) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextChec
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
 // counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
 // Forget, because the campaign may be complete too.
-func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
 			TableName: &s.Campaigns, Key: batchKey(ref),
@@ -186,7 +186,7 @@ func (s *Store) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCh
 }
 
 // Progress returns the completed and total batches of a campaign.
-func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
+func (s *CampaignStore) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
 	rows, err := s.campaignRows(ctx, map[string]Item{"meta": metaKey(id), "progress": progressKey(id)})
 	if err != nil {
 		return campaign.Tally{}, fmt.Errorf("read the progress of campaign %s: %w", id.CampaignID, err)
@@ -199,14 +199,14 @@ func (s *Store) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, e
 
 // MoveCheck sets a batch's next check if it is unchanged since it was read, and reports
 // whether it did.
-func (s *Store) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
+func (s *CampaignStore) MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	return s.updateBatch(ctx, b.BatchRef, "SET nextCheck = :next", "attribute_exists(#due) AND nextCheck = :read",
 		Item{":next": millis(next), ":read": millis(b.NextCheck)})
 }
 
 // SetFailing updates a batch's failing time if it is unchanged since it was read, and
 // reports whether it did. The zero Failing always replaces it.
-func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
+func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failing campaign.Failing) (bool, error) {
 	if failing == (campaign.Failing{}) {
 		return s.updateBatch(ctx, b.BatchRef, "REMOVE failingMillis, failedAt", "attribute_exists(failedAt)", nil)
 	}
@@ -220,14 +220,14 @@ func (s *Store) SetFailing(ctx context.Context, b campaign.Batch, failing campai
 }
 
 // Forget removes a completed or cancelled batch from DueIndex.
-func (s *Store) Forget(ctx context.Context, ref campaign.BatchRef) error {
+func (s *CampaignStore) Forget(ctx context.Context, ref campaign.BatchRef) error {
 	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
 		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
 	})
 	return err
 }
 
-func (s *Store) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
+func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
 	var names map[string]string // DynamoDB rejects an empty map
 	for _, name := range []string{"state", "due"} {
 		if strings.Contains(update+condition, "#"+name) {

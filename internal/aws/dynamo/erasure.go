@@ -10,12 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/keptanswer"
 )
 
 // ReplacePayload replaces a batch's payload if it is unchanged since it was read and there
 // is no former payload. The old payload becomes the former one. It reports whether the
 // batch has the new payload.
-func (s *Store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
+func (s *CampaignStore) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error) {
 	replaced, err := s.updateBatch(ctx, b.BatchRef, "SET payload = :new, offsets = :offsets, formerPayload = :old",
 		"payload = :old AND attribute_not_exists(formerPayload)",
 		Item{":new": text(key), ":offsets": packOffsets(offsets), ":old": text(b.Payload)})
@@ -28,14 +29,14 @@ func (s *Store) ReplacePayload(ctx context.Context, b campaign.Batch, key string
 }
 
 // ForgetFormerPayload removes the reference to a batch's deleted former payload.
-func (s *Store) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
+func (s *CampaignStore) ForgetFormerPayload(ctx context.Context, b campaign.Batch) error {
 	_, err := s.updateBatch(ctx, b.BatchRef, "REMOVE formerPayload", "formerPayload = :former", Item{":former": text(b.FormerPayload)})
 	return err
 }
 
 // ReplaceSet replaces a campaign's packed set if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *Store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
+func (s *CampaignStore) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.PackedSet, packed []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: setKey(id, read.Ordinal),
 		UpdateExpression: aws.String("SET packed = :new"), ConditionExpression: aws.String("packed = :read"),
@@ -46,8 +47,8 @@ func (s *Store) ReplaceSet(ctx context.Context, id campaign.ID, read campaign.Pa
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
 // calls progress with the number of scanned rows after each page.
-func (s *Store) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[campaign.KeptAnswer, error] {
-	return func(yield func(campaign.KeptAnswer, error) bool) {
+func (s *CampaignStore) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[keptanswer.Answer, error] {
+	return func(yield func(keptanswer.Answer, error) bool) {
 		pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 			TableName: &s.Campaigns, ConsistentRead: aws.Bool(true),
 			FilterExpression: aws.String("begins_with(pk, :prefix)"), ExpressionAttributeValues: Item{":prefix": text("I#")},
@@ -56,7 +57,7 @@ func (s *Store) KeptAnswers(ctx context.Context, progress func(rows int)) iter.S
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.KeptAnswer{}, fmt.Errorf("read stored responses: %w", err))
+				yield(keptanswer.Answer{}, fmt.Errorf("read stored responses: %w", err))
 				return
 			}
 			rows += int(page.ScannedCount)
@@ -70,17 +71,17 @@ func (s *Store) KeptAnswers(ctx context.Context, progress func(rows int)) iter.S
 	}
 }
 
-func readKeptAnswer(row Item) campaign.KeptAnswer {
+func readKeptAnswer(row Item) keptanswer.Answer {
 	pk := getText(row, "pk")
 	tenant, _, _ := strings.Cut(strings.TrimPrefix(pk, "I#"), "#")
-	return campaign.KeptAnswer{
+	return keptanswer.Answer{
 		Tenant: tenant, Key: [2]string{pk, getText(row, "sk")}, Body: getBinary(row, "body"), BlobKey: getText(row, "blobKey"),
 	}
 }
 
 // ReplaceAnswer replaces the body of a stored response if it is unchanged since it was
 // read, and reports whether it did.
-func (s *Store) ReplaceAnswer(ctx context.Context, a campaign.KeptAnswer, body []byte) (bool, error) {
+func (s *CampaignStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, body []byte) (bool, error) {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: Item{"pk": text(a.Key[0]), "sk": text(a.Key[1])},
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),

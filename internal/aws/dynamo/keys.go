@@ -5,34 +5,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store reads and writes the rows of all tables. See the package documentation for the
-// rows.
-type Store struct {
-	Client    *dynamodb.Client
-	Auth      string // table name
-	Campaigns string // table name
-	Outcomes  string // table name
-	Webhooks  string // table name
-	// Split stores the outcomes of new batches in Outcomes and new deliveries in Webhooks.
-	// Otherwise both are stored in Campaigns. Reads cover both layouts.
-	Split bool
-	Now   func() time.Time
-}
-
-type attribute = types.AttributeValue
-
-// Item is a row or its key.
-type Item = map[string]types.AttributeValue
-
 // TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB deletes
 // expired rows with a delay of days. Reads of the Campaigns table omit expired rows, see
-// Store.live.
+// table.live.
 const TTL = "expiresAt"
 
 // DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),

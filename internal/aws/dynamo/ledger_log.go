@@ -17,7 +17,7 @@ import (
 
 // Entries returns up to limit entries of a batch's log after a sequence, in order. It reads
 // the head before the LOG rows, so that entries moved in between are found.
-func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+func (s *CampaignStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Store) Entries(ctx context.Context, key campaign.BatchKey, after, limit
 }
 
 // moved returns the entries of the LOG rows that overlap (after, last].
-func (s *Store) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
+func (s *CampaignStore) moved(ctx context.Context, key campaign.BatchKey, after, last int) ([]ledger.Entry, error) {
 	if last <= after {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 // LedgersSince yields the batches whose ledgers were written since the instant, according
 // to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
 // error.
-func (s *Store) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+func (s *CampaignStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
 		FilterExpression:     aws.String("sk = :head AND #at >= :since AND " + TTL + " > :now"),

@@ -30,7 +30,7 @@ func ledgerKey(key campaign.BatchKey, sk string) Item {
 
 // LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
 // none. The error wraps campaign.ErrEnded for an expired batch.
-func (s *Store) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
+func (s *CampaignStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
 	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
@@ -51,7 +51,7 @@ func readLedgerHead(row Item) (ledger.Head, error) {
 // since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
 // SDK. After any other error, news may have been written: read the head again.
-func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
+func (s *CampaignStore) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, news []campaign.Change) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, news)
 	for w.Move {
 		moved, err := s.moveTail(ctx, b, head)
@@ -74,7 +74,7 @@ func (s *Store) AppendLedger(ctx context.Context, b campaign.Batch, head ledger.
 // moveTail writes a head's tail as a LOG row and returns the number of entries in that row.
 // The row may already exist with fewer entries, written by a call that did not update the
 // head.
-func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
+func (s *CampaignStore) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head) (int, error) {
 	there, err := s.putFirst(ctx, entriesRow(b, head.First(), head.Tail))
 	if err != nil || there == nil {
 		return len(head.Tail), err
@@ -90,7 +90,7 @@ func (s *Store) moveTail(ctx context.Context, b campaign.Batch, head ledger.Head
 }
 
 // putFirst writes a row if there is none. Otherwise it returns the existing row.
-func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) {
+func (s *CampaignStore) putFirst(ctx context.Context, row Item) (there Item, err error) {
 	err = repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
@@ -105,7 +105,7 @@ func (s *Store) putFirst(ctx context.Context, row Item) (there Item, err error) 
 }
 
 // putHead replaces the head.
-func (s *Store) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+func (s *CampaignStore) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) error {
 	put := s.headPut(b, w)
 	err := repeat(ctx, func() error {
 		_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
@@ -121,7 +121,7 @@ func (s *Store) putHead(ctx context.Context, b campaign.Batch, w ledger.Write) e
 }
 
 // putPages replaces the head and writes news as LOG rows, in one transaction.
-func (s *Store) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
+func (s *CampaignStore) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) error {
 	items := []types.TransactWriteItem{{Put: s.headPut(b, w)}}
 	first := w.Was + 1
 	for _, page := range w.Pages {
@@ -137,7 +137,7 @@ func (s *Store) putPages(ctx context.Context, b campaign.Batch, w ledger.Write) 
 	return err
 }
 
-func (s *Store) headPut(b campaign.Batch, w ledger.Write) *types.Put {
+func (s *CampaignStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 	row := ledgerKey(b.Key, headSK)
 	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
 	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)

@@ -35,7 +35,7 @@ type voidRow struct {
 
 // lightSessionsEnded is SessionsEnded without the SDK's middleware, for half of the CPU
 // time: every dashboard page calls it. It makes one attempt.
-func (s *Store) lightSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
+func (s *AuthStore) lightSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	o := s.Client.Options()
 	request, err := s.lightRequest(ctx, o, getText(personKey(tenant, email), "pk"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) lightSessionsEnded(ctx context.Context, tenant, email string) (t
 	return s.untilOf(row)
 }
 
-func (s *Store) untilOf(row voidRow) (time.Time, error) {
+func (s *AuthStore) untilOf(row voidRow) (time.Time, error) {
 	if row.Item.Until.N == "" {
 		return time.Time{}, nil
 	}
@@ -79,7 +79,7 @@ func (s *Store) untilOf(row voidRow) (time.Time, error) {
 	return time.UnixMilli(until).UTC(), nil
 }
 
-func (s *Store) lightRequest(ctx context.Context, o dynamodb.Options, pk string) (*http.Request, error) {
+func (s *AuthStore) lightRequest(ctx context.Context, o dynamodb.Options, pk string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{
 		"TableName": s.Auth, "Key": map[string]any{"pk": map[string]string{"S": pk}}, "ConsistentRead": true,
 	})

@@ -19,7 +19,7 @@ func listAs(at time.Time, campaignID string) string {
 
 // ListCampaigns returns up to limit campaigns of a tenant after a cursor, newest first. It
 // is eventually consistent.
-func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
+func (s *CampaignStore) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
 	condition, values := "listOf = :tenant", Item{":tenant": text(tenant)}
 	if after != "" {
 		condition, values[":after"] = condition+" AND listAs < :after", text(after)
@@ -44,7 +44,7 @@ func (s *Store) ListCampaigns(ctx context.Context, tenant, after string, limit i
 }
 
 // Standings returns the summaries of up to 50 campaigns by ID.
-func (s *Store) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error) {
+func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error) {
 	standings := map[string]campaign.Summary{}
 	if len(campaignIDs) == 0 {
 		return standings, nil

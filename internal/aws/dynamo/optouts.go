@@ -15,7 +15,7 @@ import (
 
 // OptOuts reads the existing shards of a tenant's opt-outs consistently, in order. Parts
 // are returned without their numbers.
-func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
+func (s *CampaignStore) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
 	rows, err := s.query(ctx, "pk = :pk", Item{":pk": optOutKey(tenant, 0)["pk"]})
 	if err != nil {
 		return nil, fmt.Errorf("read the opt-outs of tenant %s: %w", tenant, err)
@@ -33,7 +33,7 @@ func (s *Store) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts,
 
 // OptOutShard reads one shard consistently. Its Version is 0 if it does not exist. Parts
 // are returned without their numbers.
-func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
+func (s *CampaignStore) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
 	row, err := s.get(ctx, optOutKey(tenant, shard))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return campaign.OptOuts{}, fmt.Errorf("read a shard of the opt-outs of tenant %s: %w", tenant, err)
@@ -43,7 +43,7 @@ func (s *Store) OptOutShard(ctx context.Context, tenant string, shard int) (camp
 
 // OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
 // omitted.
-func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
+func (s *CampaignStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
 	keys := make(map[string]Item, len(ids))
 	for _, id := range ids {
 		keys[id] = optOutPartKey(tenant, shard, id)
@@ -64,7 +64,7 @@ func (s *Store) OptOutParts(ctx context.Context, tenant string, shard int, ids [
 // SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
 // transaction it writes the parts that contain numbers and deletes the gone ones. It
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *Store) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
+func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
 	put := &types.Put{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
 		put.ConditionExpression = aws.String("version = :read")
@@ -89,7 +89,7 @@ func (s *Store) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOu
 	return err == nil, err
 }
 
-func (s *Store) putOptOuts(ctx context.Context, tenant string, put *types.Put) (bool, error) {
+func (s *CampaignStore) putOptOuts(ctx context.Context, tenant string, put *types.Put) (bool, error) {
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
@@ -100,7 +100,7 @@ func (s *Store) putOptOuts(ctx context.Context, tenant string, put *types.Put) (
 // KeepOptOuts copies a shard and its parts from another table, with their versions, unless
 // this table has the same or a newer version. It reports whether it did. No other call may
 // change the shard at the same time.
-func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
+func (s *CampaignStore) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
 	before, err := s.OptOutShard(ctx, tenant, o.Shard)
 	if err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (s *Store) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOu
 }
 
 // removeStrayParts deletes the parts that a shard does not list.
-func (s *Store) removeStrayParts(ctx context.Context, tenant string, shard int) error {
+func (s *CampaignStore) removeStrayParts(ctx context.Context, tenant string, shard int) error {
 	doing := "delete stray parts of the opt-outs of tenant " + tenant
 	named, err := s.OptOutShard(ctx, tenant, shard)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Store) removeStrayParts(ctx context.Context, tenant string, shard int) 
 	return nil
 }
 
-func (s *Store) optOutPartIDs(ctx context.Context, tenant string, shard int) (ids []string, err error) {
+func (s *CampaignStore) optOutPartIDs(ctx context.Context, tenant string, shard int) (ids []string, err error) {
 	rows, err := s.queryFor(ctx, "pk = :pk", Item{":pk": optOutPartKey(tenant, shard, "")["pk"]}, "sk")
 	for _, row := range rows {
 		ids = append(ids, getText(row, "sk"))

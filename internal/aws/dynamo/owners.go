@@ -17,18 +17,18 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.InputError if the agent belongs to another tenant. The tenant's former agent
+// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former agent
 // stays reserved for it, as released.
-func (s *Store) SaveTenant(ctx context.Context, t campaign.Tenant) error {
+func (s *CampaignStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
 
 // SaveTenantAndAgent is SaveTenant that also writes the tenant's agent, in one transaction.
-func (s *Store) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
+func (s *CampaignStore) SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent) error {
 	return s.saveTenant(ctx, t, s.agentItems(a)...)
 }
 
-func (s *Store) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
+func (s *CampaignStore) saveTenant(ctx context.Context, t campaign.Tenant, more ...types.TransactWriteItem) error {
 	for try := range maxEdits {
 		if err := retry.Wait(ctx, try); err != nil {
 			return fmt.Errorf("save tenant %s: %w", t.ID, err)
@@ -45,7 +45,7 @@ func (s *Store) saveTenant(ctx context.Context, t campaign.Tenant, more ...types
 }
 
 // tenantItems returns the writes of a tenant, conditional on the rows read here.
-func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+func (s *CampaignStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	before, err := s.Tenant(ctx, t.ID)
 	created := errors.Is(err, campaign.ErrNotFound)
 	if err != nil && !created {
@@ -72,7 +72,7 @@ func (s *Store) tenantItems(ctx context.Context, t campaign.Tenant) ([]types.Tra
 }
 
 // putTenant writes the tenant if its agent is unchanged.
-func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
+func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types.TransactWriteItem {
 	if created {
 		return s.putNew(tenantRow(t))
 	}
@@ -84,7 +84,7 @@ func (s *Store) putTenant(t, before campaign.Tenant, created bool) types.Transac
 
 // claim returns the writes that make the tenant a holder of its agent, and its owner if no
 // other tenant holds it.
-func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
+func (s *CampaignStore) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
 	h, err := s.Holders(ctx, t.AgentID)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 	}
 	others := h.Others(t.ID)
 	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.use(ctx, tenant, t.AgentID) })
-	_, refused := errors.AsType[*campaign.InputError](err)
+	_, refused := errors.AsType[*campaign.AgentTakenError](err)
 	switch {
 	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
 		return append(items, s.keepOwner(h)), nil // shared since before ownership was recorded
@@ -110,7 +110,7 @@ func (s *Store) claim(ctx context.Context, t, before campaign.Tenant) ([]types.T
 
 // giveUp returns the writes that release the tenant's agent. First it records the agent in
 // batches without one.
-func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
+func (s *CampaignStore) giveUp(ctx context.Context, t campaign.Tenant) ([]types.TransactWriteItem, error) {
 	err := s.eachBatch(ctx, t.ID, func(ctx context.Context, b campaign.Batch) error {
 		if !b.NeedsAgent() {
 			return nil
@@ -136,7 +136,7 @@ func (s *Store) giveUp(ctx context.Context, t campaign.Tenant) ([]types.Transact
 }
 
 // Holders reads the tenants of an agent consistently.
-func (s *Store) Holders(ctx context.Context, agentID string) (campaign.Holders, error) {
+func (s *CampaignStore) Holders(ctx context.Context, agentID string) (campaign.Holders, error) {
 	h := campaign.Holders{AgentID: agentID}
 	row, err := s.get(ctx, ownerKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
@@ -152,20 +152,20 @@ func (s *Store) Holders(ctx context.Context, agentID string) (campaign.Holders, 
 	return h, err
 }
 
-func (s *Store) holders(ctx context.Context, agentID string) ([]campaign.Holder, error) {
-	return list(ctx, s, "A#"+agentID, "TENANT#", func(id string, row Item) campaign.Holder {
+func (s *CampaignStore) holders(ctx context.Context, agentID string) ([]campaign.Holder, error) {
+	return list(ctx, &s.table, "A#"+agentID, "TENANT#", func(id string, row Item) campaign.Holder {
 		return campaign.Holder{Tenant: id, GivenUpAt: getMillis(row, "givenUpAt")}
 	})
 }
 
 // TenantsOf returns the tenants that receive the replies to an agent.
-func (s *Store) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
+func (s *CampaignStore) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
 	holders, err := s.holders(ctx, agentID)
 	return campaign.Holders{Holders: holders}.Tenants(s.Now()), err
 }
 
 // AgentsOf returns the current and former agents of a tenant.
-func (s *Store) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
+func (s *CampaignStore) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
 	agents, err := s.Agents(ctx)
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (s *Store) AgentsOf(ctx context.Context, tenant string) ([]string, error) {
 }
 
 // removeHolder removes a holder if it is unchanged since it was read.
-func (s *Store) removeHolder(agentID string, o campaign.Holder) types.TransactWriteItem {
+func (s *CampaignStore) removeHolder(agentID string, o campaign.Holder) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &s.Campaigns, Key: agentTenantKey(agentID, o.Tenant),
 		ConditionExpression:       aws.String("attribute_not_exists(pk) OR givenUpAt = :read"),
@@ -202,7 +202,7 @@ func ownerIs(read *campaign.Owner) (condition string, values Item) {
 	}
 }
 
-func (s *Store) putOwner(h campaign.Holders, o campaign.Owner) types.TransactWriteItem {
+func (s *CampaignStore) putOwner(h campaign.Holders, o campaign.Owner) types.TransactWriteItem {
 	row := ownerKey(h.AgentID)
 	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
 	condition, values := ownerIs(h.Owner)
@@ -211,7 +211,7 @@ func (s *Store) putOwner(h campaign.Holders, o campaign.Owner) types.TransactWri
 	}}
 }
 
-func (s *Store) keepOwner(h campaign.Holders) types.TransactWriteItem {
+func (s *CampaignStore) keepOwner(h campaign.Holders) types.TransactWriteItem {
 	condition, values := ownerIs(h.Owner)
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &s.Campaigns, Key: ownerKey(h.AgentID), ConditionExpression: &condition, ExpressionAttributeValues: values,
@@ -230,7 +230,7 @@ var batchStates = []string{"sk", "key", "state", "agentId", "closedAt", forgetti
 
 // eachBatch calls visit for all batches of a tenant, concurrently. The batches contain the
 // fields of batchStates.
-func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx context.Context, b campaign.Batch) error) error {
+func (s *CampaignStore) eachBatch(ctx context.Context, tenant string, visit func(ctx context.Context, b campaign.Batch) error) error {
 	for after := ""; ; {
 		page, err := s.ListCampaigns(ctx, tenant, after, campaignsAPage)
 		if err != nil || len(page) == 0 {
@@ -248,7 +248,7 @@ func (s *Store) eachBatch(ctx context.Context, tenant string, visit func(ctx con
 	}
 }
 
-func (s *Store) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx context.Context, b campaign.Batch) error) error {
+func (s *CampaignStore) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx context.Context, b campaign.Batch) error) error {
 	c, err := s.campaign(ctx, id, batchStates, nil)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // deleted concurrently
@@ -265,7 +265,7 @@ func (s *Store) eachBatchOf(ctx context.Context, id campaign.ID, visit func(ctx 
 }
 
 // use summarizes the batches that the tenant sent with the agent.
-func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
+func (s *CampaignStore) use(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
 	var mu sync.Mutex
 	var u campaign.Use
 	err := s.eachBatch(ctx, tenant, func(ctx context.Context, b campaign.Batch) error {
@@ -288,7 +288,7 @@ func (s *Store) use(ctx context.Context, tenant, agentID string) (campaign.Use, 
 
 // closedAt returns when a batch was completed, zero if it is not. For a batch completed by
 // an older version, it returns the last completion in its campaign.
-func (s *Store) closedAt(ctx context.Context, b campaign.Batch) (time.Time, error) {
+func (s *CampaignStore) closedAt(ctx context.Context, b campaign.Batch) (time.Time, error) {
 	if b.State != campaign.BatchCompleted || !b.ClosedAt.IsZero() {
 		return b.ClosedAt, nil
 	}

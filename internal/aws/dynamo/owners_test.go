@@ -18,7 +18,7 @@ import (
 
 // agency is a store with a test clock and one agent.
 type agency struct {
-	*dynamo.Store
+	*dynamo.CampaignStore
 	t     *testing.T
 	now   time.Time
 	agent string
@@ -28,11 +28,11 @@ func newAgency(t *testing.T) *agency {
 	t.Helper()
 	env := stackenv.Load(t)
 	a := &agency{t: t, now: adminNow, agent: "agent-" + rand.Text()}
-	a.Store = &dynamo.Store{
+	a.CampaignStore = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"],
 		Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), // the stack's own sweep would delete batches
 		Now:       func() time.Time { return a.now },
-	}
+	})
 	return a
 }
 
@@ -57,7 +57,7 @@ func (a *agency) refuses(tenant, agent, says string) {
 	a.t.Helper()
 	before, _ := a.Tenant(a.t.Context(), tenant)
 	err := a.assign(tenant, agent)
-	if _, ok := errors.AsType[*campaign.InputError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+	if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
 		a.t.Errorf("error %v, want one that says %q", err, says)
 	}
 	if after, _ := a.Tenant(a.t.Context(), tenant); after != before {
@@ -125,7 +125,7 @@ func TestSaveTenant_ConcurrentTenants(t *testing.T) {
 				winners = append(winners, tenants[i])
 				continue
 			}
-			if _, ok := errors.AsType[*campaign.InputError](err); !ok {
+			if _, ok := errors.AsType[*campaign.AgentTakenError](err); !ok {
 				t.Errorf("a loser got %v", err)
 			}
 			if _, err := a.Tenant(t.Context(), tenants[i]); !errors.Is(err, campaign.ErrNotFound) {
@@ -199,7 +199,7 @@ func (a *agency) batch(tenant string, state campaign.BatchState, agent string) c
 	a.t.Helper()
 	b := newBatch(tenant, state, a.now, a.now)
 	b.AgentID, b.AcceptedAt = agent, a.now
-	accept(a.t, a.Store, b)
+	accept(a.t, a.CampaignStore, b)
 	return b
 }
 

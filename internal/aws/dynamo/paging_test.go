@@ -17,6 +17,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/privacy/keptanswer"
+	"campaign-dispatch/internal/webhook/poststats"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -43,14 +45,14 @@ const several = 7 // rows: four pages
 
 // pagedStore is a store with its own Campaigns table and a tenant with several rows of each
 // kind.
-func pagedStore(t *testing.T) (store *dynamo.Store, tenant string) {
+func pagedStore(t *testing.T) (store *dynamo.CampaignStore, tenant string) {
 	t.Helper()
 	env := stackenv.Load(t)
-	store = &dynamo.Store{
+	store = dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS(), smallPages), Auth: env["AUTH_TABLE"], Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]),
 		Webhooks: env["WEBHOOKS_TABLE"],
 		Now:      func() time.Time { return later },
-	}
+	})
 	return store, randomID()
 }
 
@@ -82,7 +84,7 @@ func whole[T any](t *testing.T, what string, list []T, err error, nameOf func(T)
 
 func last2(s string) string { return s[len(s)-2:] }
 
-func putRow(t *testing.T, s *dynamo.Store, pk, sk string) error {
+func putRow(t *testing.T, s *dynamo.CampaignStore, pk, sk string) error {
 	t.Helper()
 	_, err := s.Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: dynamo.Item{
 		"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk},
@@ -100,7 +102,7 @@ func TestPages_Tenant(t *testing.T) {
 		must(t, putRow(t, s, "A#"+agent, "TENANT#t"+one(i))) // an agent shared by tenants since before ownership was recorded
 		must(t, s.Pause(ctx, "tenant#t"+one(i)))
 		must(t, s.SaveEndpoint(ctx, campaign.Endpoint{ID: one(i), Tenant: tenant, URL: "https://e.example", Secret: "s"}))
-		must(t, s.CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
+		must(t, adminAuth(s).CreateCredential(ctx, campaign.Credential{ClientID: clients + one(i), Tenant: tenant, Name: "n", SecretHash: []byte("h")}))
 		_, err := s.PutTemplate(ctx, campaign.Template{ID: one(i), Tenant: tenant, Name: "n", Text: "t"})
 		must(t, err)
 		must(t, s.CountPosts(ctx, tenant, "e", later.Add(time.Duration(i)*time.Hour), 1, 0))
@@ -117,12 +119,12 @@ func TestPages_Tenant(t *testing.T) {
 	whole(t, "pauses", slices.Collect(maps.Keys(pauses)), err, last2)
 	endpoints, err := s.Endpoints(ctx, tenant)
 	whole(t, "endpoints", endpoints, err, func(e campaign.Endpoint) string { return e.ID })
-	credentials, err := s.Credentials(ctx, tenant)
+	credentials, err := adminAuth(s).Credentials(ctx, tenant)
 	whole(t, "credentials", credentials, err, func(c campaign.Credential) string { return last2(c.ClientID) })
 	templates, err := s.Templates(ctx, tenant)
 	whole(t, "templates", templates, err, func(t campaign.Template) string { return t.ID })
 	posts, err := s.HourlyPosts(ctx, tenant, "e", later)
-	whole(t, "posts", posts, err, func(p campaign.HourlyPosts) string { return one(int(p.Hour.Sub(later).Hours())) })
+	whole(t, "posts", posts, err, func(p poststats.Hourly) string { return one(int(p.Hour.Sub(later).Hours())) })
 	optOuts, err := s.OptOuts(ctx, tenant)
 	whole(t, "opt-outs", optOuts, err, func(o campaign.OptOuts) string { return one(o.Shard) })
 }
@@ -233,13 +235,13 @@ func TestPages_KeptAnswers(t *testing.T) {
 			ClientID: "rcs_1", IdempotencyKey: "k" + one(i), Answer: campaign.Answer{Body: []byte(one(i))}, AnswerUntil: later.Add(time.Hour),
 		}, rand.Text()))
 	}
-	var answers []campaign.KeptAnswer
+	var answers []keptanswer.Answer
 	looked := 0
 	for a, err := range s.KeptAnswers(t.Context(), func(rows int) { looked = rows }) {
 		must(t, err)
 		answers = append(answers, a)
 	}
-	whole(t, "answers", answers, nil, func(a campaign.KeptAnswer) string { return strings.Trim(string(a.Body), `"`) })
+	whole(t, "answers", answers, nil, func(a keptanswer.Answer) string { return strings.Trim(string(a.Body), `"`) })
 	if looked < 3*several {
 		t.Errorf("looked at %d rows", looked)
 	}

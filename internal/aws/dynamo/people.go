@@ -20,7 +20,7 @@ func personKey(tenant, email string) Item {
 
 // EndSessions revokes all sessions of a user that started at or before the instant. It
 // never moves the instant back.
-func (s *Store) EndSessions(ctx context.Context, tenant, email string, until time.Time) error {
+func (s *AuthStore) EndSessions(ctx context.Context, tenant, email string, until time.Time) error {
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Auth, Key: personKey(tenant, email),
 		UpdateExpression:         aws.String("SET sessionsVoidUntil = :until, #ttl = :ttl"),
@@ -38,7 +38,7 @@ func (s *Store) EndSessions(ctx context.Context, tenant, email string, until tim
 
 // SessionsEnded reads consistently the instant up to which a user's sessions are revoked,
 // zero for none.
-func (s *Store) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
+func (s *AuthStore) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	if until, err := s.lightSessionsEnded(ctx, tenant, email); err == nil {
 		return until, nil
 	}

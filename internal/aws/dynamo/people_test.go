@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-func (s *Store) ended(t *testing.T, tenant, email string) time.Time {
+func (s *AuthStore) ended(t *testing.T, tenant, email string) time.Time {
 	t.Helper()
 	until, err := s.SessionsEnded(t.Context(), tenant, email)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Store) ended(t *testing.T, tenant, email string) time.Time {
 	return until
 }
 
-func (s *Store) end(t *testing.T, tenant, email string, until time.Time) {
+func (s *AuthStore) end(t *testing.T, tenant, email string, until time.Time) {
 	t.Helper()
 	if err := s.EndSessions(t.Context(), tenant, email, until); err != nil {
 		t.Fatal(err)

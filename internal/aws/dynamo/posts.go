@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 const (
@@ -24,9 +25,9 @@ const (
 )
 
 // CountPosts adds posts to the endpoint's counts in the hour of at.
-func (s *Store) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
+func (s *CampaignStore) CountPosts(ctx context.Context, tenant, endpointID string, at time.Time, taken, failed int) error {
 	if s.Split {
-		return s.AddPosts(ctx, tenant, at, map[string]campaign.Posts{endpointID: {Taken: taken, Failed: failed}})
+		return s.AddPosts(ctx, tenant, at, map[string]poststats.Count{endpointID: {Taken: taken, Failed: failed}})
 	}
 	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.Campaigns, Key: postsKey(tenant, endpointID, at),
@@ -50,7 +51,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *Store) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]campaign.Posts) error {
+func (s *CampaignStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]poststats.Count) error {
 	names, values, add := map[string]string{"#ttl": TTL}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}, []string{}
 	count := func(name string, n int) {
 		if n > 0 {
@@ -87,10 +88,10 @@ func postsPK(tenant, endpointID string) string { return "STATS#" + tenant + "#" 
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, from both tables.
 // Hours without posts are omitted.
-func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error) {
-	hours := map[string]campaign.Posts{}
+func (s *CampaignStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error) {
+	hours := map[string]poststats.Count{}
 	for _, from := range []struct {
-		store             *Store
+		store             *CampaignStore
 		pk, taken, failed string
 	}{
 		{s, postsPK(tenant, endpointID), "taken", "failed"},
@@ -102,7 +103,7 @@ func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, sinc
 		}
 		for _, row := range rows {
 			hour := getText(row, "sk")
-			hours[hour] = campaign.Posts{
+			hours[hour] = poststats.Count{
 				Taken:  hours[hour].Taken + int(getNumber(row, from.taken)),
 				Failed: hours[hour].Failed + int(getNumber(row, from.failed)),
 			}
@@ -113,19 +114,19 @@ func (s *Store) HourlyPosts(ctx context.Context, tenant, endpointID string, sinc
 
 // hourly returns the counts ordered by hour. Hours without posts to the endpoint are
 // omitted.
-func hourly(hours map[string]campaign.Posts) []campaign.HourlyPosts {
-	posts := make([]campaign.HourlyPosts, 0, len(hours))
+func hourly(hours map[string]poststats.Count) []poststats.Hourly {
+	posts := make([]poststats.Hourly, 0, len(hours))
 	for _, sk := range slices.Sorted(maps.Keys(hours)) {
 		hour, _ := time.Parse(hourForm, sk) // in the format of the key
-		if p := hours[sk]; p != (campaign.Posts{}) {
-			posts = append(posts, campaign.HourlyPosts{Hour: hour, Taken: p.Taken, Failed: p.Failed})
+		if p := hours[sk]; p != (poststats.Count{}) {
+			posts = append(posts, poststats.Hourly{Hour: hour, Taken: p.Taken, Failed: p.Failed})
 		}
 	}
 	return posts
 }
 
 // RecordFailure records a failed webhook.
-func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
+func (s *CampaignStore) RecordFailure(ctx context.Context, f campaign.WebhookFailure) error {
 	row := failureKey(f)
 	row["kind"], row["messageId"], row["status"] = text(string(f.Kind)), text(f.MessageID), number(f.Status)
 	row["code"], row["attempt"], row["position"] = text(f.Code), number(f.Attempt), number(f.Position)
@@ -146,7 +147,7 @@ func (s *Store) RecordFailure(ctx context.Context, f campaign.WebhookFailure) er
 
 // failuresTable returns the table for a failure. Failures of deliveries with an ID are in
 // the Webhooks table, because the previous version cannot read them.
-func (s *Store) failuresTable(f campaign.WebhookFailure) *string {
+func (s *CampaignStore) failuresTable(f campaign.WebhookFailure) *string {
 	if s.Split || f.Task.DeliveryID != "" {
 		return &s.Webhooks
 	}
@@ -161,7 +162,7 @@ func failuresPK(tenant, endpointID string) string { return "FAILURES#" + tenant 
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
+func (s *CampaignStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error) {
 	key := failureKey(campaign.WebhookFailure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.inWebhooks().get(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -174,7 +175,7 @@ func (s *Store) Failure(ctx context.Context, tenant, endpointID, webhookID strin
 }
 
 // Failures returns up to limit failures of an endpoint from both tables, newest first.
-func (s *Store) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
+func (s *CampaignStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error) {
 	var failures []campaign.WebhookFailure
 	for _, table := range []string{s.Campaigns, s.Webhooks} {
 		out, err := s.Client.Query(ctx, &dynamodb.QueryInput{

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 func TestCountPosts(t *testing.T) {
@@ -23,7 +25,7 @@ func TestCountPosts(t *testing.T) {
 		}
 	}
 	got, err := store.HourlyPosts(ctx, tenant, "a", adminNow.Add(-24*time.Hour))
-	want := []campaign.HourlyPosts{{Hour: adminNow.Add(-time.Hour), Taken: 7}, {Hour: adminNow, Taken: 253, Failed: 2}}
+	want := []poststats.Hourly{{Hour: adminNow.Add(-time.Hour), Taken: 7}, {Hour: adminNow, Taken: 253, Failed: 2}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("posts %v (-want +got):\n%s", err, diff)
 	}
@@ -76,7 +78,7 @@ func TestUseForm(t *testing.T) {
 
 func TestLastUsed(t *testing.T) {
 	t.Parallel()
-	store, ctx, tenant := adminStore(t), t.Context(), randomID()
+	store, ctx, tenant := adminAuth(adminStore(t)), t.Context(), randomID()
 	var ids []string
 	for range 130 { // more rows than one read returns
 		c := campaign.Credential{ClientID: "rcs_" + randomID(), Tenant: tenant, Name: "crm", SecretHash: []byte("hash"), CreatedAt: adminNow, CreatedBy: "a@example.com"}
@@ -85,8 +87,8 @@ func TestLastUsed(t *testing.T) {
 		}
 		ids = append(ids, c.ClientID)
 	}
-	window := campaign.Window{{At: adminNow.Add(-time.Hour), ID: 1}, {At: adminNow, ID: 2}}
-	if _, ok, err := store.SwapWindow(ctx, campaign.ClientWindow(ids[7]), nil, window); !ok || err != nil {
+	window := authrow.Window{{At: adminNow.Add(-time.Hour), ID: 1}, {At: adminNow, ID: 2}}
+	if _, ok, err := store.SwapWindow(ctx, authrow.ClientWindow(ids[7]), nil, window); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	used, err := store.LastUsed(ctx, ids)

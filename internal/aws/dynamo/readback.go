@@ -22,7 +22,7 @@ const (
 
 // Campaign reads a campaign consistently, with its batches ordered by ordinal. The error
 // wraps campaign.ErrNotFound if it does not exist.
-func (s *Store) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, nil, []string{"ordinal", "sequence", "tally"}) // without the states of all messages
 }
 
@@ -34,18 +34,18 @@ var overview = []string{
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
 // Heads of batches without a ledger lack Ordinal and Sequence.
-func (s *Store) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, overview, []string{"tally"})
 }
 
 // Dispatched is Campaign without heads.
-func (s *Store) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+func (s *CampaignStore) Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return s.campaign(ctx, id, nil, nil)
 }
 
 // campaign reads the given attributes of the campaign's rows (nil for all) and of its
 // batches' heads (nil for none).
-func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
+func (s *CampaignStore) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor []string) (campaign.Campaign, error) {
 	// The sort keys are BATCH#..., META and SET#..., in this order.
 	rows, err := s.queryFor(ctx, "pk = :pk AND sk <= :meta", Item{":pk": metaKey(id)["pk"], ":meta": text(metaSK)}, rowsFor...)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) campaign(ctx context.Context, id campaign.ID, rowsFor, headsFor 
 
 // BatchProgress reads a batch consistently: the first existing one of the identifiers. The
 // error wraps campaign.ErrNotFound if the campaign does not exist.
-func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
+func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.Progress, found bool, err error) {
 	keys := map[string]Item{metaSK: metaKey(id)}
 	for _, batchID := range batchIDs {
 		if len(batchID) == len(campaign.BatchID("")) { // the length of every batch ID; longer texts may exceed the key size
@@ -105,7 +105,7 @@ func (s *Store) BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...s
 
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
 // the attributes.
-func (s *Store) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
+func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
 	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
 	byReader := map[*headReader][]*campaign.Progress{}
@@ -134,7 +134,7 @@ type headReader struct {
 	read       func(row Item) (campaign.LedgerSummary, error)
 }
 
-func (s *Store) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
+func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
 		keys[b.BatchID] = r.key(b.Key, headSK)
@@ -158,7 +158,7 @@ func readSummary(row Item) (campaign.LedgerSummary, error) {
 }
 
 // PackedSets reads the packed sets of all batches of a campaign.
-func (s *Store) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
+func (s *CampaignStore) PackedSets(ctx context.Context, id campaign.ID) ([]campaign.PackedSet, error) {
 	sets, err := s.packedSets(ctx, campaign.AcceptQuery{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 	if err != nil {
 		return nil, fmt.Errorf("read packed sets of campaign %s: %w", id.CampaignID, err)

@@ -20,7 +20,7 @@ const headSK = "HEAD"
 func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
 
 // Ledger reads the head and the given frames of a batch's ledger consistently.
-func (s *Store) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
+func (s *CampaignStore) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
 	if b.Ledger {
 		head, err := s.LedgerHead(ctx, b.Key)
 		return head.Ledger(frames), err
@@ -54,7 +54,7 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 // when reconcile checks the deliveries. All changes must fit one transaction, see
 // MaxAppend. The error wraps campaign.ErrLostRace if the head changed since it was read.
 // After any other error, news may have been written: read the head again.
-func (s *Store) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := batchLedger.HeadAfter(news, len(pages))
 	items := []types.TransactWriteItem{s.headWrite(b, batchLedger, head, news)}
@@ -95,7 +95,7 @@ func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
 
 // headWrite replaces the HEAD row if it is unchanged since it was read. The row contains
 // the states of all messages: writing 1 KB costs less than a row for each changed frame.
-func (s *Store) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.LedgerSummary, news []campaign.Change) types.TransactWriteItem {
+func (s *CampaignStore) headWrite(b campaign.Batch, old campaign.Ledger, head campaign.LedgerSummary, news []campaign.Change) types.TransactWriteItem {
 	row := headRow(b)
 	row["ordinal"] = number(head.Ordinal)
 	row["sequence"] = number(head.Sequence)
@@ -141,7 +141,7 @@ func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 }
 
 // Changes returns up to limit changes of a batch's log after a sequence, in order.
-func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
+func (s *CampaignStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
 	if b.Ledger {
 		entries, err := s.Entries(ctx, b.Key, after, limit)
 		return changesIn(entries), err
@@ -160,7 +160,7 @@ func (s *Store) Changes(ctx context.Context, b campaign.Batch, after, limit int)
 }
 
 // Log returns the log pages after an ordinal, in order, for a batch without a ledger.
-func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
+func (s *CampaignStore) Log(ctx context.Context, key campaign.BatchKey, after int) ([]campaign.LogPage, error) {
 	rows, err := s.query(ctx, "pk = :pk AND sk BETWEEN :from AND :to", logOf(key, after))
 	if err != nil {
 		return nil, fmt.Errorf("read the log of batch %s: %w", key, err)
@@ -182,7 +182,7 @@ func (s *Store) Log(ctx context.Context, key campaign.BatchKey, after int) ([]ca
 
 // Latest returns the last change of each message by index. It is the zero Change for
 // messages without an outcome.
-func (s *Store) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+func (s *CampaignStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
 	latest := make([]campaign.Change, b.Accepted)
 	keep := func(c campaign.Change) {
 		if c.Index < len(latest) {

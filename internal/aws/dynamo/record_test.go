@@ -19,13 +19,13 @@ import (
 // later is far from now, so that the stack's own sweep does not check the test's batches.
 var later = time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newStore(t *testing.T) *dynamo.Store {
+func newStore(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	env := stackenv.Load(t)
-	return &dynamo.Store{
+	return dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
 		Now: func() time.Time { return later },
-	}
+	})
 }
 
 // changesOf returns changes of the messages [first, end).
@@ -37,7 +37,7 @@ func changesOf(first, end int, outcome campaign.Outcome) []campaign.Change {
 	return changes
 }
 
-func enter(t *testing.T, store *dynamo.Store, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change) error {
+func enter(t *testing.T, store *dynamo.CampaignStore, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change) error {
 	t.Helper()
 	_, err := store.Append(t.Context(), b, batchLedger, news, nil, later)
 	return err
@@ -92,7 +92,7 @@ func TestAppend(t *testing.T) {
 	checkLog(t, store, b.Key, append(sent, failed...))
 }
 
-func checkLog(t *testing.T, store *dynamo.Store, key campaign.BatchKey, want []campaign.Change) {
+func checkLog(t *testing.T, store *dynamo.CampaignStore, key campaign.BatchKey, want []campaign.Change) {
 	t.Helper()
 	pages, err := store.Log(t.Context(), key, 1)
 	if err != nil {

@@ -35,7 +35,7 @@ const maxConflicts = 8
 // executes once, until ctx ends. An error is returned only for permanent failures and at
 // the end of ctx; in the latter case, the transaction may have been committed. The token
 // must be unique and has at most 36 characters.
-func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
+func (s *table) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
 	t := transaction{items: items, token: token}
 	for attempt := 0; ; attempt++ {
 		err := t.send(ctx, s.Client)

@@ -49,13 +49,13 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return next()
 }
 
-func (s *script) store() *Store {
-	return &Store{Auth: "auth", Campaigns: "campaigns", Client: dynamodb.New(dynamodb.Options{
+func (s *script) table() *table {
+	return &table{Tables{Auth: "auth", Campaigns: "campaigns", Client: dynamodb.New(dynamodb.Options{
 		Region:       "us-east-1",
 		BaseEndpoint: aws.String("http://dynamodb.invalid"),
 		Credentials:  credentials.NewStaticCredentialsProvider("id", "secret", ""),
 		HTTPClient:   &http.Client{Transport: s},
-	})}
+	})}}
 }
 
 func reply(status int, body io.Reader) answer {
@@ -158,7 +158,7 @@ func TestTransact(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := &script{answers: test.answers}
-			reasons, err := s.store().transact(t.Context(), someItems(), "token")
+			reasons, err := s.table().transact(t.Context(), someItems(), "token")
 			if err != nil {
 				t.Fatalf("transact: %v", err)
 			}
@@ -183,7 +183,7 @@ func codes(reasons []types.CancellationReason) []string {
 func TestTransact_RepeatedConflict(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []answer{cancelled("None", "TransactionConflict")}}
-	reasons, err := s.store().transact(t.Context(), someItems(), "token")
+	reasons, err := s.table().transact(t.Context(), someItems(), "token")
 	if err != nil {
 		t.Fatalf("transact: %v", err)
 	}
@@ -208,7 +208,7 @@ func TestTransact_PermanentError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &script{answers: []answer{final}}
-			if _, err := s.store().transact(t.Context(), someItems(), "token"); err == nil {
+			if _, err := s.table().transact(t.Context(), someItems(), "token"); err == nil {
 				t.Error("no error")
 			}
 			if len(s.tokens) != 1 {
@@ -224,7 +224,7 @@ func TestTransact_ContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		s := &script{answers: []answer{unreachable}}
-		_, err := s.store().transact(ctx, someItems(), "token")
+		_, err := s.table().transact(ctx, someItems(), "token")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want the context's", err)
 		}

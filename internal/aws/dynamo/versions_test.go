@@ -28,7 +28,7 @@ type nowhere struct{}
 func (nowhere) SendAll(context.Context, string, [][]byte) error   { return nil }
 func (nowhere) Put(context.Context, string, []byte, string) error { return nil }
 
-func recorderOf(s *dynamo.Store) *outcome.Recorder {
+func recorderOf(s *dynamo.CampaignStore) *outcome.Recorder {
 	return &outcome.Recorder{
 		Store: s, Webhooks: s, Blobs: nowhere{}, Notify: nowhere{}, MaxAppend: dynamo.MaxAppend, SweepAfter: time.Hour, Now: s.Now,
 	}
@@ -36,16 +36,16 @@ func recorderOf(s *dynamo.Store) *outcome.Recorder {
 
 // deployments returns two stores of the same tables, of the first and the second
 // deployment. They differ in whether new batches have ledgers.
-func deployments(t *testing.T) map[bool]*dynamo.Store {
+func deployments(t *testing.T) map[bool]*dynamo.CampaignStore {
 	t.Helper()
 	second := newLedgers(t)
 	first := *second
 	first.Split = false
-	return map[bool]*dynamo.Store{false: &first, true: second}
+	return map[bool]*dynamo.CampaignStore{false: &first, true: second}
 }
 
 // acceptRead accepts a batch of the given size and returns it as read.
-func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
+func acceptRead(t *testing.T, s *dynamo.CampaignStore, messages int) campaign.Batch {
 	t.Helper()
 	b := newBatch(randomID(), campaign.BatchSending, later, later.Add(1000*time.Hour))
 	b.Accepted = messages
@@ -56,7 +56,7 @@ func acceptRead(t *testing.T, s *dynamo.Store, messages int) campaign.Batch {
 }
 
 // rowsOf returns the rows of a partition by sort key.
-func rowsOf(t *testing.T, s *dynamo.Store, table, pk string) map[string]dynamo.Item {
+func rowsOf(t *testing.T, s *dynamo.CampaignStore, table, pk string) map[string]dynamo.Item {
 	t.Helper()
 	out, err := s.Client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
@@ -102,7 +102,7 @@ func TestVersions(t *testing.T) {
 
 // wantOutcomes checks the log of a fully read batch, for any page size, and all other reads
 // of its outcomes.
-func wantOutcomes(t *testing.T, s *dynamo.Store, b campaign.Batch, want []campaign.Change) {
+func wantOutcomes(t *testing.T, s *dynamo.CampaignStore, b campaign.Batch, want []campaign.Change) {
 	t.Helper()
 	ctx := t.Context()
 	for _, page := range []int{campaign.MaxChanges, 77} {

@@ -33,14 +33,14 @@ const DeliveryShards = 16
 
 const deliveryIDPrefix = "W#"
 
-// inWebhooks returns a Store whose Campaigns table is the Webhooks table. Both have the
+// inWebhooks returns a store whose Campaigns table is the Webhooks table. Both have the
 // same key attributes.
-func (s *Store) inWebhooks() *Store {
-	return &Store{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now}
+func (s *CampaignStore) inWebhooks() *CampaignStore {
+	return NewCampaignStore(Tables{Client: s.Client, Campaigns: s.Webhooks, Now: s.Now})
 }
 
 // inTableOf returns the store of a delivery's table.
-func (s *Store) inTableOf(t campaign.NotifyTask) *Store {
+func (s *CampaignStore) inTableOf(t campaign.NotifyTask) *CampaignStore {
 	if t.DeliveryID == "" {
 		return s
 	}
@@ -82,7 +82,7 @@ func shardOf(prefix, tenant, endpointID string, shard int) string {
 // DueDeliveries yields the due deliveries of one of DeliveryShards, the longest overdue
 // first. The index is eventually consistent, so items may have changed. The sequence ends
 // at the first error.
-func (s *Store) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
+func (s *CampaignStore) DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error] {
 	pages := dynamodb.NewQueryPaginator(s.Client, deliveriesQuery(s.Webhooks, strconv.Itoa(shard), "#due = :due AND nextCheck <= :at", now))
 	return func(yield func(campaign.Due, error) bool) {
 		for pages.HasMorePages() {
@@ -112,7 +112,7 @@ func deliveriesQuery(table, due, condition string, at time.Time) *dynamodb.Query
 // deliveriesUnder returns up to limit deliveries of an endpoint, from both tables, whose
 // index key has the prefix and whose next check is at or after since, ordered by next
 // check.
-func (s *Store) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
+func (s *CampaignStore) deliveriesUnder(ctx context.Context, prefix, tenant, endpointID string, since time.Time, limit int) ([]campaign.NotifyTask, error) {
 	var found [DeliveryShards + 1][]Item
 	group, ctx := errgroup.WithContext(ctx)
 	for shard := range found {

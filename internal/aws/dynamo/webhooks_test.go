@@ -11,10 +11,11 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // splitStore is a store that writes new rows to the Webhooks table.
-func splitStore(t *testing.T) *dynamo.Store {
+func splitStore(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	store := newStore(t)
 	store.Split = true
@@ -30,7 +31,7 @@ func identified(tenant string, n campaign.Delivery) campaign.Delivery {
 	return n.Identified()
 }
 
-func dueByID(t *testing.T, store *dynamo.Store, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
+func dueByID(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.Time) map[campaign.NotifyTask]time.Time {
 	t.Helper()
 	due := map[campaign.NotifyTask]time.Time{}
 	for shard := range dynamo.DeliveryShards {
@@ -180,11 +181,11 @@ func TestHourlyPosts_BothLayouts(t *testing.T) {
 	must(t, store.CountPosts(ctx, tenant, "a", later, 3, 0))
 	must(t, store.CountPosts(ctx, tenant, "b", later.Add(time.Hour), 7, 0))
 	for range 2 {
-		must(t, store.AddPosts(ctx, tenant, later, map[string]campaign.Posts{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
+		must(t, store.AddPosts(ctx, tenant, later, map[string]poststats.Count{"a": {Taken: 20, Failed: 2}, "b": {Failed: 1}}))
 	}
 	hour := later.Truncate(time.Hour)
-	for _, s := range []*dynamo.Store{old, store} {
-		for endpoint, want := range map[string][]campaign.HourlyPosts{
+	for _, s := range []*dynamo.CampaignStore{old, store} {
+		for endpoint, want := range map[string][]poststats.Hourly{
 			"a": {{Hour: hour, Taken: 53, Failed: 5}},
 			"b": {{Hour: hour, Failed: 2}, {Hour: hour.Add(time.Hour), Taken: 7}},
 			"c": {},
@@ -219,7 +220,7 @@ func TestFailures_BothLayouts(t *testing.T) {
 		must(t, recorder.RecordFailure(ctx, f))
 		all = append([]campaign.WebhookFailure{f}, all...)
 	}
-	for _, s := range []*dynamo.Store{old, store} {
+	for _, s := range []*dynamo.CampaignStore{old, store} {
 		got, err := s.Failures(ctx, tenant, "e", 5)
 		if diff := cmp.Diff(all[:5], got); diff != "" || err != nil {
 			t.Errorf("failures %v (-want +got):\n%s", err, diff)

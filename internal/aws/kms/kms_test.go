@@ -1,7 +1,6 @@
 package kms_test
 
 import (
-	"crypto/rand"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +37,7 @@ func TestSign(t *testing.T) {
 	client, id := client(t)
 	s := &kms.Signer{Client: client, KeyID: id}
 	claims := accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: "campaigns:dispatch"}
-	i := accesstoken.Issuer{Signer: s, Now: time.Now, Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: s, Now: time.Now}
 	for range 20 { // one signature in 128 has a short number
 		token, err := i.Issue(t.Context(), issuer, claims)
 		if err != nil {
@@ -97,7 +96,7 @@ func (r *rotation) issue(at time.Time) string {
 
 func issue(t *testing.T, by *kms.Signer, at time.Time) string {
 	t.Helper()
-	i := accesstoken.Issuer{Signer: by, Now: func() time.Time { return at }, Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: by, Now: func() time.Time { return at }}
 	token, err := i.Issue(t.Context(), issuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1"})
 	if err != nil {
 		t.Fatal(err)

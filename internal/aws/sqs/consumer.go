@@ -17,9 +17,14 @@ type Handler func(ctx context.Context, event events.SQSEvent) (events.SQSEventRe
 
 // BatchHandler returns the handler of a queue with JSON tasks. handle gets the decoded
 // tasks of an event and returns an error by position, nil for completed tasks. Failed and
-// undecodable tasks are received again until they move to the dead-letter queue. If T has a
-// method Received, it is called with the receive count.
+// undecodable tasks are received again until they move to the dead-letter queue.
 func BatchHandler[T any](handle func(ctx context.Context, tasks []T) []error) Handler {
+	return CountingBatchHandler(handle, func(*T, int) {})
+}
+
+// CountingBatchHandler is BatchHandler with received, which gets each decoded task and the
+// number of times that it was received.
+func CountingBatchHandler[T any](handle func(ctx context.Context, tasks []T) []error, received func(task *T, times int)) Handler {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		failures := []events.SQSBatchItemFailure{} // [], not null, in JSON
 		fail := func(m events.SQSMessage, err error) {
@@ -35,10 +40,8 @@ func BatchHandler[T any](handle func(ctx context.Context, tasks []T) []error) Ha
 				fail(m, fmt.Errorf("read task: %w", err))
 				continue
 			}
-			if counted, ok := any(&task).(interface{ Received(times int) }); ok {
-				times, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
-				counted.Received(times)
-			}
+			times, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+			received(&task, times)
 			tasks, messages = append(tasks, task), append(messages, m)
 		}
 		for i, err := range handle(ctx, tasks) {

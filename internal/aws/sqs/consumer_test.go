@@ -71,15 +71,16 @@ func TestBatchHandler(t *testing.T) {
 	}
 }
 
-func TestBatchHandler_Receives(t *testing.T) {
+func TestCountingBatchHandler(t *testing.T) {
 	t.Parallel()
 	var got []int
-	handler := sqs.BatchHandler(func(_ context.Context, tasks []campaign.EventTask) []error {
+	handle := func(_ context.Context, tasks []campaign.EventTask) []error {
 		for _, task := range tasks {
 			got = append(got, task.Receives)
 		}
 		return nil
-	})
+	}
+	handler := sqs.CountingBatchHandler(handle, (*campaign.EventTask).Received)
 	event := events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "1", Body: `{}`, Attributes: map[string]string{"ApproximateReceiveCount": "3"}}, {MessageId: "2", Body: `{}`},
 	}}

@@ -197,7 +197,7 @@ func (p pipeline) apply() {
 		Batches: p.stack.store, Tenants: p.stack.store, Contents: p.stack.blobs, OptOuts: &optout.Book{Store: p.stack.store, Now: time.Now},
 		Recorder: &outcome.Recorder{Store: p.stack.store, Webhooks: p.stack.store, Blobs: p.stack.blobs, Now: time.Now},
 	}
-	handler := sqs.BatchHandler(applier.Handle)
+	handler := sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received)
 	for _, m := range got.Messages {
 		event := awsevents.SQSEvent{Records: []awsevents.SQSMessage{{MessageId: *m.MessageId, Body: *m.Body, Attributes: m.Attributes}}}
 		done, err := handler(p.t.Context(), event)

@@ -90,7 +90,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	credentials, err := s.store.Credentials(ctx, id)
+	credentials, err := s.auth.Credentials(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -206,7 +205,7 @@ func (s *stack) people() (*privacy.Service, error) {
 	}
 	return &privacy.Service{
 		Store: s.store, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
-		Random: rand.Reader, Now: time.Now, Progress: s.showProgress(),
+		Now: time.Now, Progress: s.showProgress(),
 	}, nil
 }
 

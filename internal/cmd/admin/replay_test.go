@@ -26,7 +26,7 @@ func TestReplayWebhooks(t *testing.T) {
 	c.env["CAMPAIGNS_TABLE"], c.env["OUTCOMES_TABLE"] = c.env.OwnTable(t, c.env["CAMPAIGNS_TABLE"]), c.env.OwnTable(t, c.env["OUTCOMES_TABLE"])
 	c.env["NOTIFY_QUEUE_URL"] = newQueue(t, queues)
 	since := time.Now().Add(-2 * time.Hour)
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(c.env.AWS()), c.env.Get, time.Now))
 	if err := store.SaveEndpoint(t.Context(), campaign.Endpoint{ID: "endpoint", Tenant: "acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (c tool) replayed(flags ...string) (data map[string]any) {
 }
 
 // recorded writes a batch with a ledger and messages sent at a time.
-func recorded(t *testing.T, store *dynamo.Store, at time.Time, messages int) {
+func recorded(t *testing.T, store *dynamo.CampaignStore, at time.Time, messages int) {
 	t.Helper()
 	then := *store
 	then.Split, then.Now = true, func() time.Time { return at }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,8 @@ const localStack = ".local/stack.env"
 // stack is the stack that a command works on.
 type stack struct {
 	service admin.Service
-	store   *dynamo.Store
+	store   *dynamo.CampaignStore
+	auth    *dynamo.AuthStore
 	mover   redrive.Mover
 	blobs   *s3.Store
 	// config configures the AWS clients.
@@ -130,15 +130,16 @@ func readEnv(path string) (map[string]string, error) {
 
 func newStack(config aws.Config, env func(string) string, name string) *stack {
 	clock := time.Now
-	store := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
+	rows := dynamo.FromEnv(dynamodb.NewFromConfig(config), env, clock)
+	store, auth := dynamo.NewCampaignStore(rows), dynamo.NewAuthStore(rows)
 	return &stack{
 		service: admin.Service{
-			Store: store, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Random: rand.Reader, Now: clock,
+			Store: store, Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
 			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
-		store: store, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
+		store: store, auth: auth, config: config, mover: redrive.Mover{Client: sqs.NewFromConfig(config)}, env: env, name: name,
 		blobs: &s3.Store{
 			Client: awss3.NewFromConfig(config, func(o *awss3.Options) { o.UsePathStyle = config.BaseEndpoint != nil }), Bucket: env("BUCKET"),
 		},

@@ -160,19 +160,19 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 	if parameters[outcomesStream], err = s.tables.Stream(ctx, parameters["RestoredOutcomesTable"]); err != nil {
 		return nil, err
 	}
-	restored := s.storeOn(parameters["RestoredAuthTable"], parameters["RestoredCampaignsTable"])
+	restored := s.storeOn(parameters["RestoredCampaignsTable"])
 	if err := s.carryOptOuts(ctx, s.store, restored); err != nil {
 		return nil, err
 	}
 	return parameters, restored.Pause(ctx, "all") // sending was not paused at that time
 }
 
-// storeOn returns a store on other tables.
-func (s *stack) storeOn(auth, campaigns string) *dynamo.Store {
-	return &dynamo.Store{Client: s.store.Client, Auth: auth, Campaigns: campaigns, Now: s.store.Now}
+// storeOn returns a store on another Campaigns table.
+func (s *stack) storeOn(campaigns string) *dynamo.CampaignStore {
+	return dynamo.NewCampaignStore(dynamo.Tables{Client: s.store.Client, Campaigns: campaigns, Now: s.store.Now})
 }
 
-func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.Store) error {
+func (s *stack) carryOptOuts(ctx context.Context, from, into *dynamo.CampaignStore) error {
 	taken, err := restore.CarryOptOuts(ctx, from, into)
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ const begun = 2 * time.Minute
 // readyWayBack copies the opt-outs since the restore to the stack's own tables, if
 // restored ones are in use.
 func (s *stack) readyWayBack(ctx context.Context) error {
-	own := s.storeOn(restore.Origin(s.store.Auth), restore.Origin(s.store.Campaigns))
+	own := s.storeOn(restore.Origin(s.store.Campaigns))
 	if own.Campaigns == s.store.Campaigns {
 		return nil
 	}

@@ -1,28 +1,29 @@
 package apidocs
 
 import (
+	"bytes"
 	"html/template"
-	"regexp"
 	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 )
 
-var (
-	codeSpan = regexp.MustCompile("`([^`]+)`")
-	strong   = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+// markdown returns the renderer of the descriptions: CommonMark and tables. It omits HTML.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.Table))
+})
+
+// scrolling lets a wide table scroll on a narrow screen.
+var scrolling = strings.NewReplacer(
+	"<table>", `<div class="scroll" tabindex="0"><table>`,
+	"</table>", "</table></div>",
 )
 
-// prose converts the Markdown of the OpenAPI document to HTML: paragraphs, tables, code
-// and bold text.
+// prose converts the Markdown of the OpenAPI document to HTML.
 func prose(text string) template.HTML {
-	var out strings.Builder
-	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		if strings.HasPrefix(paragraph, "|") {
-			writeTable(&out, strings.Split(paragraph, "\n"))
-		} else if paragraph != "" {
-			out.WriteString("<p>" + inline(paragraph) + "</p>\n")
-		}
-	}
-	return template.HTML(out.String()) //nolint:gosec // every text in it is escaped
+	return template.HTML(scrolling.Replace(render(text))) //nolint:gosec // goldmark escapes the text
 }
 
 // firstParagraph returns the first paragraph, for tables.
@@ -31,30 +32,14 @@ func firstParagraph(text string) template.HTML {
 	if rest != "" {
 		first = strings.TrimSuffix(first, ":") + "."
 	}
-	return template.HTML(inline(first)) //nolint:gosec // it is escaped
+	inner := strings.TrimPrefix(strings.TrimSuffix(render(first), "</p>\n"), "<p>")
+	return template.HTML(inner) //nolint:gosec // goldmark escapes the text
 }
 
-// inline converts one line to HTML.
-func inline(text string) string {
-	text = template.HTMLEscapeString(text)
-	return strong.ReplaceAllString(codeSpan.ReplaceAllString(text, "<code>$1</code>"), "<strong>$1</strong>")
-}
-
-func writeTable(out *strings.Builder, lines []string) {
-	out.WriteString("<div class=\"scroll\" tabindex=\"0\"><table>\n")
-	for i, line := range lines {
-		cell := "td"
-		switch i {
-		case 0:
-			cell = "th"
-		case 1: // the line under the head
-			continue
-		}
-		out.WriteString("<tr>")
-		for text := range strings.SplitSeq(strings.Trim(line, "| "), "|") {
-			out.WriteString("<" + cell + ">" + inline(strings.TrimSpace(text)) + "</" + cell + ">")
-		}
-		out.WriteString("</tr>\n")
+func render(text string) string {
+	var out bytes.Buffer
+	if err := markdown().Convert([]byte(text), &out); err != nil {
+		panic(err) // writing to a buffer does not fail
 	}
-	out.WriteString("</table></div>\n")
+	return out.String()
 }

@@ -27,14 +27,14 @@ func clock() time.Time { return noon }
 // bench is the audit log's page on the stack's tables.
 type bench struct {
 	*webtest.Dashboard
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	tenant string
 }
 
 func newBench(t *testing.T) bench {
 	t.Helper()
 	env := stackenv.Load(t)
-	store := &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock}
+	store := dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Now: clock})
 	return bench{webtest.New(t, audit.Area(), &audit.Pages{Log: store}, clock), store, strings.ToLower(rand.Text())}
 }
 

@@ -106,7 +106,7 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 
 // of reads the campaign in the path, which must be the tenant's.
 func of(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	id, ok := campaign.ParseCampaignID(p.R.PathValue("campaignId"))
+	id, ok := campaign.ParseUUID(p.R.PathValue("campaignId"))
 	if !ok {
 		return campaign.Campaign{}, campaign.ErrNotFound
 	}

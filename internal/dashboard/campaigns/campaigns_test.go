@@ -38,7 +38,7 @@ var noon = time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) // in São Paulo
 // batches and tasks that the pages queued.
 type service struct {
 	tb     testing.TB
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	blobs  *s3.Store
 	tenant string
 	*webtest.Dashboard
@@ -68,7 +68,7 @@ func newService(tb testing.TB) *service {
 	env := stackenv.Load(tb)
 	cfg, d := env.AWS(), &service{tb: tb, tenant: "t-" + rand.Text()}
 	now := func() time.Time { return noon.Add(d.later) }
-	d.store = &dynamo.Store{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now}
+	d.store = dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(cfg), Campaigns: env["CAMPAIGNS_TABLE"], Now: now})
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: d.store, Now: now,

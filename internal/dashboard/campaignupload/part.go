@@ -116,12 +116,10 @@ func (f *findings) reject(p *web.Page, t table, rows []row, all []dispatchclient
 	}
 }
 
-// echoes reports whether an answer's phone is the number, cut to maxEcho characters.
+// echoes reports whether an answer's phone is the number, cut to campaign.MaxEcho characters.
 func echoes(phone, number string) bool {
-	return phone == number || (utf8.RuneCountInString(phone) == maxEcho && strings.HasPrefix(number, phone))
+	return phone == number || (utf8.RuneCountInString(phone) == campaign.MaxEcho && strings.HasPrefix(number, phone))
 }
-
-const maxEcho = 100
 
 // shortened reports whether a spreadsheet has changed a number to a form like
 // 5,51199E+12.

@@ -3,7 +3,6 @@ package campaignupload
 import (
 	"errors"
 	"net/http"
-	"sort"
 	"strconv"
 	"time"
 
@@ -64,19 +63,25 @@ func (s *Pages) plan(p *web.Page, u upload) (pl plan, err error) {
 	return pl, err
 }
 
-// accepted returns the number of accepted parts. Parts are accepted in order.
+// accepted returns the number of accepted parts. Parts are accepted in order, so a
+// binary search finds it.
 func (s *Pages) accepted(p *web.Page, u upload, parts []part) (int, error) {
-	var failure error
-	done := sort.Search(len(parts), func(i int) bool {
+	done, end := 0, len(parts)
+	for done < end {
+		middle := (done + end) / 2
 		_, err := s.Store.Batch(p.R.Context(), campaign.BatchRef{
-			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[i].batch()),
+			ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: u.CampaignID}, BatchID: campaign.BatchID(parts[middle].batch()),
 		})
-		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-			failure = err
+		switch {
+		case err == nil:
+			done = middle + 1
+		case errors.Is(err, campaign.ErrNotFound):
+			end = middle
+		default:
+			return 0, err
 		}
-		return err != nil
-	})
-	return done, failure
+	}
+	return done, nil
 }
 
 func (s *Pages) review(p *web.Page) error {
@@ -97,7 +102,7 @@ func (s *Pages) review(p *web.Page) error {
 		return err
 	}
 	pl.fit(p, t)
-	until := s.Now().Add(patience)
+	until := s.Now().Add(maxDuration)
 	found, err := s.find(p, u, pl, until)
 	if err != nil {
 		return err
@@ -194,9 +199,9 @@ func instant(text string) time.Time {
 	return at
 }
 
-// patience is the maximum duration of a review or a confirmation; the next request
+// maxDuration is the maximum duration of a review or a confirmation; the next request
 // continues. API Gateway waits 30 s.
-const patience = 15 * time.Second
+const maxDuration = 15 * time.Second
 
 // confirm sends the campaign, part by part, in order. A repeated confirmation
 // continues.
@@ -258,7 +263,7 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 	start := s.Now()
 	for _, part := range pl.parts[pl.done:] {
-		if s.Now().Sub(start) > patience {
+		if s.Now().Sub(start) > maxDuration {
 			return false, nil
 		}
 		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
+	"campaign-dispatch/internal/random"
 )
 
 // Store reads templates and campaigns. The error wraps campaign.ErrNotFound if there is
@@ -43,7 +44,6 @@ type Pages struct {
 	Store    Store
 	Blobs    Blobs
 	Dispatch dispatchclient.Dispatcher
-	Random   io.Reader
 	Now      func() time.Time
 	Lead     time.Duration // minimum time from now to a schedule
 }
@@ -159,7 +159,7 @@ func (f form) columns() (few []string, more int) {
 
 // template returns a template of the person's tenant.
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
-	id, ok := campaign.ParseTemplateID(id)
+	id, ok := campaign.ParseUUID(id)
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}
@@ -238,10 +238,7 @@ func (s *Pages) take(p *web.Page) error {
 	if len(f.Notes) > 0 {
 		return s.renderForm(p, http.StatusUnprocessableEntity, f)
 	}
-	var err error
-	if f.CampaignID, err = dispatchclient.NewCampaignID(s.Random); err != nil {
-		return err
-	}
+	f.CampaignID = random.UUID()
 	id, err := s.keep(p, f.upload)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t        *testing.T
-	store    *dynamo.Store
+	store    *dynamo.CampaignStore
 	pages    *campaignupload.Pages
 	dispatch *flaky
 	tenant   string
@@ -84,17 +84,17 @@ func newBench(t *testing.T) *bench {
 	cfg := env.AWS()
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(cfg), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-	}
+	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), handoffs: &handoffs{}}
 	b.template = b.putTemplate(b.tenant, "Olá {{nome}}")
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
-		Now: clock, Random: rand.Reader, Lead: 5 * time.Minute, Grace: time.Minute,
+		Now: clock, Lead: 5 * time.Minute, Grace: time.Minute,
 	}, left: -1}
-	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Random: rand.Reader, Now: clock, Lead: 5 * time.Minute}
+	b.pages = &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: b.dispatch, Now: clock, Lead: 5 * time.Minute}
 	b.Dashboard = webtest.New(t, campaignupload.Area(), b.pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
@@ -481,6 +481,32 @@ func TestErrorFile_Lines(t *testing.T) {
 	rejected, err := b.dispatch.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
 	if err != nil || !strings.Contains(string(rejected), `"5","119","c",`) {
 		t.Errorf("error file %q (%v), want line 5", rejected, err)
+	}
+}
+
+// broken is a store that fails to read batches.
+type broken struct {
+	memory
+	reads *int
+}
+
+func (s broken) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	*s.reads++
+	return campaign.Batch{}, errors.New("the table does not answer")
+}
+
+func TestReview_BatchesNotReadable(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	reads := 0
+	pages := &campaignupload.Pages{
+		Store: broken{reads: &reads}, Dispatch: memory{}, Now: now,
+		Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(9000)}, // 5 parts
+	}
+	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
+	got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA")
+	if got.Status != http.StatusInternalServerError || reads != 1 {
+		t.Errorf("answered %d after %d reads, want 500 after 1", got.Status, reads)
 	}
 }
 

@@ -2,15 +2,14 @@ package campaignupload
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/random"
 )
 
 // upload is a campaign that waits for confirmation, with its file. The campaign ID is
@@ -51,15 +50,11 @@ func uploadKey(tenant, id string) string { return "uploads/" + tenant + "/" + id
 
 // keep stores the upload for a day and returns its ID.
 func (s *Pages) keep(p *web.Page, u upload) (string, error) {
-	random := make([]byte, 16)
-	if _, err := io.ReadFull(s.Random, random); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
 	body, err := u.encode()
 	if err != nil {
 		return "", err
 	}
-	id := base64.RawURLEncoding.EncodeToString(random)
+	id := random.Token(16)
 	return id, s.Blobs.Put(p.R.Context(), uploadKey(p.Session.Tenant, id), body, "application/octet-stream")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/inputerr"
 )
 
 // Store reads credentials.
@@ -23,7 +24,7 @@ type Store interface {
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 
-// Admin changes credentials. Invalid input returns a *campaign.InputError.
+// Admin changes credentials. Invalid input returns a *inputerr.Error.
 type Admin interface {
 	CheckCredential(name string) error
 	CreateCredential(ctx context.Context, tenant, name, by string) (campaign.IssuedCredential, error)
@@ -165,11 +166,7 @@ type form struct {
 func (s *Pages) ask(p *web.Page) error { return s.showForm(p, http.StatusOK, "", "") }
 
 func (s *Pages) showForm(p *web.Page, status int, name, fault string) error {
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: token, Name: name, Fault: fault})
+	return p.RenderStatus(status, "credentials.new_title", "credentials_new.html", form{Once: s.Once.Token(), Name: name, Fault: fault})
 }
 
 // issued is a new secret, which is shown only once.
@@ -181,7 +178,7 @@ type issued struct {
 
 func (s *Pages) create(p *web.Page) error {
 	name := p.Field("name")
-	if wrong, ok := errors.AsType[*campaign.InputError](s.Admin.CheckCredential(name)); ok {
+	if wrong, ok := errors.AsType[*inputerr.Error](s.Admin.CheckCredential(name)); ok {
 		return s.showForm(p, http.StatusUnprocessableEntity, name, "credentials.fault."+wrong.Code)
 	}
 	if err := s.useForm(p); err != nil {
@@ -208,11 +205,7 @@ func (s *Pages) askRotation(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), token})
+	return p.Render("credentials.rotate_title", "credentials_rotate.html", question{s.view(c), s.Once.Token()})
 }
 
 func (s *Pages) rotate(p *web.Page) error {

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -25,7 +26,7 @@ var now = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
 // office is a new tenant in the stack's tables with its users and the pages.
 type office struct {
 	*webtest.Dashboard
-	store         *dynamo.Store
+	store         *dynamo.AuthStore
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -33,15 +34,16 @@ type office struct {
 func newOffice(tb testing.TB) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
-	store := &dynamo.Store{
+	tables := dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
 	}
+	store, auth := dynamo.NewCampaignStore(tables), dynamo.NewAuthStore(tables)
 	pages := &credentials.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Random: rand.Reader, Now: clock},
-		Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Now: clock,
+		Store: auth, Admin: &admin.Service{Store: store, Auth: auth, Now: clock},
+		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := office{
-		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),
+		Dashboard: webtest.New(tb, credentials.Area(), pages, clock), store: auth, tenant: strings.ToLower(rand.Text()),
 	}
 	if err := store.SaveTenant(tb.Context(), campaign.Tenant{ID: o.tenant, Name: "Loja"}); err != nil {
 		tb.Fatal(err)
@@ -208,8 +210,8 @@ func TestRevoke(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	c, _ := o.generate(t, "crm")
-	window := campaign.Window{{At: now.Add(-time.Hour), ID: 7}}
-	if _, ok, err := o.store.SwapWindow(t.Context(), campaign.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
+	window := authrow.Window{{At: now.Add(-time.Hour), ID: 7}}
+	if _, ok, err := o.store.SwapWindow(t.Context(), authrow.ClientWindow(c.ClientID), nil, window); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	path := credentials.Path + "/" + c.ClientID + "/revoke"

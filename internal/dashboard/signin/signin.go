@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/random"
 )
 
 // Paths besides web.SignInPath.
@@ -32,7 +32,6 @@ const (
 type Pages struct {
 	Provider *Provider
 	Sessions *web.Sessions
-	Random   io.Reader
 	Now      func() time.Time
 }
 
@@ -75,15 +74,7 @@ func (s *Pages) begin(p *web.Page) error {
 	if renewed {
 		return p.Redirect(web.LocalPath(p.Query("to")))
 	}
-	state, err := s.random()
-	if err != nil {
-		return err
-	}
-	nonce, err := s.random()
-	if err != nil {
-		return err
-	}
-	a := attempt{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), To: web.LocalPath(p.Query("to"))}
+	a := attempt{State: newSecret(), Nonce: newSecret(), Verifier: oauth2.GenerateVerifier(), To: web.LocalPath(p.Query("to"))}
 	to, err := s.Provider.signInURL(p.R.Context(), p.Base, p.Lang(), a)
 	if err != nil {
 		return err
@@ -224,10 +215,8 @@ func (p person) session(now time.Time) web.Session {
 }
 
 // welcome sets the session cookie.
-func (s *Pages) welcome(p *web.Page, session web.Session) (err error) {
-	if session.CSRF, err = s.random(); err != nil {
-		return err
-	}
+func (s *Pages) welcome(p *web.Page, session web.Session) error {
+	session.CSRF = newSecret()
 	cookie, err := s.Sessions.Cookie(p.R.Context(), p.Base, session)
 	if err != nil {
 		return err
@@ -319,14 +308,8 @@ func (s *Pages) renewal(p *web.Page) string {
 	return ""
 }
 
-// random returns 256 random bits.
-func (s *Pages) random() (string, error) {
-	b := make([]byte, 32)
-	if _, err := io.ReadFull(s.Random, b); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(b), nil
-}
+// newSecret returns 256 random bits.
+func newSecret() string { return random.Token(32) }
 
 // longestTo is the maximum length of the target path, which is stored in a cookie.
 const longestTo = 1000

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -220,7 +219,7 @@ func newBench(t *testing.T) bench {
 	ui := webtest.UI(t, now)
 	pages := &signin.Pages{
 		Provider: &signin.Provider{Issuer: p.URL, ClientID: clientID, Client: p.Client()},
-		Sessions: ui.Sessions, Random: rand.Reader, Now: now,
+		Sessions: ui.Sessions, Now: now,
 	}
 	return bench{webtest.Serve(t, ui, signin.Area(), pages), p}
 }
@@ -524,20 +523,6 @@ func TestSignOut_ProviderFails(t *testing.T) {
 		if ended := got.Cookie(name); ended == nil || ended.MaxAge >= 0 || ended.Value != "" {
 			t.Errorf("the cookie %s stays: %v", name, ended)
 		}
-	}
-}
-
-func TestSignIn_NoRandomness(t *testing.T) {
-	t.Parallel()
-	p := newProvider(t)
-	ui := webtest.UI(t, time.Now)
-	pages := &signin.Pages{
-		Provider: &signin.Provider{Issuer: p.URL, ClientID: clientID, Client: p.Client()},
-		Sessions: ui.Sessions, Random: io.LimitReader(rand.Reader, 40), Now: time.Now,
-	}
-	site := webtest.Serve(t, ui, signin.Area(), pages)
-	if got := site.Nobody().Get("/dashboard/sign-in"); got.Status != http.StatusInternalServerError {
-		t.Errorf("answered %d", got.Status)
 	}
 }
 

@@ -116,10 +116,8 @@ func (s *Pages) edit(p *web.Page) error {
 	return s.renderForm(p, http.StatusOK, formOf(p, t))
 }
 
-func (s *Pages) renderForm(p *web.Page, status int, f form) (err error) {
-	if f.Once, err = s.Once.Token(); err != nil {
-		return err
-	}
+func (s *Pages) renderForm(p *web.Page, status int, f form) error {
+	f.Once = s.Once.Token()
 	title := "templates.new"
 	if f.ID != "" {
 		title = "templates.edit"

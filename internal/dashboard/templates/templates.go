@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,7 +39,6 @@ type Pages struct {
 	Keeper   Keeper
 	Dispatch dispatchclient.Dispatcher
 	Once     web.SubmitToken
-	Random   io.Reader
 	Now      func() time.Time
 }
 
@@ -120,16 +118,14 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	}
 	view.Phone, view.Cut = web.Phone(t, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
 	view.Test.fill(t.Variables())
-	if view.Test.Once, err = s.Once.Token(); err != nil {
-		return err
-	}
+	view.Test.Once = s.Once.Token()
 	p.ShowMedia()
 	return p.RenderStatus(status, "templates.one", "template.html", view)
 }
 
 // own returns the template in the path if it is the tenant's.
 func (s *Pages) own(p *web.Page) (campaign.Template, error) {
-	id, ok := campaign.ParseTemplateID(p.R.PathValue("id"))
+	id, ok := campaign.ParseUUID(p.R.PathValue("id"))
 	if !ok {
 		return campaign.Template{}, campaign.ErrNotFound
 	}

@@ -27,7 +27,7 @@ import (
 type bench struct {
 	*webtest.Dashboard
 	t      *testing.T
-	store  *dynamo.Store
+	store  *dynamo.CampaignStore
 	tenant string
 	calls  *calls
 	admin  webtest.Person
@@ -38,16 +38,16 @@ func newBench(t *testing.T) *bench {
 	env := stackenv.Load(t)
 	now := time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Now: clock,
-	}
+	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}}
 	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}); err != nil {
 		t.Fatal(err)
 	}
 	pages := &templates.Pages{
-		Store: store, Keeper: &admin.Service{Store: store, Random: rand.Reader, Now: clock}, Dispatch: b.calls,
-		Once: web.SubmitToken{Forms: store, Random: rand.Reader}, Random: rand.Reader, Now: clock,
+		Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
+		Once: web.SubmitToken{Forms: store}, Now: clock,
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

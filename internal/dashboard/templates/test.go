@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/dispatchclient"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/random"
 )
 
 // testForm is the form of a test message.
@@ -67,10 +68,7 @@ func (s *Pages) test(p *web.Page) error {
 		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
 		return s.answerTest(p, f, nil)
 	}
-	c, err := s.callOf(p, t, f)
-	if err != nil {
-		return err
-	}
+	c := s.callOf(p, t, f)
 	// A dry run finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
 		return s.answerTest(p, f, err)
@@ -122,12 +120,11 @@ func readTest(p *web.Page, t campaign.Template) testForm {
 }
 
 // callOf returns the dispatch call of a test: a campaign of one message.
-func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm) (dispatchclient.Call, error) {
-	id, err := dispatchclient.NewCampaignID(s.Random)
+func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm) dispatchclient.Call {
 	now := s.Now()
 	return dispatchclient.Call{
-		CampaignID: id, TemplateID: t.ID, Batch: p.T("templates.test_batch"),
+		CampaignID: random.UUID(), TemplateID: t.ID, Batch: p.T("templates.test_batch"),
 		Name:     p.T("templates.test_name", t.Name, p.When(now)+now.Format(":05")),
 		Messages: []dispatchclient.Message{{Phone: phone.Tidy(f.Phone), UID: "teste", Vars: f.Values}},
-	}, err
+	}
 }

@@ -2,10 +2,9 @@ package web
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"io"
 	"net/http"
+
+	"campaign-dispatch/internal/random"
 )
 
 // SubmitToken prevents a repeated submission of a form, as by reloading its answer.
@@ -15,17 +14,10 @@ type SubmitToken struct {
 		// unused.
 		UseForm(ctx context.Context, tenant, token string) (bool, error)
 	}
-	Random io.Reader
 }
 
 // Token returns a new token for the form's field "once".
-func (o SubmitToken) Token() (string, error) {
-	b := make([]byte, 16)
-	if _, err := io.ReadFull(o.Random, b); err != nil {
-		return "", fmt.Errorf("create a form token: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(b), nil
-}
+func (SubmitToken) Token() string { return random.Token(16) }
 
 // maxToken is the maximum size of a token in bytes.
 const maxToken = 64

@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/inputerr"
 )
 
 // kinds returns the event kinds in display order. The last one is sent only to
@@ -57,10 +58,8 @@ func (s *Pages) ask(p *web.Page) error {
 	return s.showForm(p, http.StatusOK, form{Kinds: choices(nil)})
 }
 
-func (s *Pages) showForm(p *web.Page, status int, f form) (err error) {
-	if f.Once, err = s.Once.Token(); err != nil {
-		return err
-	}
+func (s *Pages) showForm(p *web.Page, status int, f form) error {
+	f.Once = s.Once.Token()
 	return p.RenderStatus(status, "webhooks.new", "webhooks_new.html", f)
 }
 
@@ -98,7 +97,7 @@ func (s *Pages) create(p *web.Page) error {
 	ctx, address := p.R.Context(), p.Field("url")
 	names, ok := chosen(p)
 	fault := ""
-	if wrong, isInput := errors.AsType[*campaign.InputError](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
+	if wrong, isInput := errors.AsType[*inputerr.Error](s.Admin.CheckNewEndpoint(ctx, p.Session.Tenant, address, names)); isInput {
 		fault = "webhooks.fault." + wrong.Code
 	} else if !ok {
 		fault = "webhooks.fault.kinds_none"
@@ -181,11 +180,7 @@ func (s *Pages) question(p *web.Page, title, page string) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Once.Token()
-	if err != nil {
-		return err
-	}
-	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), token})
+	return p.Render(title, page, question{s.view(e, campaign.Circuit{}), s.Once.Token()})
 }
 
 func (s *Pages) rotate(p *web.Page) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // day counts the posts to an endpoint in the last 24 hours, as a bar chart.
@@ -16,7 +17,7 @@ type day struct {
 
 // bar is one hour of the chart, in units of the drawing.
 type bar struct {
-	campaign.HourlyPosts
+	poststats.Hourly
 	X                     int
 	TakenY, TakenHeight   int
 	FailedY, FailedHeight int
@@ -45,7 +46,7 @@ func (s *Pages) day(ctx context.Context, e campaign.Endpoint) (day, error) {
 }
 
 // chart draws the hours from first on.
-func chart(first time.Time, posts []campaign.HourlyPosts) day {
+func chart(first time.Time, posts []poststats.Hourly) day {
 	d := day{Hours: make([]bar, hours)}
 	for i := range d.Hours {
 		d.Hours[i].Hour = first.Add(time.Duration(i) * time.Hour)
@@ -55,7 +56,7 @@ func chart(first time.Time, posts []campaign.HourlyPosts) day {
 		if i < 0 || i >= hours {
 			continue
 		}
-		d.Hours[i].HourlyPosts = p
+		d.Hours[i].Hourly = p
 		d.Taken, d.Failed, d.Most = d.Taken+p.Taken, d.Failed+p.Failed, max(d.Most, p.Taken+p.Failed)
 	}
 	for i := range d.Hours {

@@ -14,6 +14,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/webhook/poststats"
 )
 
 // Store reads endpoints, their state and their failures.
@@ -21,7 +23,7 @@ type Store interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
 	Endpoint(ctx context.Context, tenant, id string) (campaign.Endpoint, error)
 	Circuit(ctx context.Context, tenant, endpointID string) (campaign.Circuit, error)
-	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]campaign.HourlyPosts, error)
+	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]poststats.Hourly, error)
 	// Failures returns the last failures, newest first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
 	// Failure returns the failure of a webhook at a time. The error wraps
@@ -30,7 +32,7 @@ type Store interface {
 }
 
 // Admin changes endpoints and resends webhooks. Invalid input returns a
-// *campaign.InputError.
+// *inputerr.Error.
 type Admin interface {
 	CheckNewEndpoint(ctx context.Context, tenant, address string, kinds []string) error
 	CreateEndpoint(ctx context.Context, tenant, address string, kinds []string) (campaign.Endpoint, error)
@@ -295,7 +297,7 @@ func host(address string) string {
 
 // refusal returns the Refusal for a service's error.
 func refusal(err error) error {
-	if wrong, ok := errors.AsType[*campaign.InputError](err); ok {
+	if wrong, ok := errors.AsType[*inputerr.Error](err); ok {
 		return &web.Refusal{Status: http.StatusUnprocessableEntity, Key: "webhooks.fault." + wrong.Code}
 	}
 	return err

@@ -34,7 +34,7 @@ var now = time.Date(2100, 5, 4, 15, 30, 0, 0, time.UTC)
 // office is a new tenant in the stack's tables with its users and the pages.
 type office struct {
 	*webtest.Dashboard
-	store         *dynamo.Store
+	store         *dynamo.CampaignStore
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -43,13 +43,13 @@ type office struct {
 func newOffice(tb testing.TB, local bool) office {
 	tb.Helper()
 	env, clock := stackenv.Load(tb), func() time.Time { return now }
-	store := &dynamo.Store{
+	store := dynamo.NewCampaignStore(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"], Now: clock,
-	}
+	})
 	pages := &webhooks.Pages{
-		Store: store, Admin: &admin.Service{Store: store, Random: rand.Reader, Now: clock, LocalWebhooks: local},
+		Store: store, Admin: &admin.Service{Store: store, Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
-		Once:   web.SubmitToken{Forms: store, Random: rand.Reader}, Now: clock,
+		Once:   web.SubmitToken{Forms: store}, Now: clock,
 	}
 	o := office{
 		Dashboard: webtest.New(tb, webhooks.Area(), pages, clock), store: store, tenant: strings.ToLower(rand.Text()),

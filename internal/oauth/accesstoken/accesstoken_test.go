@@ -76,7 +76,7 @@ func clock(at time.Time) func() time.Time { return func() time.Time { return at 
 
 func issue(t *testing.T, ring keyring, at time.Time) string {
 	t.Helper()
-	i := accesstoken.Issuer{Signer: ring, Now: clock(at), Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: ring, Now: clock(at)}
 	token, err := i.Issue(t.Context(), issuer, claims)
 	if err != nil {
 		t.Fatal(err)

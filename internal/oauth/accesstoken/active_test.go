@@ -51,7 +51,7 @@ func newActiveKey(t *testing.T) activeKey {
 // token returns an Authorization header with a token signed by the key.
 func (k activeKey) token(t *testing.T, scope string) string {
 	t.Helper()
-	i := accesstoken.Issuer{Signer: k, Now: activeClock, Random: rand.Reader}
+	i := accesstoken.Issuer{Signer: k, Now: activeClock}
 	text, err := i.Issue(t.Context(), activeIssuer, accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: scope})
 	if err != nil {
 		t.Fatal(err)

@@ -5,13 +5,13 @@ package accesstoken
 import (
 	"context"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"campaign-dispatch/internal/random"
 )
 
 // Lifetime is how long an access token is valid.
@@ -46,7 +46,6 @@ func Audience(baseURL string) string { return baseURL + "/api/v1" }
 type Issuer struct {
 	Signer Signer
 	Now    func() time.Time
-	Random io.Reader // for token IDs
 }
 
 type wireClaims struct {
@@ -77,10 +76,6 @@ func (i *Issuer) Issue(ctx context.Context, baseURL string, c Claims) (string, e
 }
 
 func (i *Issuer) signingInput(kid, baseURL string, c Claims) (string, error) {
-	id := make([]byte, 16)
-	if _, err := io.ReadFull(i.Random, id); err != nil {
-		return "", fmt.Errorf("generate token id: %w", err)
-	}
 	now := i.Now()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, wireClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -89,7 +84,7 @@ func (i *Issuer) signingInput(kid, baseURL string, c Claims) (string, error) {
 			Audience:  jwt.ClaimStrings{Audience(baseURL)},
 			ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
 			IssuedAt:  jwt.NewNumericDate(now),
-			ID:        hex.EncodeToString(id),
+			ID:        random.Hex(16),
 		},
 		ClientID: c.ClientID,
 		Scope:    c.Scope,

@@ -20,10 +20,10 @@ import (
 )
 
 // ownTable returns a store with a table of its own.
-func ownTable(t *testing.T) *dynamo.Store {
+func ownTable(t *testing.T) *dynamo.CampaignStore {
 	t.Helper()
 	env := stackenv.Load(t)
-	return &dynamo.Store{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now}
+	return dynamo.NewCampaignStore(dynamo.Tables{Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Now: time.Now})
 }
 
 // full returns a shard near DynamoDB's limit, as the previous version wrote it.
@@ -87,7 +87,7 @@ func TestRecord_FullShard(t *testing.T) {
 }
 
 // decodeAsBefore reads a tenant's opt-outs as the version without parts does.
-func decodeAsBefore(t *testing.T, store *dynamo.Store, tenant string) error {
+func decodeAsBefore(t *testing.T, store *dynamo.CampaignStore, tenant string) error {
 	t.Helper()
 	read, err := store.Client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &store.Campaigns, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
@@ -243,7 +243,7 @@ func heap() uint64 {
 }
 
 // copyFiveMillion writes five million opt-outs to a table, and returns some of them.
-func copyFiveMillion(t *testing.T, store *dynamo.Store) (some []uint64, err error) {
+func copyFiveMillion(t *testing.T, store *dynamo.CampaignStore) (some []uint64, err error) {
 	t.Helper()
 	from, err := fiveMillion()
 	if err != nil {

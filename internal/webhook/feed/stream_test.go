@@ -32,7 +32,7 @@ import (
 // world is an Outcomes table whose stream invokes a real feeder.
 type world struct {
 	env                 stackenv.Env
-	store               *dynamo.Store
+	store               *dynamo.CampaignStore
 	stream              string
 	notify, unread      string
 	queues              *sqs.Client
@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	w.table, w.stream = w.env.LedgerTable(t)
 	w.tenantsTable, _ = w.env.LedgerTable(t)
 	client := dynamodb.NewFromConfig(w.env.AWS())
-	w.store = &dynamo.Store{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Split: true, Now: time.Now}
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{Client: client, Campaigns: w.tenantsTable, Outcomes: w.table, Split: true, Now: time.Now})
 	w.queues = sqs.NewFromConfig(w.env.AWS())
 	w.notify, w.unread = w.newQueue(t), w.newQueue(t)
 	return w

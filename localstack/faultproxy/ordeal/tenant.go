@@ -25,16 +25,17 @@ type tenant struct {
 	clientID, secret string
 }
 
-func (s *stack) store() *dynamo.Store {
-	return dynamo.FromEnv(dynamodb.NewFromConfig(s.env.AWS()), s.env.Get, time.Now)
+func (s *stack) store() *dynamo.CampaignStore {
+	return dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(s.env.AWS()), s.env.Get, time.Now))
 }
 
 // newTenant makes a tenant with an agent, of whose messages the provider tells, a
 // template, a credential, and an endpoint for webhooks of all kinds.
 func (s *stack) newTenant(ctx context.Context) (t tenant, err error) {
 	t.id = "faults-" + strings.ToLower(rand.Text())
+	store := s.store()
 	service := &admin.Service{
-		Store: s.store(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Random: rand.Reader, Now: time.Now, Stack: s.env["STACK_NAME"],
+		Store: store, Auth: dynamo.NewAuthStore(store.Tables), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.env.AWS())}, Now: time.Now, Stack: s.env["STACK_NAME"],
 	}
 	key, err := s.keyDocument(ctx, t.id)
 	if err != nil {

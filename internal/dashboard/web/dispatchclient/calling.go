@@ -3,11 +3,9 @@ package dispatchclient
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 
@@ -113,15 +111,4 @@ func refusal(err error) (*httpapi.Problem, bool) {
 func used(problem *httpapi.Problem) bool {
 	return problem.Code == batchUsed ||
 		slices.ContainsFunc(problem.Errors, func(v httpapi.Violation) bool { return v.Code == batchUsed })
-}
-
-// NewCampaignID returns a random campaign ID (UUID version 4).
-func NewCampaignID(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("generate a campaign id: %w", err)
-	}
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
 }

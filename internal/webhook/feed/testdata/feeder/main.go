@@ -29,7 +29,7 @@ func main() {
 	}
 	client := dynamodb.NewFromConfig(cfg)
 	queues := awssqs.NewFromConfig(cfg)
-	store := dynamo.FromEnv(client, os.Getenv, time.Now)
+	store := dynamo.NewCampaignStore(dynamo.FromEnv(client, os.Getenv, time.Now))
 	feeder := &feed.Feeder{
 		Batches: store, Endpoints: store,
 		Queue: &sqs.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},

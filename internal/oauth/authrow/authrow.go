@@ -1,8 +1,12 @@
-package campaign
+// Package authrow defines the stored rows of token requests: refresh tokens and the state
+// of rate limits.
+package authrow
 
 import (
 	"slices"
 	"time"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // RefreshToken is the stored form of a refresh token. All tokens that descend from one
@@ -51,8 +55,8 @@ func (s Places) Of(i int) Pass {
 // ClientWindow returns the key of the window of a client's authenticated token requests.
 func ClientWindow(clientID string) string { return "client " + clientID }
 
-// AuthQuery selects the rows to read for a token request. Empty fields select nothing.
-type AuthQuery struct {
+// Query selects the rows to read for a token request. Empty fields select nothing.
+type Query struct {
 	ClientID  string
 	TokenHash string
 	Family    string
@@ -60,9 +64,9 @@ type AuthQuery struct {
 	Places    string   // rate limit key
 }
 
-// AuthRows is the result of an AuthQuery. Rows that do not exist are nil.
-type AuthRows struct {
-	Credential    *Credential
+// Rows is the result of an Query. Rows that do not exist are nil.
+type Rows struct {
+	Credential    *campaign.Credential
 	Token         *RefreshToken
 	FamilyRevoked bool
 	Windows       map[string]Window
