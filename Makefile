@@ -1,28 +1,28 @@
-# `make help` lists the commands. localstack/ makes everything local.
+# `make help` lists the commands. localstack/ has the programs that they run.
 
 # Ports of the stack that `make run` and `make up` start.
 PORT      ?= 3000
 AWS_PORT  ?= 4566
 RCS_PORT  ?= 3001
 SINK_PORT ?= 3002
-# Host by which a container of `sam local` reaches them.
+# Name or address of this machine in a container of `sam local`.
 SAM_HOST  ?= host.docker.internal
-# Ports of the stack that `make test` and `make bench` start beside it.
+# Ports of the stacks that `make test`, `make bench` and `make prove` start.
 TEST_PORT      ?= 13000
 TEST_AWS_PORT  ?= 14566
 TEST_RCS_PORT  ?= 13001
 TEST_SINK_PORT ?= 13002
 
 CAMPAIGN ?= events/demo-campaign.csv
-# What `make test` runs, and how. The race detector needs a C compiler.
+# Packages and flags of `make test`. The race detector needs a C compiler.
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
-# Packages without shared state, which compare a million values with a library:
-# thirty times slower under the race detector, so they run without it.
+# Packages that run without the race detector. They have no shared state, compare a million
+# values with a library, and would be thirty times slower.
 UNRACED   := campaign-dispatch/internal/phone
 
-# Both runs as one stream of events, so that one line counts all their tests.
+# Both runs write one stream of events, so that gotestsum counts all tests in one line.
 define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 unraced=$$(echo "$$packages" | grep -xF '$(UNRACED)')
@@ -36,7 +36,7 @@ endef
 export GO_TEST
 
 define NO_SKIPS
-sh -c '[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed: the reasons are above" >&2; exit 1; }'
+sh -c '[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed; the reasons are above" >&2; exit 1; }'
 endef
 export NO_SKIPS
 
@@ -46,8 +46,8 @@ GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 # $(call quoted,VARIABLE) is its value as one word of the shell.
 quoted = '$(subst ','\'',$(value $1))'
 
-# Tests, measurements and proofs make more calls of a tenant than clients may: the
-# calls are counted all the same.
+# Tests, benchmarks and proofs exceed the default rate limits of a tenant. The service
+# counts their calls all the same.
 UNLIMITED  = --parameter TenantDispatchRate=100000 --parameter TenantDispatchBurst=100000
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
@@ -69,9 +69,9 @@ BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
-	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
-	@echo "    make test, make bench: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
+	@echo "  Ports on 127.0.0.1. To change one: make run NAME=number"
+	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the AWS emulator, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
+	@echo "    make test, make bench, make prove: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
 .PHONY: run up logs down status sam-env
 run: bin/localstack ## start the stack and send a demo campaign (CAMPAIGN=file.csv or .json)
@@ -87,7 +87,7 @@ status: bin/localstack ## show the addresses of the stack
 sam-env: bin/localstack ## write .local/sam-env.json for sam local --env-vars (SAM_HOST=host.docker.internal)
 	@$(STACK) --sam-host $(call quoted,SAM_HOST) sam-env
 
-# go build looks itself what is up to date.
+# Phony, because go build detects changes itself.
 .PHONY: bin/localstack bin/admin
 bin/localstack: folder := localstack
 bin/admin: folder := internal/cmd/admin
@@ -97,7 +97,7 @@ bin/localstack bin/admin:
 	@go build -o $@ ./$(folder)
 
 .PHONY: test
-test: bin/localstack $(GOTESTSUM) ## run all tests on a stack of their own; a skipped test fails the run (PACKAGES=./internal/phone for some)
+test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skipped test fails the run (PACKAGES=./internal/phone for some)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
@@ -107,14 +107,14 @@ $(GOTESTSUM):
 	@GOBIN='$(CURDIR)/bin' go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 	@mv bin/gotestsum $@
 
-# What an operator does, on the local stack or with ENV=staging or production on
-# AWS. Each takes the variables that its line names, and says what is missing.
+# Operator commands, on the local stack, or on AWS with ENV=staging or ENV=production. The
+# help text of each lists its variables.
 ADMIN = BY_MAKE='make$(if $(ENV), ENV=$(ENV))' bin/admin
 ON_STACK = $(if $(filter production,$(ENV)),--stack campaign-dispatch,$(if $(ENV),--stack campaign-dispatch-$(ENV)))
-# $(call flag,--name,VARIABLE) is nothing where the variable is not given.
+# $(call flag,--name,VARIABLE) is empty if the variable is not set.
 flag = $(if $(value $2),$1 $(call quoted,$2))
 need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
-# Some shells have a NAME of their own.
+# Ignore NAME from the environment: some shells set it.
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
@@ -128,7 +128,7 @@ template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' or CAR
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## create an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
-rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the old secret and all refresh tokens at once
+rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s revokes the old secret and all refresh tokens immediately
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## revoke a credential: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
@@ -172,8 +172,8 @@ erase-number: bin/admin ## erase the data of a phone number, except an opt-out: 
 	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) erase-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE)
 
 .PHONY: soak
-soak: ## run the test that kills functions while events arrive, with MESSAGES=10000 (about ten minutes)
-	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestKilledFunctionsLoseNoOutcome'"
+soak: ## test outcomes while functions are killed, with MESSAGES=10000 (about ten minutes)
+	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestOutcomes_KilledFunctions'"
 soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
@@ -194,7 +194,7 @@ cost: ## measure the cost of a million messages by function and service (COST_ME
 	@go run ./localstack/prove --only cost
 
 .PHONY: scale
-scale: ## compute which limit of AWS is reached first for three large loads (METER=1 meters the steps again)
+scale: ## compute which AWS limit three large loads reach first (METER=1 meters the steps again)
 	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

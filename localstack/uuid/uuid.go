@@ -1,4 +1,4 @@
-// Package uuid draws identifiers for campaigns and templates.
+// Package uuid generates identifiers of campaigns and templates.
 package uuid
 
 import (
@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// New draws a random UUID: version 4 of RFC 9562, in lower case.
+// New returns a random UUID (version 4 of RFC 9562) in lower case.
 func New() string {
 	var u [16]byte
 	_, _ = rand.Read(u[:])

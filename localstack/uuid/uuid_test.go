@@ -7,15 +7,15 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-func TestNewDrawsVersion4(t *testing.T) {
+func TestNew_Version4(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	drawn := map[string]bool{}
+	seen := map[string]bool{}
 	for range 1000 {
 		u := uuid.New()
-		if !form.MatchString(u) || drawn[u] {
-			t.Fatalf("drew %s", u)
+		if !form.MatchString(u) || seen[u] {
+			t.Fatalf("got %s, want a new UUID of version 4", u)
 		}
-		drawn[u] = true
+		seen[u] = true
 	}
 }

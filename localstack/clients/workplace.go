@@ -17,11 +17,11 @@ import (
 	"campaign-dispatch/internal/httpapi/openapi"
 )
 
-// sources is where the folders of the programs are, from the module's own folder.
+// sources is the folder of the programs, relative to the module's root.
 const sources = "localstack/clients"
 
-// missing says where to get the tools that a program needs.
-var missing = map[string]string{
+// versions are the minimum versions of the tools.
+var versions = map[string]string{
 	"go":        "Go 1.26",
 	"python3":   "Python 3.11 with venv",
 	"node":      "Node.js 20",
@@ -31,23 +31,23 @@ var missing = map[string]string{
 	"sha256sum": "the GNU coreutils",
 }
 
-// check returns an error of one line where a tool is missing.
+// check returns an error of one line if a tool is missing.
 func (c Client) check() error {
 	for _, tool := range c.needs {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("%s is not on the PATH: %s needs %s or newer", tool, c.Name, missing[tool])
+			return fmt.Errorf("%s is not on the PATH: %s needs %s or newer", tool, c.Name, versions[tool])
 		}
 	}
 	return nil
 }
 
-// workplace is the folder that a program runs in.
+// workplace is the folder of an installed program.
 type workplace struct {
 	client Client
 	path   string
 }
 
-// prepare copies the program below a folder, and installs and builds it there.
+// prepare copies the program into a folder in below, installs and builds it.
 func (c Client) prepare(ctx context.Context, below, baseURL string) (workplace, error) {
 	if err := c.check(); err != nil {
 		return workplace{}, err
@@ -70,7 +70,7 @@ func (c Client) prepare(ctx context.Context, below, baseURL string) (workplace, 
 	return w, w.all(ctx, c.build)
 }
 
-// install makes the folder anew, unless it was made of the same files.
+// install replaces the folder unless the same files are already installed.
 func (w workplace) install(ctx context.Context) error {
 	source := filepath.Join(sources, w.client.Name)
 	digest, err := digestOf(source)
@@ -78,7 +78,7 @@ func (w workplace) install(ctx context.Context) error {
 		return err
 	}
 	stamp := filepath.Join(w.path, "installed")
-	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // our own file
+	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // a file of the project
 		return nil
 	}
 	if err := os.RemoveAll(w.path); err != nil {
@@ -101,7 +101,7 @@ func digestOf(folder string) (string, error) {
 	}
 	sum := sha256.New()
 	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(folder, f.Name())) //nolint:gosec // our own folder
+		text, err := os.ReadFile(filepath.Join(folder, f.Name())) //nolint:gosec // a folder of the project
 		if err != nil {
 			return "", err
 		}
@@ -119,50 +119,51 @@ func (w workplace) all(ctx context.Context, commands [][]string) error {
 	return nil
 }
 
-// command runs a command in the folder and returns what it prints. Its error has
-// the complaint, and of what it printed nothing that may hold a token.
+// command runs a command in the folder and returns its standard output. The error has
+// the last lines of standard error, and of standard output only if given is nil,
+// because a program's output may contain a token.
 func (w workplace) command(ctx context.Context, args []string, given map[string]string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // our own commands
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // commands of this package
 	cmd.Dir = w.path
 	cmd.Env = append(os.Environ(),
 		"GOWORK=off", "PATH="+filepath.Join(w.path, "venv", "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for name, value := range given {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
 	err := cmd.Run()
 	if err == nil {
 		return out.Bytes(), nil
 	}
 	if given == nil {
-		complaint.Write(out.Bytes())
+		problems.Write(out.Bytes())
 	}
-	return nil, fmt.Errorf("%s: %w: %s", strings.Join(args[:min(2, len(args))], " "), err, lastLines(complaint.String()))
+	return nil, fmt.Errorf("%s: %w: %s", strings.Join(args[:min(2, len(args))], " "), err, lastLines(problems.String()))
 }
 
-// lastLines returns where tools say what went wrong.
+// lastLines returns the last five lines, which usually have the error.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], " | ")
 }
 
-// attempt is what a library made of the credential, sent in one of the two ways.
+// attempt is a library's result with the credential in the header or in the form.
 type attempt struct {
 	First, Refresh, Renewed string // tokens
-	ErrorType, ErrorCode    string // of a wrong secret
+	ErrorType, ErrorCode    string // for a wrong secret
 }
 
-// report is what a program prints.
+// report is the output of a program.
 type report struct {
 	Library, Version string
 	Header, Form     attempt
 
-	Status, Accepted int    // of a dispatch call
-	Again            string // the code of the same call once more
+	Status, Accepted int    // response to a dispatch call
+	Again            string // error code of the repeated call
 }
 
-// run runs the program with what it is given.
+// run runs the program with the given variables and returns its report.
 func (w workplace) run(ctx context.Context, given map[string]string) (report, error) {
 	out, err := w.command(ctx, w.client.run, given)
 	if err != nil {
@@ -171,7 +172,7 @@ func (w workplace) run(ctx context.Context, given map[string]string) (report, er
 	lines := slices.Collect(strings.Lines(strings.TrimSpace(string(out))))
 	var r report
 	if len(lines) == 0 || json.Unmarshal([]byte(lines[len(lines)-1]), &r) != nil || r.Library == "" || r.Version == "" {
-		return report{}, errors.New("the program prints no report")
+		return report{}, errors.New("the program printed no report")
 	}
 	return r, nil
 }
