@@ -183,15 +183,18 @@ bench: bin/localstack ## the measured figures, as a table and in .local/bench.js
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
 
+# TestProve runs the parts that PROVE names, and prints their table.
+GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/prove
+
 .PHONY: prove
-prove: bin/localstack ## all that is promised, shown on this machine, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
+prove: bin/localstack ## all that is promised, verified on this machine, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
 	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
-	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
+	STACK_ENV='$(CURDIR)/.local/prove/stack.env' PROVE='$(PROVE)' $(GO_PROVE)
 
 .PHONY: cost
 cost: ## what a million messages cost on AWS in three orders of their events, by function and service, as a table and in .local/cost.json (COST_MESSAGES=10000)
-	@go run ./localstack/prove --only cost
+	@PROVE=cost $(GO_PROVE)
 
 .PHONY: scale
 scale: ## which limit of AWS binds first for three large loads, as a table (METER=1 meters the steps again, on a stack of its own)
