@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -85,25 +86,26 @@ type benchKey struct {
 	key     accesstoken.Key
 }
 
-func newBenchKey() (benchKey, error) {
+func newBenchKey(b *testing.B) benchKey {
+	b.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return benchKey{}, err
-	}
+	check(b, err)
 	key, err := accesstoken.NewKey(&private.PublicKey)
-	return benchKey{private, key}, err
+	check(b, err)
+	return benchKey{private, key}
 }
 
-func (k benchKey) token() (string, error) { return k.tokenOf(tenantID) }
-
-func (k benchKey) tokenOf(tenant string) (string, error) {
+func (k benchKey) token(b *testing.B) string {
+	b.Helper()
 	now := time.Now()
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
 		"iss": baseURL, "aud": accesstoken.Audience(baseURL), "sub": clientID, "client_id": clientID, "jti": "1",
-		"scope": campaign.ScopeDispatch, "tenant": tenant, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+		"scope": campaign.ScopeDispatch, "tenant": tenantID, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 	})
 	t.Header["kid"], t.Header["typ"] = k.key.ID, "at+jwt"
-	return t.SignedString(k.private)
+	signed, err := t.SignedString(k.private)
+	check(b, err)
+	return signed
 }
 
 // handler is the dispatch function on an instant AWS.
@@ -148,13 +150,10 @@ func mobiles(random *mathrand.Rand, n int) []uint64 {
 	return numbers
 }
 
-// event is a call of the numbers as API Gateway hands it to a function.
-func event(token, batch string, numbers []uint64) ([]byte, error) {
-	return eventOf(token, dispatchCall(batch, numbers))
-}
-
-// dispatchCall is the body of a call: a message of four variables a number.
-func dispatchCall(batch string, numbers []uint64) map[string]any {
+// event is a call of the numbers as API Gateway passes it to a function: a message of
+// four variables for each number.
+func event(b *testing.B, token, batch string, numbers []uint64) []byte {
+	b.Helper()
 	messages := make([]plainMessage, len(numbers))
 	for i, n := range numbers {
 		messages[i] = plainMessage{
@@ -165,124 +164,90 @@ func dispatchCall(batch string, numbers []uint64) map[string]any {
 			},
 		}
 	}
-	return map[string]any{
-		"campaignId": campaignID, "name": campaignName, "templateId": templateID,
-		"batch": batch, "messages": messages,
-	}
-}
-
-func eventOf(token string, call map[string]any) ([]byte, error) {
 	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(call); err != nil {
-		return nil, err
-	}
+	check(b, json.NewEncoder(&body).Encode(map[string]any{
+		"campaignId": campaignID, "name": campaignName, "templateId": templateID, "batch": batch, "messages": messages,
+	}))
 	var request events.APIGatewayV2HTTPRequest
 	request.Version, request.RawPath, request.Body = "2.0", "/api/v1/external/campaigns/dispatch", body.String()
 	request.Headers = map[string]string{"authorization": "Bearer " + token, "content-type": "application/json"}
 	request.RequestContext.HTTP.Method, request.RequestContext.HTTP.Path = http.MethodPost, request.RawPath
-	return json.Marshal(request)
+	text, err := json.Marshal(request)
+	check(b, err)
+	return text
 }
 
-// mustAccept makes one call and stops the benchmark where it is not accepted.
-func mustAccept(ctx context.Context, h lambda.Handler, event []byte) {
-	answer, err := h.Invoke(ctx, event)
+// accept makes one call, which has to be accepted.
+func accept(b *testing.B, h lambda.Handler, event []byte) {
+	b.Helper()
+	answer, err := h.Invoke(b.Context(), event)
 	if err != nil || !strings.Contains(string(answer), `202`) {
-		panic(fmt.Sprintf("the call was not accepted: %v %.300s", err, answer))
+		b.Fatalf("the call was not accepted: %v %.300s", err, answer)
 	}
 }
 
-func acceptFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-	token, err := key.token()
-	if err != nil {
-		return nil, err
-	}
-	call, err := event(token, "1", mobiles(random, campaign.MaxMessages))
-	if err != nil {
-		return nil, err
-	}
+// BenchmarkAccept accepts 2,000 messages in one call.
+func BenchmarkAccept(b *testing.B) {
+	key := newBenchKey(b)
+	call := event(b, key.token(b), "1", mobiles(newRandom(), campaign.MaxMessages))
 	aws := newInstant()
 	aws.forget = true
-	ours := handler(aws, key)
-	plain := &straightforward{
-		key: &key.private.PublicKey, earlier: roaring64.New(), needed: aws.template.Variables(),
+	subject := handler(aws, key)
+	b.ReportAllocs()
+	for b.Loop() {
+		accept(b, subject, call)
 	}
-	p := compare(func() { mustAccept(ctx, ours, call) }, func() { mustAccept(ctx, plain, call) }, 10, 1)
-	return []figure{compared("accepting 2,000 messages", p, 0.08,
-		fmt.Sprintf("CPU of the dispatch function on AWS answers without latency, event of %d kB, against the usual parts", len(call)/1000))}, nil
+	plain := &straightforward{key: &key.private.PublicKey, earlier: roaring64.New(), needed: aws.template.Variables()}
+	p := compare(func() { accept(b, subject, call) }, func() { accept(b, plain, call) }, 10, 1)
+	record(b, compared("accepting 2,000 messages", p, 0.08,
+		fmt.Sprintf("CPU of the dispatch function on AWS answers without latency, event of %d kB, against the usual parts", len(call)/1000)))
 }
 
-// manyCallsFigures judges 10,000 calls of one message each in one campaign. What
-// the machine does beside hits a call in one run and not in the next: the time
-// of the n-th call is its shortest in several runs of the whole series.
-func manyCallsFigures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
+// BenchmarkMany makes 10,000 calls of one message each in one campaign. Other load of the
+// machine affects a call in one run and not in the next: the time of the n-th call is its
+// shortest in several runs of the whole series.
+func BenchmarkMany(b *testing.B) {
 	const calls, first, runs = 10_000, 100, 8
-	series, err := singles(key, mobiles(random, calls))
-	if err != nil {
-		return nil, err
+	key, numbers := newBenchKey(b), mobiles(newRandom(), calls)
+	token, series := key.token(b), make([][]byte, calls)
+	for i := range numbers {
+		series[i] = event(b, token, strconv.Itoa(i), numbers[i:i+1])
 	}
 	shortest := slices.Repeat([]time.Duration{time.Hour}, calls)
 	for range runs {
 		h := handler(newInstant(), key)
 		for i, call := range series {
-			shortest[i] = min(shortest[i], spendWall(func() { mustAccept(ctx, h, call) }))
+			start := time.Now()
+			accept(b, h, call)
+			shortest[i] = min(shortest[i], time.Since(start))
 		}
 	}
-	slowest := slices.Max(shortest)
-	at := slices.Index(shortest, slowest) + 1
-	yardstick := median(shortest[:first])
-	return []figure{compared("10,000 calls of one message: the slowest",
-		pair{slowest, yardstick, float64(slowest) / float64(yardstick)}, 2,
+	slowest, yardstick := slices.Max(shortest), median(shortest[:first])
+	record(b, compared("10,000 calls of one message: the slowest", pair{slowest, yardstick, float64(slowest) / float64(yardstick)}, 2,
 		fmt.Sprintf("time of each call, the shortest of %d runs of the series; the slowest call (number %d) against the median of the first %d",
-			runs, at, first))}, nil
+			runs, slices.Index(shortest, slowest)+1, first)))
 }
 
-// singles are calls of one campaign, a batch of one message each.
-func singles(key benchKey, numbers []uint64) ([][]byte, error) {
-	token, err := key.token()
-	if err != nil {
-		return nil, err
-	}
-	series := make([][]byte, len(numbers))
-	for i := range numbers {
-		if series[i], err = event(token, strconv.Itoa(i), numbers[i:i+1]); err != nil {
-			return nil, err
-		}
-	}
-	return series, nil
-}
-
-func spendWall(call func()) time.Duration {
-	start := time.Now()
-	call()
-	return time.Since(start)
-}
-
-// batch500Figures compares the 500th batch of a campaign with a first batch.
-func batch500Figures(ctx context.Context, key benchKey, random *mathrand.Rand) ([]figure, error) {
-	token, err := key.token()
-	if err != nil {
-		return nil, err
-	}
+// BenchmarkLarge compares the 500th batch of a campaign with a first batch.
+func BenchmarkLarge(b *testing.B) {
 	const earlier, perRound = 500, 4
-	numbers := mobiles(random, (earlier+rounds*perRound+1)*campaign.MaxMessages)
+	key, numbers := newBenchKey(b), mobiles(newRandom(), (earlier+rounds*perRound+1)*campaign.MaxMessages)
 	grown, bytes := grow(numbers[:earlier*campaign.MaxMessages])
-	calls, err := batches(token, earlier, numbers[earlier*campaign.MaxMessages:])
-	if err != nil {
-		return nil, err
+	var calls [][]byte
+	token := key.token(b)
+	for part := range slices.Chunk(numbers[earlier*campaign.MaxMessages:], campaign.MaxMessages) {
+		calls = append(calls, event(b, token, strconv.Itoa(earlier+len(calls)), part))
 	}
 	first := newInstant()
 	first.forget = true
-	late, fresh := handler(grown, key), handler(first, key)
 	each := func(h lambda.Handler) func() {
 		next := 0
-		return func() { mustAccept(ctx, h, calls[next]); next++ }
+		return func() { accept(b, h, calls[next]); next++ }
 	}
-	p := compare(each(late), each(fresh), perRound, perRound)
-	return []figure{
-		compared("the 500th batch, warm", p, 1.5, "CPU with 1,000,000 earlier numbers and more, against a campaign's first batch"),
-		measured("the 500th batch, cold: read", float64(bytes)/(earlier*campaign.MaxMessages), "bytes/number", 4,
-			"packed sets that a function reads which knows none of them"),
-	}, nil
+	p := compare(each(handler(grown, key)), each(handler(first, key)), perRound, perRound)
+	record(b, compared("the 500th batch, warm", p, 1.5, "CPU with 1,000,000 earlier numbers and more, against a campaign's first batch"))
+	record(b, measured("the 500th batch, cold: read", float64(bytes)/(earlier*campaign.MaxMessages), "bytes/number", 4,
+		"packed sets that a function reads which knows none of them"))
 }
 
 // grow returns an AWS whose campaign has the numbers in batches already, and
@@ -296,16 +261,4 @@ func grow(numbers []uint64) (aws *instant, bytes int) {
 		aws.sets = append(aws.sets, campaign.PackedSet{Ordinal: len(aws.sets) + 1, Packed: packed})
 	}
 	return aws, bytes
-}
-
-// batches returns full calls of the numbers, each a batch of its own.
-func batches(token string, first int, numbers []uint64) (calls [][]byte, err error) {
-	for part := range slices.Chunk(numbers, campaign.MaxMessages) {
-		call, err := event(token, strconv.Itoa(first+len(calls)), part)
-		if err != nil {
-			return nil, err
-		}
-		calls = append(calls, call)
-	}
-	return calls, nil
 }

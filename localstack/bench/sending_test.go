@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bufio"
@@ -12,11 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -42,43 +42,32 @@ const (
 
 var errSendBench = errors.New("not every message was sent")
 
-// sendFigures measures the send function alone: the client of the provider and
-// all that decides, against a provider on the loopback that answers at once. The
-// rows and queues of AWS are in memory.
-func sendFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
+// BenchmarkSend runs the send function alone: the client of the provider and all
+// decisions, against a provider on the loopback that answers at once. The rows and queues
+// of AWS are in memory.
+func BenchmarkSend(b *testing.B) {
+	ctx := b.Context()
 	provider, err := newLoopback(ctx)
-	if err != nil {
-		return nil, err
-	}
+	check(b, err)
 	defer provider.close()
 	document, err := loopbackKey(provider.url)
-	if err != nil {
-		return nil, err
-	}
-	rows := newSendRows(document, mobiles(random, campaign.MaxMessages))
+	check(b, err)
+	rows := newSendRows(document, mobiles(newRandom(), campaign.MaxMessages))
 	sender := &send.Sender{
 		Batches: rows, Directory: rows, Paces: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}
-	if err := rows.sendAll(ctx, sender); err != nil { // connections, token, caches
-		return nil, err
-	}
+	check(b, rows.sendAll(ctx, sender)) // connections, token, caches
 	began := time.Now()
 	for range sendRounds {
-		if err := rows.sendAll(ctx, sender); err != nil {
-			return nil, err
-		}
+		check(b, rows.sendAll(ctx, sender))
 	}
 	rate := sendRounds * campaign.MaxMessages / time.Since(began).Seconds()
-	spent := compare(
-		func() { err = errors.Join(err, rows.sendAll(ctx, sender)) },
-		func() { err = errors.Join(err, postPlainly(ctx, provider.url)) }, 2, 2)
+	spent := compare(func() { check(b, rows.sendAll(ctx, sender)) }, func() { check(b, postPlainly(ctx, provider.url)) }, 2, 2)
 	const method = "provider on the loopback, rows in memory"
-	return []figure{
-		measured("send function alone", rate, "messages/s", 0, "40,000 messages, "+method+"; should be 10,000 or more on two idle cores"),
-		compared("sending 2,000 messages", spent, sendLimit, "CPU, "+method+", that of the provider included, against 2,000 posts by net/http"),
-	}, err
+	record(b, measured("send function alone", rate, "messages/s", 0, "40,000 messages, "+method+"; should be 10,000 or more on two idle cores"))
+	record(b, compared("sending 2,000 messages", spent, sendLimit, "CPU, "+method+", that of the provider included, against 2,000 posts by net/http"))
 }
 
 // postPlainly posts as many messages as a batch has, by net/http alone.

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"mime/multipart"
 	"net/http"
 	neturl "net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -47,36 +47,27 @@ const (
 // of the yardstick take turns, and the median of their ratios counts.
 const fewCalls, manyCalls, pageRounds = 10, 40, 5
 
-// pageFigures measures what the dashboard's function needs for each of its pages,
-// on the tables of the stack.
-func pageFigures(ctx context.Context, _ benchKey, random *mathrand.Rand) ([]figure, error) {
-	env, err := stackenv.Read(os.Getenv(stackenv.Variable))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoStack, err)
+// BenchmarkPages measures what the dashboard's function needs for each of its pages, on
+// the tables of the stack.
+func BenchmarkPages(b *testing.B) {
+	env, ctx := stackenv.Load(b), b.Context()
+	shown, err := dispatchShown(ctx, env, newRandom())
+	check(b, err)
+	r := newBrowser(b, env)
+	pages, err := r.pages(ctx)
+	check(b, err)
+	largest := 0
+	for _, p := range append(pages, shown.pages()...) {
+		spent, bytes, err := r.measure(ctx, p)
+		if err != nil {
+			b.Fatalf("open %s: %v", p.path, err)
+		}
+		record(b, compared("page "+p.name, spent, pageLimit,
+			"CPU of the function's own process, its calls of AWS included, against a plain page of 100 rows"))
+		largest = max(largest, bytes)
 	}
-	shown, err := dispatchShown(ctx, env, random)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "campaign-dispatch-bench")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	b, err := newBrowser(ctx, env, dir)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := b.pages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	figures, err := b.figures(ctx, append(pages, shown.pages()...))
-	if err != nil {
-		return nil, err
-	}
-	anew, err := readAnew(ctx, env, shown.large)
-	return append(figures, anew), err
+	record(b, measured("largest page", float64(largest), "bytes", web.HTMLLimit, "HTML, without the style and the scripts"))
+	recordRead(b, env, shown.large)
 }
 
 // shown are the ids of the campaigns that are shown, and a number of one.
@@ -125,20 +116,18 @@ func (s shown) pages() []page {
 	}
 }
 
-// readAnew is what showing a campaign of many batches takes once in a while besides:
-// see largeFor in internal/dashboard/campaigns.
-func readAnew(ctx context.Context, env stackenv.Env, campaignID string) (figure, error) {
+// recordRead measures what showing a campaign of many batches takes once in a while
+// besides: see largeFor in internal/dashboard/campaigns.
+func recordRead(b *testing.B, env stackenv.Env, campaignID string) {
+	b.Helper()
 	const calls = 10
 	store := dynamo.FromEnv(dynamodb.NewFromConfig(env.AWS()), env.Get, time.Now)
-	before := cpuTime()
-	for range calls {
-		if _, err := store.Overview(ctx, campaign.ID{Tenant: env["TENANT"], CampaignID: campaignID}); err != nil {
-			return figure{}, err
-		}
-	}
-	spent := (cpuTime() - before) / calls
-	return measured("reading a campaign of 500 batches anew", float64(spent)/float64(time.Millisecond), "ms CPU", 0,
-		"every 10 s at most, besides showing it"), nil
+	spent := spend(func() {
+		_, err := store.Overview(b.Context(), campaign.ID{Tenant: env["TENANT"], CampaignID: campaignID})
+		check(b, err)
+	}, calls)
+	record(b, measured("reading a campaign of 500 batches anew", float64(spent)/float64(time.Millisecond), "ms CPU", 0,
+		"every 10 s at most, besides showing it"))
 }
 
 // page is one that is measured.
@@ -146,20 +135,6 @@ type page struct {
 	name, path string
 	update     bool          // it is a part that htmx asks for
 	form       neturl.Values // that is sent to it, or nil
-}
-
-func (b browser) figures(ctx context.Context, pages []page) (figures []figure, err error) {
-	largest := 0
-	for _, p := range pages {
-		spent, bytes, err := b.measure(ctx, p)
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", p.path, err)
-		}
-		figures = append(figures, compared("page "+p.name, spent, pageLimit,
-			"CPU of the function's own process, its calls of AWS included, against a plain page of 100 rows"))
-		largest = max(largest, bytes)
-	}
-	return append(figures, measured("largest page", float64(largest), "bytes", web.HTMLLimit, "HTML, without the style and the scripts")), nil
 }
 
 // browser opens pages of the dashboard's function, as an admin of the demo tenant.
@@ -170,19 +145,16 @@ type browser struct {
 	cookie   string
 }
 
-func newBrowser(ctx context.Context, env stackenv.Env, dir string) (b browser, err error) {
-	b.env = env
-	if b.function.binary, err = build(ctx, dir, "./functions/dashboard"); err != nil {
-		return b, err
-	}
-	if b.plain.binary, err = build(ctx, dir, "./localstack/bench/plainpage"); err != nil {
-		return b, err
-	}
-	if b.function.variables, err = variables(ctx, env); err != nil {
-		return b, err
-	}
-	b.cookie, err = sessionCookie(ctx, env)
-	return b, err
+func newBrowser(b *testing.B, env stackenv.Env) browser {
+	b.Helper()
+	dir := b.TempDir()
+	r := browser{env: env, function: function{binary: build(b, dir, "./functions/dashboard")}, plain: function{binary: build(b, dir, "./localstack/bench/plainpage")}}
+	var err error
+	r.function.variables, err = variables(b.Context(), env)
+	check(b, err)
+	r.cookie, err = sessionCookie(b.Context(), env)
+	check(b, err)
+	return r
 }
 
 // variables are those that the function has on the stack.
@@ -324,7 +296,6 @@ func kindOf(path string) string {
 // bytes of HTML.
 func (b browser) measure(ctx context.Context, p page) (spent pair, bytes int, err error) {
 	var subjects, yardsticks []time.Duration
-	var ratios []float64
 	for range pageRounds {
 		subject, html, err := spendOne(ctx, b.function, b.event(p))
 		if err != nil {
@@ -336,9 +307,8 @@ func (b browser) measure(ctx context.Context, p page) (spent pair, bytes int, er
 		}
 		bytes = len(html)
 		subjects, yardsticks = append(subjects, subject), append(yardsticks, yardstick)
-		ratios = append(ratios, float64(subject)/float64(yardstick))
 	}
-	return pair{median(subjects), median(yardsticks), median(ratios)}, bytes, nil
+	return newPair(subjects, yardsticks), bytes, nil
 }
 
 // spendOne returns the processor time that one more call of a page takes.
