@@ -55,7 +55,7 @@ var figures []figure
 func record(b *testing.B, f figure) {
 	b.Helper()
 	figures = append(figures, f)
-	if f.Limit != 0 && !(f.Ratio <= f.Limit) { //nolint:staticcheck // NaN is over every limit
+	if f.Limit != 0 && !(f.Ratio <= f.Limit) { // NaN is over every limit
 		b.Errorf("%s: %.4g is over the limit of %.4g", f.Name, f.Ratio, f.Limit)
 	}
 }

@@ -55,7 +55,7 @@ func postJSON(ctx context.Context, address, token string, request, into any) err
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body)) //nolint:gosec // the local stack
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func postJSON(ctx context.Context, address, token string, request, into any) err
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(r) //nolint:gosec // the local stack
+	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func settle(ctx context.Context, env stackenv.Env, token string, campaigns ...st
 }
 
 func getText(ctx context.Context, address, token string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody) //nolint:gosec // the local stack
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	answer, err := http.DefaultClient.Do(r) //nolint:gosec // the local stack
+	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ func (f function) run(ctx context.Context, event []byte, times int) (answer []by
 	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: &api}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
-	cmd := exec.CommandContext(ctx, f.binary) //nolint:gosec // we built it
+	cmd := exec.CommandContext(ctx, f.binary)
 	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String()}, f.variables...)
 	if err := cmd.Start(); err != nil {
 		return nil, 0, err

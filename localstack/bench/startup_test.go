@@ -52,7 +52,7 @@ func BenchmarkStart(b *testing.B) {
 func build(b *testing.B, dir, pkg string) string {
 	b.Helper()
 	binary := filepath.Join(dir, filepath.Base(pkg))
-	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "lambda.norpc", "-o", binary, pkg) //nolint:gosec // our own packages
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-tags", "lambda.norpc", "-o", binary, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("build %s: %v\n%s", pkg, err, out)

@@ -1,5 +1,5 @@
-// Package procnet finds which function of a local stack is at the other end of a
-// connection: it looks in /proc, which makes this a matter of Linux.
+// Package procnet finds the function of a local stack at the other end of a connection,
+// in /proc of Linux.
 package procnet
 
 import (
@@ -23,11 +23,11 @@ type Process struct {
 	Function string // as the stack calls it, "" for this process
 }
 
-var errNobody = errors.New("no process of a function has that connection")
+var errNoProcess = errors.New("no process of a function has that connection")
 
 // Finder finds the processes of one stack's functions.
 type Finder struct {
-	Endpoint string // that they have for AWS, by which they are known
+	Endpoint string // their address of AWS, which identifies them
 
 	mu    sync.Mutex
 	known map[int]string // functions by process
@@ -58,19 +58,19 @@ func (f *Finder) look(remote string) (Process, error) {
 		if !holds(pid, inode) {
 			continue
 		}
-		if function, ours := f.functionOf(pid); ours { // what was known may be of a process before it
+		if function, matches := f.functionOf(pid); matches { // the number may have been another process's
 			return Process{pid, function}, nil
 		}
 	}
-	return Process{}, fmt.Errorf("%s: %w", remote, errNobody)
+	return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
 }
 
-// All returns the functions of the processes that live.
+// All returns the functions of the running processes.
 func (f *Finder) All() map[int]string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	paths, _ := filepath.Glob("/proc/[0-9]*")
-	living := make(map[int]string, len(paths))
+	running := make(map[int]string, len(paths))
 	for _, path := range paths {
 		pid, err := strconv.Atoi(filepath.Base(path))
 		if err != nil {
@@ -81,12 +81,12 @@ func (f *Finder) All() map[int]string {
 			function, ok = f.functionOf(pid)
 		}
 		if ok {
-			living[pid] = function
+			running[pid] = function
 		}
 	}
-	f.known = living
-	found := make(map[int]string, len(living))
-	for pid, function := range living {
+	f.known = running
+	found := make(map[int]string, len(running))
+	for pid, function := range running {
 		if function != "" {
 			found[pid] = function
 		}
@@ -100,20 +100,20 @@ func (f *Finder) functionOf(pid int) (function string, ok bool) {
 	if err != nil || len(environ) == 0 {
 		return "", false
 	}
-	ours := false
+	matches := false
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		name, value, _ := strings.Cut(string(variable), "=")
 		switch name {
 		case "AWS_LAMBDA_FUNCTION_NAME":
 			function = value
 		case "AWS_ENDPOINT_URL":
-			ours = value == f.Endpoint
+			matches = value == f.Endpoint
 		}
 	}
-	if !ours {
+	if !matches {
 		function = ""
 	}
-	return function, function != "" // others may still become one
+	return function, function != "" // others may become one by exec
 }
 
 // socket returns the inode of the socket that is connected from that address to the
@@ -129,7 +129,7 @@ func (f *Finder) socket(local string) (string, error) {
 	}
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
-		return "", fmt.Errorf("telling who calls needs Linux: %w", err)
+		return "", fmt.Errorf("find callers in /proc (Linux is needed): %w", err)
 	}
 	for line := range strings.Lines(string(table)) {
 		const localAddress, remoteAddress, inode = 1, 2, 9
@@ -138,7 +138,7 @@ func (f *Finder) socket(local string) (string, error) {
 			return fields[inode], nil
 		}
 	}
-	return "", fmt.Errorf("%s: %w", local, errNobody)
+	return "", fmt.Errorf("%s: %w", local, errNoProcess)
 }
 
 // tableAddress is the end of an address in the kernel's table: its port.
@@ -151,7 +151,7 @@ func tableAddress(address string) (string, error) {
 	return fmt.Sprintf(":%04X", n), err
 }
 
-// holds tells whether the process has the socket.
+// holds reports whether the process has the socket.
 func holds(pid int, inode string) bool {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, link := range links {

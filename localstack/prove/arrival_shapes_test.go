@@ -111,8 +111,8 @@ func TestREADME_CostOfEachShape(t *testing.T) {
 		}
 	}
 	for _, s := range arrival.Shapes(arrival.Size{PerCall: 1}, arrival.Size{PerCall: 1}) {
-		if dollars := published[s.Name]; dollars <= 0 || dollars > dearest[s.Name] {
-			t.Errorf("%s: README.md says %v dollars, the limit is %v", s.Name, dollars, dearest[s.Name])
+		if dollars := published[s.Name]; dollars <= 0 || dollars > maxDollars[s.Name] {
+			t.Errorf("%s: README.md says %v dollars, the limit is %v", s.Name, dollars, maxDollars[s.Name])
 		}
 	}
 	prices, err := metering.PriceList(metering.SaoPaulo)

@@ -191,7 +191,7 @@ func (w *authzWorld) wrongSessions(ctx context.Context, t *testing.T, jwks strin
 	values["a session of another service"] = w.session(ctx, t, now, "https://api.example.com", w.owner.id, web.RoleAdmin).cookie.Value
 	all := []visitor{{name: "no session"}}
 	for name, value := range values {
-		cookie := *viewer.cookie //nolint:gosec // it is sent, and not set
+		cookie := *viewer.cookie
 		cookie.Value = value
 		all = append(all, visitor{name: name, cookie: &cookie, csrf: viewer.csrf})
 	}

@@ -25,9 +25,9 @@ const (
 	// costMessages are accepted and sent, COST_MESSAGES for others: full batches, one
 	// for each shape at least.
 	costMessages = 10_000
-	// costEvents are told by the provider, to meter the events function.
+	// costEvents are sent by the provider, to meter the events function.
 	costEvents = 1000
-	// eventsOfMessage are told of each message: it is delivered and read.
+	// eventsOfMessage are the events of a message: it is delivered and read.
 	eventsOfMessage = 2
 	// isolatedBatches have one event each in calls of isolated events, and isolatedRounds
 	// such events of each kind, one after the other. What a process keeps of a batch is
@@ -35,13 +35,13 @@ const (
 	isolatedBatches, isolatedRounds = 500, 20
 	// mixedBatches have the isolated events of a day's mix, beside one batch of others.
 	mixedBatches = campaign.MaxMessages / 2 / isolatedRounds
-	// naiveMessages are sent by the naive design.
-	naiveMessages = 500
+	// baselineMessages are sent by the naive design.
+	baselineMessages = 500
 )
 
-// dearest is the most that a million messages may cost in dollars until they are read,
+// maxDollars is the most that a million messages may cost in dollars until they are read,
 // by the order in which their events arrive. The README publishes what they cost.
-var dearest = map[string]float64{"clustered": 2.20, "interleaved": 4.20, "a day's mix": 2.80}
+var maxDollars = map[string]float64{"clustered": 2.20, "interleaved": 4.20, "a day's mix": 2.80}
 
 // cost meters every call of AWS that the functions make while messages are sent, on
 // a stack of its own whose functions reach AWS through a proxy: in the load part the
@@ -61,8 +61,8 @@ func cost(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	record(t, len(c.proxy.Unknown()) == 0, "calls of AWS whose price is unknown, or whose caller", fmt.Sprint(c.proxy.Unknown()))
 	for _, s := range b.Shapes {
 		dollars := s.Dollars(b.Prices)
-		record(t, dollars <= dearest[s.Name], "a million messages until they are read, "+s.Name,
-			fmt.Sprintf("%.2f dollars, the limit is %.2f", dollars, dearest[s.Name]))
+		record(t, dollars <= maxDollars[s.Name], "a million messages until they are read, "+s.Name,
+			fmt.Sprintf("%.2f dollars, the limit is %.2f", dollars, maxDollars[s.Name]))
 	}
 	for _, l := range c.limits {
 		record(t, l.value <= l.most, l.what, fmt.Sprintf("%.3g %s, the limit is %.3g", l.value, l.unit, l.most))
@@ -90,7 +90,7 @@ func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 	if err != nil {
 		return b, err
 	}
-	for _, part := range []func(context.Context, *bill.Bill) error{r.sending, r.scheduling, r.telling, r.shapes, r.naive} {
+	for _, part := range []func(context.Context, *bill.Bill) error{r.meterSending, r.meterScheduling, r.meterEvents, r.meterShapes, r.meterBaseline} {
 		if err := part(ctx, &b); err != nil {
 			return b, err
 		}

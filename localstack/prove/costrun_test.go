@@ -81,9 +81,9 @@ func (r *costRun) during(ctx context.Context, webhooks int, do func() error) (ma
 	})
 }
 
-// sending meters a token by itself, and messages until they were sent and the webhooks
+// meterSending meters a token by itself, and messages until they were sent and the webhooks
 // of that were taken.
-func (r *costRun) sending(ctx context.Context, b *bill.Bill) error {
+func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	token, err := r.token(ctx)
 	if err != nil {
 		return err
@@ -119,9 +119,9 @@ func (r *costRun) sending(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// scheduling meters full calls of dispatch into a campaign that exists, one after the
+// meterScheduling meters full calls of dispatch into a campaign that exists, one after the
 // other, for a time when nothing of it is metered any more.
-func (r *costRun) scheduling(ctx context.Context, b *bill.Bill) error {
+func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	const batches = 3
 	id, at := uuid.New(), time.Now().AddDate(0, 1, 0)
 	numbers := slices.Collect(slices.Chunk(someNumbers((batches+1)*campaign.MaxMessages), campaign.MaxMessages))
@@ -163,9 +163,9 @@ func (r *costRun) spend(used map[string]use, messages int, functions ...string) 
 	}
 }
 
-// telling meters the events function, whose calls cost the same in whatever order the
+// meterEvents meters the events function, whose calls cost the same in whatever order the
 // events come. What it puts on the queue is removed.
-func (r *costRun) telling(ctx context.Context, b *bill.Bill) error {
+func (r *costRun) meterEvents(ctx context.Context, b *bill.Bill) error {
 	batch, err := r.batch(ctx, 1)
 	if err != nil {
 		return err
@@ -173,18 +173,18 @@ func (r *costRun) telling(ctx context.Context, b *bill.Bill) error {
 	if err := r.service.behave(ctx, map[string]any{}); err != nil {
 		return err
 	}
-	used, err := r.during(ctx, 0, func() error { return r.tell(ctx, batch) })
+	used, err := r.during(ctx, 0, func() error { return r.postEvents(ctx, batch) })
 	if err := errors.Join(err, r.events.forget(ctx)); err != nil {
 		return err
 	}
-	told := used["events"].lines
-	if told < costEvents {
-		return fmt.Errorf("%d of %d events came", told, costEvents)
+	came := used["events"].lines
+	if came < costEvents {
+		return fmt.Errorf("%d of %d events came", came, costEvents)
 	}
 	used["events"] = times(used["events"], eventsOfMessage)
-	r.spend(used, told, "events")
-	r.common = append(r.common, r.lines(used, told, nil)...)
-	b.Assumptions = append(b.Assumptions, fmt.Sprintf("events: metered while the provider told of %d events, each by a call of its own", told))
+	r.spend(used, came, "events")
+	r.common = append(r.common, r.lines(used, came, nil)...)
+	b.Assumptions = append(b.Assumptions, fmt.Sprintf("events: metered while the provider sent %d events, each by a call of its own", came))
 	return nil
 }
 
@@ -195,8 +195,8 @@ func times(u use, n int) use {
 	return u
 }
 
-// tell makes the provider tell of a batch's messages.
-func (r *costRun) tell(ctx context.Context, b campaign.Batch) error {
+// postEvents makes the provider send an event of messages of a batch.
+func (r *costRun) postEvents(ctx context.Context, b campaign.Batch) error {
 	const atOnce = 16
 	var posts errgroup.Group
 	posts.SetLimit(atOnce)
@@ -217,8 +217,8 @@ func (r *costRun) batch(ctx context.Context, number int) (campaign.Batch, error)
 	})
 }
 
-// shapes meters the events of each shape, on a batch that had none before.
-func (r *costRun) shapes(ctx context.Context, b *bill.Bill) error {
+// meterShapes meters the events of each shape, on a batch that had none before.
+func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 	var err error
 	if r.stream, err = newStreamed(ctx, r.env); err != nil {
 		return err
@@ -307,13 +307,13 @@ func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campa
 	return nil
 }
 
-// naive meters the naive design, which computes as long for a message as the service.
-func (r *costRun) naive(ctx context.Context, b *bill.Bill) error {
+// meterBaseline meters the naive design, which computes as long for a message as the service.
+func (r *costRun) meterBaseline(ctx context.Context, b *bill.Bill) error {
 	d, err := baseline.New(ctx, r.env.AWS())
 	if err != nil {
 		return err
 	}
-	numbers := someNumbers(naiveMessages)
+	numbers := someNumbers(baselineMessages)
 	steps, err := d.Send(ctx, numbers)
 	if err := errors.Join(err, d.Close(ctx)); err != nil {
 		return err

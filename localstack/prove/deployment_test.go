@@ -113,11 +113,11 @@ func detectDrift(ctx context.Context, t *testing.T, env stackenv.Env) {
 		if found.Failed != "" || found.Checked == 0 {
 			t.Fatalf("detection of %d resources: %s", found.Checked, found.Failed)
 		}
-		line := ""
+		var lines []string
 		for _, d := range found.Differences {
-			line += fmt.Sprintf("%s%s: %s, is %s", d.Resource, d.Property, d.Expected, d.Actual)
+			lines = append(lines, fmt.Sprintf("%s%s: %s, is %s", d.Resource, d.Property, d.Expected, d.Actual))
 		}
-		differences = append(differences, line)
+		differences = append(differences, strings.Join(lines, ", "))
 	}
 	const want = "; SendQueue/VisibilityTimeout: 360, is 30; "
 	got := strings.Join(differences, "; ")
@@ -127,7 +127,7 @@ func detectDrift(ctx context.Context, t *testing.T, env stackenv.Env) {
 // operate runs a command of the operator's on a stack.
 func operate(ctx context.Context, t *testing.T, env stackenv.Env, arguments ...string) {
 	t.Helper()
-	command := exec.CommandContext(ctx, "go", append([]string{"run", "./internal/cmd/admin"}, arguments...)...) //nolint:gosec // our own program
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "./internal/cmd/admin"}, arguments...)...)
 	command.Env = os.Environ()
 	for key, value := range env {
 		command.Env = append(command.Env, key+"="+value)

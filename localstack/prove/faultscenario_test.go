@@ -424,7 +424,7 @@ func (c *scenario) readChanges(ctx context.Context, id string, changes map[strin
 // awaitWebhooks waits until the endpoint has a webhook for each change, and no others.
 func (c *scenario) awaitWebhooks(ctx context.Context, changes map[string]string, completed int) error {
 	for {
-		taken, err := c.stack.endpoints.taken(c.tenant.id)
+		taken, err := c.stack.endpoints.taken(ctx, c.tenant.id)
 		if err != nil {
 			return err
 		}
@@ -506,10 +506,10 @@ func (s *endpointServer) add(t testTenant) error {
 }
 
 // taken returns the kinds of a tenant's webhooks, by their IDs.
-func (s *endpointServer) taken(tenant string) (map[string]string, error) {
+func (s *endpointServer) taken(ctx context.Context, tenant string) (map[string]string, error) {
 	one, _ := s.sinks.Load(tenant)
 	answer := httptest.NewRecorder()
-	one.(*sink.Sink).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/_sink/events", http.NoBody))
+	one.(*sink.Sink).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/_sink/events", http.NoBody))
 	var posts []sink.Event
 	if err := json.Unmarshal(answer.Body.Bytes(), &posts); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// uses are the tests that make a function do all that it may.
+// uses are the tests in which a function uses all its permissions.
 var uses = map[string]string{
 	"token":     "TestAStandardOAuthClient|TestARefreshTokenWorksOnce",
 	"dispatch":  "TestACampaignReachesTheProviderOnce|TestAScheduledCampaignIsSentWhenItIsDue|TestRacingRepetitionsOfAnIdempotentCallAreOne|TestFatesAtTheProvider",
@@ -39,10 +39,10 @@ var uses = map[string]string{
 	"dashboard": "TestFromTheFirstCredentialToItsEnd|TestFromATemplateToItsCampaign|TestACampaignThatWaits|TestAnEndpointOfWebhooks|TestWhoSignsInSeesTheirOwn",
 }
 
-// unjudged are statements that the emulator does not ask for: it writes the
+// unchecked are statements that the emulator does not check: it writes the
 // functions' logs, takes their tasks and opens their parameters itself, lets any
-// role be handed on, and tells missing objects from forbidden ones to everybody.
-var unjudged = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease"}
+// role be handed on, and answers 404 for a missing object to every caller.
+var unchecked = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease"}
 
 // leastPrivilege takes each statement of each role away in turn, of those that ROLES
 // names or of all, and shows that the service is refused something then.
@@ -55,7 +55,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	for _, r := range roles {
 		for _, sid := range r.sids() {
 			name := r.function + "." + sid
-			if slices.Contains(unjudged, sid) {
+			if slices.Contains(unchecked, sid) {
 				left = append(left, name)
 				continue
 			}
@@ -72,7 +72,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 		}
 	}
 	record(t, len(unused) == 0 && len(needed) > 0,
-		fmt.Sprintf("%d statements of %d roles taken away in turn, %d that the emulator does not ask for left out",
+		fmt.Sprintf("%d statements of %d roles taken away in turn, %d that the emulator does not check left out",
 			len(needed)+len(unused), len(roles), len(left)),
 		fmt.Sprintf("%d needed, %d not: %s", len(needed), len(unused), strings.Join(unused, ", ")))
 }
@@ -83,7 +83,7 @@ func compileUses(ctx context.Context, t *testing.T) (binaries []string) {
 	dir := t.TempDir()
 	for _, name := range []string{"e2e", "browser"} {
 		binary := filepath.Join(dir, name)
-		if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./localstack/"+name).CombinedOutput(); err != nil { //nolint:gosec // our own packages
+		if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./localstack/"+name).CombinedOutput(); err != nil {
 			t.Fatalf("compile the tests: %v\n%s", err, out)
 		}
 		binaries = append(binaries, binary)
@@ -170,7 +170,7 @@ func (r role) put(ctx context.Context, p policy) error {
 	return err
 }
 
-// refusedWithout tells whether the function is refused something, while the tests of
+// refusedWithout reports whether the function is refused something, while the tests of
 // what it does run, without a statement of its role.
 func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, binaries []string) (refused bool, err error) {
 	if err := r.put(ctx, r.policy.without(sid)); err != nil {
@@ -179,7 +179,7 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 	defer func() {
 		err = errors.Join(err, r.put(context.WithoutCancel(ctx), r.policy), endProcesses(env, r.function))
 	}()
-	if err := endProcesses(env, r.function); err != nil { // what they know they were not refused
+	if err := endProcesses(env, r.function); err != nil { // which keep what they were given
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
@@ -188,7 +188,7 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 	go func() {
 		defer close(done)
 		for _, binary := range binaries {
-			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4") //nolint:gosec // our own tests
+			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4")
 			cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
 			cmd.Env = append(os.Environ(), stackenv.Variable+"="+absolute(os.Getenv(stackenv.Variable)))
 			_ = cmd.Run() // what they say does not matter: the log does
@@ -215,7 +215,7 @@ func absolute(path string) string {
 	return whole
 }
 
-// denied tells whether a function has logged since a time that AWS refused it
+// denied reports whether a function has logged since a time that AWS refused it
 // something.
 func denied(ctx context.Context, env stackenv.Env, function string, since time.Time) (bool, error) {
 	group := "/campaign-dispatch/" + env["STACK_NAME"] + "/" + function

@@ -160,7 +160,7 @@ func (m *metered) measure() map[string]use {
 	return used
 }
 
-// logged returns how many calls a function's log tells of since then, and the bytes
+// logged returns how many calls are in a function's log since then, and the bytes
 // that the function wrote. What the emulator writes around a call is not counted as
 // bytes: the template switches it off.
 func (m *metered) logged(ctx context.Context, function string, since time.Time) (calls, bytes int, err error) {

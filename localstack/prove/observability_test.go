@@ -118,7 +118,7 @@ func (w *watch) fires(ctx context.Context, t *testing.T, c alarmCase) {
 		fired = w.firing(seen)
 		return slices.ContainsFunc(fired, func(line string) bool { return strings.HasPrefix(line, c.alarm+" ") }), err
 	})
-	record(t, err == nil, c.fault, fmt.Sprintf("alarms: %s", strings.Join(fired, ", ")))
+	record(t, err == nil, c.fault, "alarms: "+strings.Join(fired, ", "))
 }
 
 // firing returns the alarms that fire, with their values.

@@ -76,7 +76,7 @@ const tick = 10 * time.Millisecond
 
 // read leaves what was known of a process that is gone.
 func (u *usage) read(path string) {
-	stat, err := os.ReadFile(filepath.Join(path, "stat")) //nolint:gosec // of Linux
+	stat, err := os.ReadFile(filepath.Join(path, "stat"))
 	if err != nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (u *usage) read(path string) {
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	u.spent = max(u.spent, time.Duration(user+system)*tick)
-	status, err := os.ReadFile(filepath.Join(path, "status")) //nolint:gosec // of Linux
+	status, err := os.ReadFile(filepath.Join(path, "status"))
 	if err != nil {
 		return
 	}

@@ -26,7 +26,7 @@ func TestProve(t *testing.T) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	for _, p := range chosen {
+	for _, p := range chosen { //nolint:paralleltest // the parts measure the machine, one after the other
 		if ctx.Err() == nil {
 			t.Run(p.name, func(t *testing.T) { p.run(ctx, t, env) })
 		}
@@ -39,6 +39,7 @@ func TestProve(t *testing.T) {
 
 // run adds a line for a part that ends before it has a result.
 func (p part) run(ctx context.Context, t *testing.T, env stackenv.Env) {
+	t.Helper()
 	before := len(results)
 	t.Cleanup(func() {
 		if t.Failed() && !slices.ContainsFunc(results[before:], func(r result) bool { return !r.Kept }) {

@@ -59,7 +59,7 @@ func dynamoDBLocal(ctx context.Context, t *testing.T) (address string) {
 	jars, err := filepath.Abs(".local/dynamodb-local")
 	check(t, err)
 	if _, err := os.Stat(filepath.Join(jars, "complete")); err != nil {
-		if out, err := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", folder+"/pom.xml", "dependency:copy-dependencies", "-DoutputDirectory="+jars).CombinedOutput(); err != nil { //nolint:gosec // our own file
+		if out, err := exec.CommandContext(ctx, "mvn", "-q", "-B", "-f", folder+"/pom.xml", "dependency:copy-dependencies", "-DoutputDirectory="+jars).CombinedOutput(); err != nil {
 			t.Fatalf("fetch DynamoDB Local (Java 17 and Maven are needed): %v\n%s", err, out)
 		}
 		check(t, os.WriteFile(filepath.Join(jars, "complete"), nil, 0o600))
@@ -67,7 +67,7 @@ func dynamoDBLocal(ctx context.Context, t *testing.T) (address string) {
 	ports, err := ephemeralstack.Ports(ctx, 1)
 	check(t, err)
 	port := ports[0]
-	cmd := exec.CommandContext(ctx, "java", "-Djava.library.path="+jars, "-cp", jars+"/*", folder+"/Loopback.java", //nolint:gosec // our own file
+	cmd := exec.CommandContext(ctx, "java", "-Djava.library.path="+jars, "-cp", jars+"/*", folder+"/Loopback.java",
 		"-inMemory", "-sharedDb", "-disableTelemetry", "-port", port)
 	check(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
@@ -127,14 +127,14 @@ func withTables(t *testing.T, env stackenv.Env, address string) stackenv.Env {
 // names of those that failed.
 func goTest(ctx context.Context, env stackenv.Env, packages []string) (passed int, failed []string, err error) {
 	path := filepath.Join(".local", "prove-stack.env")
-	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil { //nolint:gosec // always the same file
+	if err := os.WriteFile(path, []byte(env.String()), 0o600); err != nil {
 		return 0, nil, err
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return 0, nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packages)...) //nolint:gosec // our own packages
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packages)...)
 	cmd.Env = append(os.Environ(), stackenv.Variable+"="+path)
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
