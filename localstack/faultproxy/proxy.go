@@ -18,16 +18,16 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/localstack/callers"
-	"campaign-dispatch/localstack/relay"
+	"campaign-dispatch/localstack/forward"
+	"campaign-dispatch/localstack/procnet"
 )
 
 // Proxy passes calls on. Its zero value is of no use: see Start.
 type Proxy struct {
-	relay   relay.Relay
-	stack   string // name of the stack, with which its functions' names begin
-	callers callers.Finder
-	server  *http.Server
+	forwarder forward.Forwarder
+	stack     string // name of the stack, with which its functions' names begin
+	finder    procnet.Finder
+	server    *http.Server
 
 	mu        sync.Mutex
 	functions map[string]string // by the key that signs a call
@@ -44,8 +44,8 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
 	}
 	p := &Proxy{
-		relay: relay.New(to), stack: stack,
-		callers: callers.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
+		forwarder: forward.New(to), stack: stack,
+		finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }()
@@ -53,7 +53,7 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 }
 
 // URL is the address of AWS for the functions.
-func (p *Proxy) URL() string { return p.callers.Endpoint }
+func (p *Proxy) URL() string { return p.finder.Endpoint }
 
 // Stop ends the proxy.
 func (p *Proxy) Stop() { _ = p.server.Close() }
@@ -112,8 +112,8 @@ func (p *Proxy) Lose(word string) {
 // Kill ends the living processes of a function, so that its next call is one of
 // a new process.
 func (p *Proxy) Kill(function string) {
-	for pid, name := range p.callers.All() {
-		if callers.Short(p.stack, name) == function {
+	for pid, name := range p.finder.All() {
+		if procnet.Short(p.stack, name) == function {
 			kill(pid)
 		}
 	}
@@ -177,18 +177,18 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 // function returns which function makes a request, "" where this process does.
 // Each has a role's key of its own; whose it is, the process tells that signs with it.
 func (p *Proxy) function(r *http.Request) (string, error) {
-	key := callers.Key(r)
+	key := procnet.Key(r)
 	p.mu.Lock()
 	name := p.functions[key]
 	p.mu.Unlock()
 	if name != "" {
 		return name, nil
 	}
-	caller, err := p.callers.Behind(r.RemoteAddr)
+	caller, err := p.finder.Behind(r.RemoteAddr)
 	if err != nil {
 		return "", err
 	}
-	name = callers.Short(p.stack, caller.Function)
+	name = procnet.Short(p.stack, caller.Function)
 	if key != "" && name != "" {
 		p.mu.Lock()
 		p.functions[key] = name
@@ -198,21 +198,21 @@ func (p *Proxy) function(r *http.Request) (string, error) {
 }
 
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		hangUp(w, nil)
 		return
 	}
-	relay.Write(w, answer, text)
+	forward.Write(w, answer, text)
 }
 
 // fail makes the call, and keeps the answer from the caller.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
-	var caller callers.Process
+	var caller procnet.Process
 	if fault == Killed {
-		caller, _ = p.callers.Behind(r.RemoteAddr)
+		caller, _ = p.finder.Behind(r.RemoteAddr)
 	}
-	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	switch {
 	case err != nil:
 		hangUp(w, nil)
@@ -229,7 +229,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	}
 }
 
-func killIf(caller callers.Process) {
+func killIf(caller procnet.Process) {
 	if caller.ID != 0 {
 		kill(caller.ID)
 	}

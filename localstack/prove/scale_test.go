@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func tolerated(model, metered, units float64) bool {
 
 // Units more that may differ. How many processes the emulator starts is its own affair,
 // and each reads rows that it keeps. How many frames a call of send gets is too, and
-// calls race for the HEAD of a batch and the PACE of an agent: who loses has paid, and
+// calls race for the HEAD of a batch and the PACE of an agent: the loser has paid, and
 // repeats the call.
 var (
 	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
@@ -178,8 +178,7 @@ func (l *smallLoad) meter(ctx context.Context) (scale.Metered, error) {
 	return l.seen, nil
 }
 
-// prepareEndpoints gives the tenant two endpoints, and no others that are told of a
-// delivery.
+// prepareEndpoints gives the tenant two endpoints, and no others for deliveries.
 func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	if err := l.silenceSink(ctx); err != nil {
 		return err
@@ -270,7 +269,7 @@ func (l *smallLoad) oneByOne(ctx context.Context, ids []string) error {
 		if err := l.deliver(ctx, id); err != nil {
 			return err
 		}
-		if err := l.told(ctx, before, 1); err != nil {
+		if err := l.awaitPosts(ctx, before, 1); err != nil {
 			return err
 		}
 	}
@@ -283,8 +282,8 @@ func (l *smallLoad) deliver(ctx context.Context, messageID string) error {
 	}, nil)
 }
 
-// told waits until so many more messages were told of, to both endpoints.
-func (l *smallLoad) told(ctx context.Context, before, n int) error {
+// awaitPosts waits until both endpoints have webhooks of so many more messages.
+func (l *smallLoad) awaitPosts(ctx context.Context, before, n int) error {
 	return l.until(ctx, func() (bool, error) { return l.heard.posts() >= before+scale.Endpoints*n, nil })
 }
 
@@ -331,7 +330,7 @@ func (l *smallLoad) together(ctx context.Context, ids []string) error {
 	if err := trigger.forget(ctx); err != nil {
 		return err
 	}
-	return l.told(ctx, before, len(ids))
+	return l.awaitPosts(ctx, before, len(ids))
 }
 
 // step is what each of n steps used. Sweep works by the clock and not by the load, and
