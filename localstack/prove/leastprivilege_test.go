@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,22 +29,23 @@ import (
 var uses = map[string]string{
 	"token":     "TestAStandardOAuthClient|TestARefreshTokenWorksOnce",
 	"dispatch":  "TestACampaignReachesTheProviderOnce|TestAScheduledCampaignIsSentWhenItIsDue|TestRacingRepetitionsOfAnIdempotentCallAreOne|TestFatesAtTheProvider",
-	"campaigns": "TestABatchIsRescheduled|TestACampaignIsCancelledAndRevoked|TestAnErrorFileAnswersByItself|TestTheBooksOfABatchBalance|TestFatesAtTheProvider",
+	"campaigns": "TestABatchIsRescheduled|TestACampaignIsCancelledAndRevoked|TestAnErrorFileAnswersByItself|TestTheBatchLedgerOfABatchBalance|TestFatesAtTheProvider",
 	"release":   "TestACampaignReachesTheProviderOnce|TestTasksThatComeAgainChangeNothing|TestAScheduleMayFireEarlyAndTwice",
-	"send":      "TestFatesAtTheProvider|TestTheBooksOfABatchBalance|TestOptOuts|TestNothingIsSentWhileATenantIsPaused|TestTheEndOfACampaignThatReachesNobodyIsTold",
-	"events":    "TestTheBooksOfABatchBalance|TestOptOuts",
-	"outcomes":  "TestTheBooksOfABatchBalance|TestOptOuts",
-	"notify":    "TestTheBooksOfABatchBalance|TestAnEndpointThatFailsAndComesBack",
-	"revoke":    "TestACampaignIsCancelledAndRevoked|TestACancelledScheduleIsNeverSent|TestACancelledScheduleEndsWithoutItsTask|TestTheBooksOfABatchBalance",
+	"send":      "TestFatesAtTheProvider|TestTheBatchLedgerOfABatchBalance|TestOptOuts|TestNothingIsSentWhileATenantIsPaused|TestTheEndOfACampaignThatReachesNobodyIsTold",
+	"events":    "TestTheBatchLedgerOfABatchBalance|TestOptOuts",
+	"feed":      "TestFeed_UnreadableRecord|TestTheBatchLedgerOfABatchBalance",
+	"outcomes":  "TestTheBatchLedgerOfABatchBalance|TestOptOuts",
+	"notify":    "TestTheBatchLedgerOfABatchBalance|TestAnEndpointThatFailsAndComesBack",
+	"revoke":    "TestACampaignIsCancelledAndRevoked|TestACancelledScheduleIsNeverSent|TestACancelledScheduleEndsWithoutItsTask|TestTheBatchLedgerOfABatchBalance",
 	"sweep":     "TestSweepFindsWhatWasLostOnTheWay|TestSweepForgetsACampaignThatHasEnded|TestSweepTellsTheEndOfACampaignOfNobody|TestMessagesExpireWhenTheirTimeHasPassed|TestAnEndpointThatFailsAndComesBack",
 	"dashboard": "TestFromTheFirstCredentialToItsEnd|TestFromATemplateToItsCampaign|TestACampaignThatWaits|TestAnEndpointOfWebhooks|TestWhoSignsInSeesTheirOwn|TestAPersonSignsInAndOut",
 }
 
-// unchecked are statements that the emulator does not check: it writes the
-// functions' logs, takes their tasks and opens their parameters itself, lets any
+// unchecked are statements that the emulator does not check: it writes the functions'
+// logs, takes their tasks, reads their stream and opens their parameters itself, lets any
 // role be handed on, and answers 404 for a missing object to every caller. It does not
 // check leading keys, so ChangeCredentials allows what EndSessions does.
-var unchecked = []string{"Log", "TakeTasks", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
+var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
 
 // ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
 // does not make: the revoke function queues their webhooks itself.
@@ -231,4 +233,26 @@ func denied(ctx context.Context, env stackenv.Env, function string, since time.T
 		return false, fmt.Errorf("read the log of %s: %w", function, err)
 	}
 	return slices.ContainsFunc(got.Events, func(e logs.FilteredLogEvent) bool { return strings.Contains(aws.ToString(e.Message), "AccessDenied") }), nil
+}
+
+// A pattern of uses that matches no test would run none.
+func TestUses_NamesOfTests(t *testing.T) {
+	t.Parallel()
+	var source []byte
+	for _, folder := range []string{"e2e", "browser"} {
+		files, err := filepath.Glob("../" + folder + "/*_test.go")
+		check(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			check(t, err)
+			source = append(source, text...)
+		}
+	}
+	for function, names := range uses {
+		for name := range strings.SplitSeq(names, "|") {
+			if !bytes.Contains(source, []byte("\nfunc "+name+"(t *testing.T)")) {
+				t.Errorf("%s uses %s, which does not exist", function, name)
+			}
+		}
+	}
 }
