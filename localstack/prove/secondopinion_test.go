@@ -85,7 +85,10 @@ func dynamoDBLocal(ctx context.Context, t *testing.T) (address string) {
 func copyTables(ctx context.Context, env stackenv.Env, address string) error {
 	from := dynamodb.NewFromConfig(env.AWS())
 	to := dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.BaseEndpoint = &address })
-	for _, name := range []string{env["AUTH_TABLE"], env["CAMPAIGNS_TABLE"]} {
+	for key, name := range env {
+		if !strings.HasSuffix(key, "_TABLE") {
+			continue
+		}
 		if err := stackenv.CopyShape(ctx, from, to, name, name); err != nil {
 			return err
 		}
