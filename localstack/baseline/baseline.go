@@ -1,9 +1,8 @@
-// Package baseline sends messages as one would write it straightforwardly, and meters
-// that: a yardstick for what the service costs. Each message is a row that is put
-// under the condition that it is not there, with the payload in it, and a task of its
-// own; each event of the provider finds the row by a secondary index and updates it,
-// and makes one task for one webhook. Functions take ten tasks at once, as they do
-// unless they are told otherwise, and one after the other.
+// Package baseline sends messages by a simple design and meters it, for comparison with the
+// cost of the service. Each message is a row with its payload, put if it does not exist, and
+// one queue task. Each event of the provider finds the row by a secondary index, updates it,
+// and queues one task for one webhook. Functions take ten tasks a call, the default of
+// Lambda, one after the other.
 package baseline
 
 import (
@@ -74,16 +73,16 @@ func (d *Design) Close(ctx context.Context) error {
 	return errors.Join(rows, queue)
 }
 
-// Step is what one function did for the messages, without Lambda's own units.
+// Step is what one function used for the messages, without Lambda's own units.
 type Step struct {
 	Function string
 	Units    metering.Units
-	// Waited is how long one call of the function waited for AWS and others.
+	// Waited is the time that one call of the function waited for AWS and others.
 	Waited time.Duration
 }
 
-// Send takes messages to numbers of one campaign from their acceptance until they are
-// read. The units of the steps are those of all messages.
+// Send accepts messages of one campaign, sends them, and takes their events until they are
+// read. The units of the steps are the sums of all messages.
 func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 	const events = 2 // delivered and read
 	d.meter.Take()
@@ -96,7 +95,7 @@ func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 		name   string
 		calls  float64 // of a message
 		queued bool
-		beside time.Duration // that a call waits for others than AWS
+		beside time.Duration // waiting time of a call for others than AWS
 		do     func(i int) error
 	}{
 		{"dispatch", 1.0 / perCall, false, 0, func(i int) error { return d.accept(ctx, campaign, ids, numbers, i) }},
@@ -125,9 +124,9 @@ func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 }
 
 const (
-	// perCall is how many messages one call brings.
+	// perCall is the number of messages of one call.
 	perCall = 2000
-	// perTask is how many tasks a function takes at once, and one request queues.
+	// perTask is the number of tasks of one call of a function, and of one request to a queue.
 	perTask = 10
 )
 
@@ -147,7 +146,7 @@ func (d *Design) key(campaign string, number uint64) metering.Item {
 	return metering.Item{"pk": text(campaign + "#+" + strconv.FormatUint(number, 10))}
 }
 
-// accept puts the row, unless the number has one, and from every tenth on ten tasks.
+// accept puts the row if the number has none, and queues ten tasks at every tenth.
 func (d *Design) accept(ctx context.Context, campaign string, ids []string, numbers []uint64, position int) error {
 	row := d.key(campaign, numbers[position])
 	for name, value := range map[string]string{
@@ -189,7 +188,7 @@ func (d *Design) put(ctx context.Context, task map[string]string) error {
 	return err
 }
 
-// send reads what is to be sent, and says that it was.
+// send reads the message, and marks it sent.
 func (d *Design) send(ctx context.Context, campaign string, number uint64) error {
 	key := d.key(campaign, number)
 	if _, err := d.rows.GetItem(ctx, &dynamodb.GetItemInput{TableName: &d.table, Key: key, ConsistentRead: aws.Bool(true)}); err != nil {
@@ -208,7 +207,7 @@ func (d *Design) update(ctx context.Context, key metering.Item, status string) e
 
 var errNoRow = errors.New("an event's message has no row")
 
-// event finds the message of an event, updates it, and makes the task of its webhook.
+// event finds the message of an event, updates it, and queues its webhook.
 func (d *Design) event(ctx context.Context, id, status string) error {
 	found, err := d.rows.Query(ctx, &dynamodb.QueryInput{
 		TableName: &d.table, IndexName: aws.String(index), KeyConditionExpression: aws.String("messageId = :id"),

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// lowest is the first port that Ports tries, and beyond the first that it does not.
-	// Linux and macOS give connections ports from 32768 on: one of those that is free
-	// now may be taken before a stack listens there.
+	// Ports tries the ports from lowest up to beyond. Linux and macOS give connections
+	// ports from 32768 on: such a port may be taken before a stack listens there.
 	lowest, beyond = 20_000, 32_768
-	// portTries is how many ports in a row may be taken.
+	// portTries is how many taken ports are skipped.
 	portTries = 100
 )
 
-// Ports returns n free ports of 127.0.0.1, all below those that connections get.
+// Ports returns n free ports of 127.0.0.1, all below the ports of connections.
 func Ports(ctx context.Context, n int) ([]string, error) {
 	var held []net.Listener // until all are found
 	var failed error

@@ -7,8 +7,8 @@ import (
 	"campaign-dispatch/localstack/ephemeralstack"
 )
 
-// A connection of any program may be given a port from 32768 on, between the choice of
-// the port and its use.
+// A connection of any program may take a port from 32768 on, between the choice of the port
+// and its use.
 func TestPorts_NotThoseOfConnections(t *testing.T) {
 	t.Parallel()
 	ports, err := ephemeralstack.Ports(t.Context(), 20)

@@ -1,5 +1,5 @@
-// Package ephemeralstack starts local stacks that a measurement or a proof has for itself,
-// on free ports.
+// Package ephemeralstack starts local stacks for one measurement or proof each, on free
+// ports.
 package ephemeralstack
 
 import (
@@ -16,7 +16,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Stack is a local stack that does not run yet, or does.
+// Stack is a local stack. Up starts it.
 type Stack struct {
 	Name string // of the CloudFormation stack
 	Dir  string // its state
@@ -32,17 +32,16 @@ func New(ctx context.Context, name, dir string) (*Stack, error) {
 	return &Stack{Name: name, Dir: dir, ports: ports}, err
 }
 
-// AWS is where the emulator is, once the stack runs.
+// AWS is the address of the emulator.
 func (s *Stack) AWS() *url.URL {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", s.ports[1])}
 }
 
-// Up starts the stack with more flags of the local stack, and returns where
-// everything is.
+// Up starts the stack with additional flags of the local stack, and returns its addresses.
 func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
 	s.flags = append([]string{
 		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
-		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is refused
+		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is rejected
 	}, flags...)
 	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
 	build.Dir = s.Root
@@ -55,7 +54,7 @@ func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
 	return s.Redeploy(ctx)
 }
 
-// Redeploy deploys a stack that runs once more, with these flags besides.
+// Redeploy deploys a running stack again, with additional flags.
 func (s *Stack) Redeploy(ctx context.Context, flags ...string) (stackenv.Env, error) {
 	if err := s.command(ctx, append(flags, "up")...); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (s *Stack) Redeploy(ctx context.Context, flags ...string) (stackenv.Env, er
 	return stackenv.Read(filepath.Join(s.Root, s.Dir, "stack.env"))
 }
 
-// Down ends the stack and forgets it, whether ctx has ended or not.
+// Down stops the stack and deletes its data, even if ctx has ended.
 func (s *Stack) Down(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(s.Root, s.program())); err != nil {
 		return nil

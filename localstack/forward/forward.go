@@ -1,5 +1,5 @@
-// Package forward passes calls of functions on to the emulator of AWS, for proxies that
-// stand between them.
+// Package forward forwards calls of functions to the emulator of AWS, for proxies between
+// them.
 package forward
 
 import (
@@ -11,19 +11,19 @@ import (
 	"net/url"
 )
 
-// Forwarder passes calls on. Its zero value is of no use: see New.
+// Forwarder forwards calls. New creates it.
 type Forwarder struct {
 	to        *url.URL
 	transport *http.Transport
 }
 
-// New returns what passes calls on to an address.
+// New returns a forwarder to an address.
 func New(to *url.URL) Forwarder {
 	return Forwarder{to: to, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}}
 }
 
-// Forward makes a call, whose body was read, and returns its answer, closed, and the
-// answer's body. A caller that gives up does not undo its call.
+// Forward makes a call with a body that was read, and returns the closed answer and its
+// body. The call is completed even if the caller cancels it.
 func (f Forwarder) Forward(call *http.Request, body []byte) (*http.Response, []byte, error) {
 	out := call.Clone(context.WithoutCancel(call.Context()))
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", f.to.Scheme, f.to.Host
@@ -37,7 +37,7 @@ func (f Forwarder) Forward(call *http.Request, body []byte) (*http.Response, []b
 	return answer, text, err
 }
 
-// Write gives an answer and its body to the caller.
+// Write writes an answer and its body to the caller.
 func Write(w http.ResponseWriter, answer *http.Response, text []byte) {
 	maps.Copy(w.Header(), answer.Header)
 	w.WriteHeader(answer.StatusCode)

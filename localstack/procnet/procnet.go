@@ -25,7 +25,7 @@ type Process struct {
 
 var errNoProcess = errors.New("no process of a function has that connection")
 
-// Finder finds the processes of one stack's functions.
+// Finder finds the processes of the functions of one stack.
 type Finder struct {
 	Endpoint string // their address of AWS, which identifies them
 
@@ -33,8 +33,8 @@ type Finder struct {
 	known map[int]string // functions by process
 }
 
-// Behind returns the process that has the connection from that address. The
-// kernel's tables may leave something out while they change: they are read again.
+// Behind returns the process of the connection from an address. The kernel's tables may be
+// incomplete while they change, so a missing connection is looked up again.
 func (f *Finder) Behind(remote string) (found Process, err error) {
 	const looks, pause = 20, 5 * time.Millisecond
 	for range looks {
@@ -58,7 +58,7 @@ func (f *Finder) look(remote string) (Process, error) {
 		if !holds(pid, inode) {
 			continue
 		}
-		if function, matches := f.functionOf(pid); matches { // the number may have been another process's
+		if function, matches := f.functionOf(pid); matches { // the id may have been reused
 			return Process{pid, function}, nil
 		}
 	}
@@ -94,7 +94,7 @@ func (f *Finder) All() map[int]string {
 	return found
 }
 
-// functionOf returns which function of the stack a process is, "" for none.
+// functionOf returns the function of a process, "" for none.
 func (f *Finder) functionOf(pid int) (function string, ok bool) {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil || len(environ) == 0 {
@@ -116,8 +116,8 @@ func (f *Finder) functionOf(pid int) (function string, ok bool) {
 	return function, function != "" // others may become one by exec
 }
 
-// socket returns the inode of the socket that is connected from that address to the
-// endpoint: the same port may be that of other connections to elsewhere.
+// socket returns the inode of the socket from an address to the endpoint. Connections to
+// other addresses may have the same port.
 func (f *Finder) socket(local string) (string, error) {
 	from, err := tableAddress(local)
 	if err != nil {
@@ -171,8 +171,8 @@ func Short(stack, function string) string {
 
 var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
 
-// Key returns the access key that signs a request, "" for none. Each function has a
-// role's of its own.
+// Key returns the access key that signs a request, "" for none. Each function has the key
+// of its own role.
 func Key(r *http.Request) string {
 	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
 		return m[1]
