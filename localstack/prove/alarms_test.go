@@ -105,15 +105,14 @@ type metric struct {
 
 type dimension struct{ Name, Value yaml.Node }
 
-// UnmarshalYAML takes the names of members as CloudFormation writes them.
+// UnmarshalYAML accepts the names of members as CloudFormation writes them.
 func (p *properties) UnmarshalYAML(node *yaml.Node) error {
 	lower(node)
 	type plain properties
 	return node.Decode((*plain)(p))
 }
 
-// lower writes the names of members in small letters, as yaml takes them for the
-// fields of structs.
+// lower converts the names of members to lower case, the default of yaml for struct fields.
 func lower(node *yaml.Node) {
 	for i, child := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 {
@@ -144,7 +143,7 @@ func readAlarms(source []byte, environment string, names resourceNames) ([]alarm
 	var resolve func(node yaml.Node) string
 	resolve = func(node yaml.Node) string {
 		switch node.Tag {
-		case "!If": // what stands in for something else is not there
+		case "!If": // no resource is replaced
 			return resolve(*node.Content[2])
 		case "!Ref":
 			return names[node.Value]
@@ -209,7 +208,7 @@ func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, e
 	return a, a.check()
 }
 
-// check returns an error where the expression has what evaluate does not know.
+// check returns an error if evaluate does not support the expression.
 func (a alarm) check() error {
 	values := map[string]float64{}
 	for id := range a.terms {
@@ -222,8 +221,8 @@ func (a alarm) check() error {
 }
 
 // evaluate returns the value of a metric math expression: numbers, the values by
-// their names, + - * /, FILL(name, number) and SUM(METRICS()). It is not a number
-// where there is anything else in it.
+// their names, + - * /, FILL(name, number) and SUM(METRICS()). It returns NaN for
+// anything else.
 func evaluate(expression string, values map[string]float64) float64 {
 	e, err := parser.ParseExpr(expression)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-// What outcomes is given names as many batches, and as many messages of each, as the
-// shape promises.
+// The events of outcomes name as many batches, and as many messages of each, as the shape
+// states.
 func TestBatches_EventTouchesTheShapesBatches(t *testing.T) {
 	t.Parallel()
 	size := arrival.Size{PerCall: 500, Batches: 500, Rounds: 1}

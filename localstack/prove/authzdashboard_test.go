@@ -132,7 +132,7 @@ func (p pageRoute) about(t *testing.T, about things) (address string, fields url
 		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"},
 	}
 	if strings.HasPrefix(p.pattern, web.Root+"/campaigns/new") {
-		fields.Set("from", about.upload) // elsewhere it is a place in a list
+		fields.Set("from", about.upload) // elsewhere it is a position in a list
 	}
 	return address, fields
 }

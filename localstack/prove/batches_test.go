@@ -17,15 +17,14 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// batches call the outcomes function with as many events at once as its trigger in the
-// template asks for, as AWS does: the emulator's trigger never gives more than ten, and
-// in an order of its own.
+// batches call the outcomes function with the batch size of its trigger in the template, as
+// AWS does. The emulator's trigger passes at most ten events, in another order.
 type batches struct {
 	queues          *sqs.Client
 	functions       *lambda.Client
 	queue, function string
 	agent           string
-	size            int // events that the trigger gives at once
+	size            int // batch size of the trigger
 }
 
 // newBatches stops the emulator's trigger.
@@ -46,13 +45,13 @@ func newBatches(ctx context.Context, env stackenv.Env) (*batches, error) {
 	return b, nil
 }
 
-// forget removes what is on the events queue.
+// forget empties the events queue.
 func (b *batches) forget(ctx context.Context) error {
 	_, err := b.queues.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: &b.queue})
 	return err
 }
 
-// arrive gives the function the events of each call, whose batches have these keys.
+// arrive calls the function with the events of each call. The batches have these keys.
 func (b *batches) arrive(ctx context.Context, calls []arrival.Call, keys []campaign.BatchKey) error {
 	for _, call := range calls {
 		if err := b.call(ctx, call, keys); err != nil {
@@ -83,8 +82,8 @@ func (b *batches) call(ctx context.Context, call arrival.Call, keys []campaign.B
 	return nil
 }
 
-// event is what SQS gives the function for a call: the tasks that the events function
-// makes of the provider's events.
+// event is the SQS event of a call: the tasks that the events function makes of the
+// provider's events.
 func (b *batches) event(call arrival.Call, keys []campaign.BatchKey) ([]byte, error) {
 	type record struct {
 		MessageID  string            `json:"messageId"`

@@ -18,9 +18,9 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// copyBatch writes copies of a batch beside it: all rows of all tables whose key has
-// the batch's key or id, with others in their place. To send so many batches of full
-// size would take the local stack hours. The copies share the batch's payload.
+// copyBatch writes copies of a batch: all rows of all tables whose key has the batch's key
+// or id, with new keys and ids. Sending so many full batches would take the local stack
+// hours. The copies share the batch's payload.
 func copyBatch(ctx context.Context, env stackenv.Env, original campaign.Batch, copies int) ([]campaign.BatchKey, error) {
 	client, keys := dynamodb.NewFromConfig(env.AWS()), make([]campaign.BatchKey, copies)
 	names := make([]identity, copies)
@@ -44,13 +44,13 @@ func copyBatch(ctx context.Context, env stackenv.Env, original campaign.Batch, c
 	return keys, nil
 }
 
-// identity is what the rows of a batch name it by.
+// identity identifies a batch in its rows.
 type identity struct {
 	key campaign.BatchKey
 	id  string
 }
 
-// rowsOf returns the rows of a table that are the batch's.
+// rowsOf returns the batch's rows of a table.
 func rowsOf(ctx context.Context, client *dynamodb.Client, table string, batch identity) (rows []metering.Item, err error) {
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
@@ -72,8 +72,8 @@ func (b identity) isIn(value types.AttributeValue) bool {
 	return is && (strings.Contains(text.Value, b.key.String()) || strings.Contains(text.Value, b.id))
 }
 
-// as returns a row of the batch as it would be of another one. A head that says what is
-// new does not say so in a copy: nothing of it is to be fed.
+// as returns a row of the batch as a row of another one. The head of a copy has no new
+// entries, so that feed ignores it.
 func (b identity) as(other identity, row metering.Item) metering.Item {
 	next := metering.Item{}
 	for name, value := range row {

@@ -30,8 +30,8 @@ const (
 	// eventsOfMessage are the events of a message: it is delivered and read.
 	eventsOfMessage = 2
 	// isolatedBatches have one event each in calls of isolated events, and isolatedRounds
-	// such events of each kind, one after the other. What a process keeps of a batch is
-	// read once for all of them.
+	// such events of each kind, one after the other. A process reads what it
+	// caches of a batch once for all of them.
 	isolatedBatches, isolatedRounds = 500, 20
 	// mixedBatches have the isolated events of a day's mix, beside one batch of others.
 	mixedBatches = campaign.MaxMessages / 2 / isolatedRounds
@@ -43,9 +43,8 @@ const (
 // by the order in which their events arrive. docs/proofs.md publishes the cost of each.
 var maxDollars = map[string]float64{"clustered": 2.20, "interleaved": 4.20, "a day's mix": 2.80}
 
-// cost meters every call of AWS that the functions make while messages are sent, on
-// a stack of its own whose functions reach AWS through a proxy: in the load part the
-// proxy would be in the way of its figures.
+// cost meters every call of the functions to AWS while messages are sent, through a proxy.
+// It has a stack of its own, because the proxy would change the figures of the load part.
 func cost(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	t.Helper()
 	c, err := startMetered(ctx)
@@ -70,7 +69,7 @@ func cost(ctx context.Context, t *testing.T, _ stackenv.Env) {
 	searchLogs(ctx, t, c.env)
 }
 
-// limit is a figure with the most that it may be.
+// limit is a figure with its maximum.
 type limit struct {
 	what, unit  string
 	value, most float64
@@ -106,17 +105,16 @@ func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 	return b, nil
 }
 
-// perMillion scales what so many messages used.
+// perMillion scales the use of some messages to a million.
 func perMillion(l bill.Line, messages int) bill.Line {
 	l.Units = l.Units.Times(float64(bill.Million) / float64(messages))
 	return l
 }
 
-// aside are the functions that run beside a message's way.
+// aside are the functions that do not process messages.
 var aside = []string{"campaigns", "sweep", "token"}
 
-// lines are what so many messages cost, for a million, in each function that was
-// called, whichever functions there are.
+// lines are the costs of a million messages in each function that was called.
 func (m *metered) lines(used map[string]use, messages int, beside map[string]time.Duration) (lines []bill.Line) {
 	for _, f := range slices.Sorted(maps.Keys(used)) {
 		if u := used[f]; u.lines > 0 && !slices.Contains(aside, f) {
@@ -126,7 +124,7 @@ func (m *metered) lines(used map[string]use, messages int, beside map[string]tim
 	return lines
 }
 
-// token is what one token costs, which is enough for the hour of a million messages.
+// token is the cost of one token. One token suffices for the hour of a million messages.
 func (m *metered) token(ctx context.Context) (bill.Line, error) {
 	const tokens = 3
 	used, err := m.during(ctx, func() (err error) {
@@ -141,7 +139,7 @@ func (m *metered) token(ctx context.Context) (bill.Line, error) {
 	return line, err
 }
 
-// silenceSink leaves the demo tenant's own receiver out.
+// silenceSink disables the demo tenant's own endpoint.
 func (m *metered) silenceSink(ctx context.Context) error {
 	store := storeOf(m.env)
 	endpoints, err := store.Endpoints(ctx, m.env["TENANT"])
@@ -157,7 +155,7 @@ func (m *metered) silenceSink(ctx context.Context) error {
 	return err
 }
 
-// idle meters a part of sweep, and counts what the template has that costs by the month.
+// idle meters a part of sweep, and counts the template's resources with a monthly price.
 func (m *metered) idle(ctx context.Context, b *bill.Bill) error {
 	const sweeps = 5
 	functions := lambda.NewFromConfig(m.env.AWS())

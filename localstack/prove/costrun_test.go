@@ -37,7 +37,7 @@ type costRun struct {
 	taken     int                // calls of notify that got them
 }
 
-// newRun has two endpoints that take all kinds.
+// newRun registers two endpoints for all kinds.
 func (m *metered) newRun(ctx context.Context) (r *costRun, err error) {
 	r = &costRun{metered: m, numbers: someNumbers(costCount()), campaign: uuid.New(), cpu: map[string]float64{}}
 	if err := m.silenceSink(ctx); err != nil {
@@ -56,7 +56,7 @@ func (m *metered) newRun(ctx context.Context) (r *costRun, err error) {
 	return r, errors.Join(m.service.behave(ctx, map[string]any{"noEvents": true}), m.service.forgetMessages(ctx))
 }
 
-// costCount is full batches.
+// costCount is a multiple of full batches.
 func costCount() int {
 	n, err := strconv.Atoi(os.Getenv("COST_MESSAGES"))
 	if err != nil || n <= 0 {
@@ -66,7 +66,7 @@ func costCount() int {
 	return max(fewest, n/campaign.MaxMessages) * campaign.MaxMessages
 }
 
-// during does something and waits for so many webhooks at each endpoint.
+// during runs do and waits for so many webhooks at each endpoint.
 func (r *costRun) during(ctx context.Context, webhooks int, do func() error) (map[string]use, error) {
 	r.awaited += webhooks
 	return r.metered.during(ctx, func() error {
@@ -81,8 +81,8 @@ func (r *costRun) during(ctx context.Context, webhooks int, do func() error) (ma
 	})
 }
 
-// meterSending meters a token by itself, and messages until they were sent and the webhooks
-// of that were taken.
+// meterSending meters a token by itself, and messages until their message.sent webhooks are
+// posted.
 func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	token, err := r.token(ctx)
 	if err != nil {
@@ -119,8 +119,8 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// meterScheduling meters full calls of dispatch into a campaign that exists, one after the
-// other, for a time when nothing of it is metered any more.
+// meterScheduling meters full calls of dispatch into an existing campaign, one after the
+// other, scheduled for after the metering.
 func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	const batches = 3
 	id, at := uuid.New(), time.Now().AddDate(0, 1, 0)
@@ -151,7 +151,7 @@ func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// posting is how long notify waits for the endpoints to take so many webhooks each.
+// posting is the time that notify waits for the endpoints at so many webhooks each.
 func (r *costRun) posting(used map[string]use, webhooks int) time.Duration {
 	return rounds(used["notify"].lines, webhooks*len(r.heard), metering.PostsAtOnce*len(r.heard), metering.WebhookRoundTrip)
 }
@@ -163,8 +163,8 @@ func (r *costRun) spend(used map[string]use, messages int, functions ...string) 
 	}
 }
 
-// meterEvents meters the events function, whose calls cost the same in whatever order the
-// events come. What it puts on the queue is removed.
+// meterEvents meters the events function, whose cost does not depend on the order of the
+// events. It removes the queued tasks.
 func (r *costRun) meterEvents(ctx context.Context, b *bill.Bill) error {
 	batch, err := r.batch(ctx, 1)
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *costRun) meterEvents(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// times is a function's use so many times.
+// times multiplies the use of a function.
 func times(u use, n int) use {
 	u.Units = u.Times(float64(n))
 	u.Waits, u.lines, u.bytes, u.cpu = n*u.Waits, n*u.lines, n*u.bytes, time.Duration(n)*u.cpu
@@ -217,7 +217,7 @@ func (r *costRun) batch(ctx context.Context, number int) (campaign.Batch, error)
 	})
 }
 
-// meterShapes meters the events of each shape, on a batch that had none before.
+// meterShapes meters the events of each shape, on a batch without events.
 func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 	var err error
 	if r.stream, err = newStreamed(ctx, r.env); err != nil {
@@ -249,7 +249,7 @@ func (r *costRun) meterShapes(ctx context.Context, b *bill.Bill) error {
 	return nil
 }
 
-// alike is how many calls have events of one batch only.
+// alike is the number of calls with events of one batch only.
 func alike(calls []arrival.Call) (n int) {
 	for _, call := range calls {
 		if call[0].Batch == call[len(call)-1].Batch {
@@ -288,13 +288,13 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 	used["outcomes"] = outcomes
 	r.tasks += r.poll(used, "notify")
 	r.taken += used["notify"].lines
-	if s.Copies == 0 { // the naive design computes as long as what costs least
+	if s.Copies == 0 { // the naive design has the processor time of the cheapest shape
 		r.spend(used, s.Messages, "outcomes", "notify")
 	}
 	return r.lines(used, s.Messages, map[string]time.Duration{"notify": r.posting(used, events)}), nil
 }
 
-// arrive gives outcomes the events of each call, and feed what is recorded of them.
+// arrive calls outcomes with the events of each call, and feed with the recorded entries.
 func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campaign.BatchKey) error {
 	for i := range calls {
 		if err := r.events.arrive(ctx, calls[i:i+1], keys); err != nil {
@@ -307,7 +307,7 @@ func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campa
 	return nil
 }
 
-// meterBaseline meters the naive design, which computes as long for a message as the service.
+// meterBaseline meters the naive design, with the processor time of the service.
 func (r *costRun) meterBaseline(ctx context.Context, b *bill.Bill) error {
 	d, err := baseline.New(ctx, r.env.AWS())
 	if err != nil {

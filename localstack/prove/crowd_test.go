@@ -19,13 +19,13 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// crowdCampaigns go side by side; together they have crowdMessages.
+// crowdCampaigns run concurrently; together they have crowdMessages.
 const (
 	crowdCampaigns = 50
 	crowdMessages  = 50_000
 )
 
-// crowd sends many campaigns side by side, from the first call to the last webhook.
+// crowd sends many campaigns concurrently, from the first call to the last webhook.
 func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	s, err := newService(ctx, env)
@@ -57,7 +57,7 @@ func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 			took.Round(time.Second), float64(len(ids)*each)/took.Seconds(), heard.posts(), heard.different(), balanced))
 }
 
-// webhooks is a receiver that counts what it hears.
+// webhooks is an endpoint that counts its webhooks.
 type webhooks struct {
 	awaited campaign.Kind
 
@@ -66,11 +66,11 @@ type webhooks struct {
 	all  int
 }
 
-// anyKind is that of a receiver which awaits all kinds.
+// anyKind stands for all kinds.
 const anyKind campaign.Kind = ""
 
-// listenForWebhooks registers a receiver of the awaited kind as an endpoint of the
-// demo tenant; it ends with the program.
+// listenForWebhooks registers an endpoint of the demo tenant for the awaited kind. It ends
+// with the program.
 func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.Kind) (*webhooks, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *webhooks) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 func (w *webhooks) different() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.seen) }
 func (w *webhooks) posts() int     { w.mu.Lock(); defer w.mu.Unlock(); return w.all }
 
-// await waits until so many different webhooks have come.
+// await waits until so many different webhooks have arrived.
 func (w *webhooks) await(ctx context.Context, n int) error {
 	told := time.Now()
 	for known, moved := 0, time.Now(); known < n; {

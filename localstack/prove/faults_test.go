@@ -23,11 +23,10 @@ import (
 )
 
 const (
-	// workers run scenarios side by side; slowWorkers those with faults that make all
-	// callers wait.
+	// workers run scenarios concurrently; slowWorkers those with slow calls.
 	workers, slowWorkers = 8, 30
 	scenarioTimeout      = 4 * time.Minute
-	// visibility is for how many seconds a queue hides a task: six minutes on AWS.
+	// visibility is the visibility timeout of the queues in seconds: six minutes on AWS.
 	visibility = "15"
 )
 
@@ -189,7 +188,8 @@ func (s *faultStack) sweepRepeatedly(ctx context.Context) {
 	}
 }
 
-// tryAll tries faults side by side: whichever scenario a fault meets, all have to end well.
+// tryAll tries faults concurrently. A fault may meet the call of any scenario; all scenarios
+// have to succeed.
 func (s *faultStack) tryAll(ctx context.Context, t *testing.T, faults []faultproxy.Fault, workers int) []faultOutcome {
 	t.Helper()
 	outcomes, next := make([]faultOutcome, len(faults)), make(chan int)

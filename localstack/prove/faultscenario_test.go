@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// scenario is all that a tenant does, and what becomes of it.
+// scenario is a tenant's calls and their expected results.
 type scenario struct {
 	service // of the tenant's credential
 
@@ -48,7 +48,7 @@ type ending struct {
 type fields map[string]any
 
 // run runs a scenario, and returns an error that names the promise that was not kept.
-// What arm does happens once the tenant is there.
+// It calls arm after it has made the tenant.
 func (s *faultStack) run(ctx context.Context, visits bool, arm func()) error {
 	ctx, cancel := context.WithTimeout(ctx, scenarioTimeout)
 	defer cancel()
@@ -84,8 +84,8 @@ func (s *faultStack) run(ctx context.Context, visits bool, arm func()) error {
 	return c.compare(ctx, all)
 }
 
-// repeating calls the API as its document asks clients to: what got no answer, a 429 or
-// a 5xx is repeated. The answer says how often.
+// repeating repeats calls without an answer, or with a 429 or 5xx, as the API's document asks
+// clients to. A header has the number of repetitions.
 type repeating struct{}
 
 const repeatsHeader = "Repeats"
@@ -133,8 +133,8 @@ func (c *scenario) makeTenant(ctx context.Context) (err error) {
 	}, nil)
 }
 
-// signIn gets a token by the credential, and another by the refresh token. Where the
-// refresh was repeated, its token may be used up: the credential helps.
+// signIn gets a token by the credential, and another by the refresh token. If the
+// refresh was repeated, its token may be used already: the credential gets another.
 func (c *scenario) signIn(ctx context.Context) error {
 	credential := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.tenant.clientID}, "client_secret": {c.tenant.secret}}
 	refresh, _, err := c.grant(ctx, credential)
@@ -231,8 +231,8 @@ func (c *scenario) send(ctx context.Context) (ending, error) {
 	return ending{id, "completed", map[string]int{"read": largeEvents + smallCampaign, "expired": largeCampaign - largeEvents}}, c.move(ctx, id)
 }
 
-// move gives the later batch a time that is soon. Where the call has to be repeated, that
-// time may be over, or the batch released.
+// move reschedules the later batch to a time soon. If the call is repeated, that time may be
+// over, or the batch released.
 func (c *scenario) move(ctx context.Context, id string) error {
 	for repeats := 0; ; {
 		body := fmt.Appendf(nil, `{"batch":"later","schedule":%q}`, time.Now().Add(6*time.Second).UTC().Format(time.RFC3339Nano))
@@ -344,7 +344,7 @@ func (c *scenario) settle(ctx context.Context, e ending) error {
 	})
 }
 
-// endTime ends the time in which events of a batch that was sent are awaited.
+// endTime ends the time of a sent batch for events.
 func (c *scenario) endTime(ctx context.Context, id, batch string) {
 	store := storeOf(c.env)
 	b, err := store.Batch(ctx, campaign.BatchRef{ID: campaign.ID{Tenant: c.tenant.id, CampaignID: id}, BatchID: batch})
@@ -477,7 +477,7 @@ func (c *scenario) sentOncePerNumber(ctx context.Context) error {
 	return nil
 }
 
-// endpointServer takes the webhooks of many tenants, each at the path of its ID.
+// endpointServer receives the webhooks of many tenants, each at the path of its ID.
 type endpointServer struct {
 	*httptest.Server
 

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// million is how many messages one campaign has, LOAD_MESSAGES for fewer.
+	// million is the number of messages, LOAD_MESSAGES for fewer.
 	million = 1_000_000
-	// dispatchers dispatch side by side.
+	// dispatchers dispatch concurrently.
 	dispatchers = 4
-	// stalled is how long nothing may happen: longer than a queue hides a task that
-	// has failed.
+	// stalled is the longest time without progress: longer than the visibility timeout of
+	// a queue.
 	stalled = 8 * time.Minute
-	// flat is how much more processor time a call of the last tenth may take than
-	// one of the second: the machine has two speeds.
+	// flat is the highest ratio of the processor time of a call in the last tenth to one
+	// in the second tenth. It allows for changes of the machine's speed.
 	flat = 1.5
 )
 
@@ -44,7 +44,7 @@ func loadMessages() int {
 	return n
 }
 
-// load sends a million messages of one campaign, and shows that each was sent once.
+// load sends a million messages of one campaign, and checks that each was sent once.
 func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	s, err := newService(ctx, env)
@@ -69,7 +69,7 @@ func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	recordMemory(ctx, t, env, watched.peaks())
 }
 
-// tenths are what each tenth of a work took.
+// tenths are the processor times of each tenth.
 type tenths []time.Duration
 
 func (each tenths) record(t *testing.T, what string) {
@@ -187,8 +187,7 @@ func (s service) sentOnce(ctx context.Context, numbers []uint64) (int, error) {
 	return once, nil
 }
 
-// recordMemory compares the most that each function has had of memory with what it
-// is given.
+// recordMemory compares the peak memory of each function with its setting.
 func recordMemory(ctx context.Context, t *testing.T, env stackenv.Env, peaks map[string]int64) {
 	t.Helper()
 	client := lambda.NewFromConfig(env.AWS())

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// quiet is how long no function has to call AWS until a run is over.
+	// quiet is the time without calls of a function to AWS that ends a run.
 	quiet = 3 * time.Second
-	// gigabyte is what logs are billed by, in bytes.
+	// gigabyte is the billing unit of logs, in bytes.
 	gigabyte = 1e9
 )
 
@@ -92,7 +92,7 @@ func memories(ctx context.Context, env stackenv.Env) (map[string]float64, error)
 	return gigabytes, nil
 }
 
-// stop ends all that startMetered began.
+// stop ends what startMetered started.
 func (m *metered) stop(ctx context.Context) error {
 	m.unwatch()
 	err := m.stack.Down(ctx)
@@ -100,7 +100,7 @@ func (m *metered) stop(ctx context.Context) error {
 	return err
 }
 
-// use is what a function used while something was done.
+// use is what a function used during a run.
 type use struct {
 	metering.Usage
 
@@ -109,8 +109,7 @@ type use struct {
 	bytes int // of its log
 }
 
-// during returns what each function used while something was done, and until all
-// functions were quiet after.
+// during returns what each function used while do ran, and until all functions were quiet.
 func (m *metered) during(ctx context.Context, do func() error) (map[string]use, error) {
 	if err := m.quieten(ctx); err != nil {
 		return nil, err

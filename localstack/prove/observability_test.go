@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// alarmCase is a fault, and the alarm that fires by what the functions count then.
+// alarmCase is a fault and the alarm that it fires.
 type alarmCase struct {
 	alarm, fault string
 	provoke      func(ctx context.Context, t *testing.T)
@@ -64,7 +64,7 @@ func observability(ctx context.Context, t *testing.T, env stackenv.Env) {
 	}
 }
 
-// watch reads what the functions of a stack count, and judges the alarms by it.
+// watch evaluates the alarms on the metrics in the functions' logs.
 type watch struct {
 	service
 

@@ -17,22 +17,22 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// processes watches what the stack's functions use, by Linux's /proc.
+// processes watches the resource use of the stack's functions in /proc of Linux.
 type processes struct {
 	finder procnet.Finder
-	names  map[string]string // of the functions, by what the stack calls them
+	names  map[string]string // short names of the functions, by their names in the stack
 
 	mu   sync.Mutex
 	seen map[procnet.Process]*usage
 }
 
-// usage is what a process has used by when it was last seen.
+// usage is what a process had used when it was last seen.
 type usage struct {
 	spent time.Duration
 	peak  int64 // bytes of memory
 }
 
-// watchProcesses looks at the processes several times a second until it is stopped.
+// watchProcesses reads the processes several times a second until it is stopped.
 func watchProcesses(ctx context.Context, env stackenv.Env) (p *processes, stop func()) {
 	p = newProcesses(env)
 	ctx, cancel := context.WithCancel(ctx)
@@ -74,7 +74,7 @@ func (p *processes) look() {
 // tick is the unit of processor times in /proc.
 const tick = 10 * time.Millisecond
 
-// read leaves what was known of a process that is gone.
+// read changes nothing if the process is gone.
 func (u *usage) read(path string) {
 	stat, err := os.ReadFile(filepath.Join(path, "stat"))
 	if err != nil {
@@ -111,7 +111,7 @@ func (p *processes) spent(function string) (sum time.Duration) {
 	return sum
 }
 
-// peaks are the most that a process of each function has had of memory, in bytes.
+// peaks are the peak memory of a process of each function, in bytes.
 func (p *processes) peaks() map[string]int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +122,8 @@ func (p *processes) peaks() map[string]int64 {
 	return peaks
 }
 
-// endProcesses kills the processes of a function, which Lambda may do at any time:
-// the next call starts another.
+// endProcesses kills the processes of a function, as Lambda may at any time. The next call
+// starts another.
 func endProcesses(env stackenv.Env, function string) error {
 	p := newProcesses(env)
 	for id, name := range p.finder.All() {

@@ -21,13 +21,13 @@ import (
 	"campaign-dispatch/localstack/uuid"
 )
 
-// meterVariable has the test write what it meters in place of comparing it.
+// meterVariable makes the test write the metered figures instead of comparing them.
 const meterVariable = "SCALE_METER"
 
 var errStalled = errors.New("what was waited for did not come")
 
-// The model says what a small load uses of every table, index, queue and function
-// that the meter sees used.
+// The model has the use of every table, index, queue and function that the meter sees in a
+// small load.
 func TestScale_SmallLoad(t *testing.T) {
 	update := os.Getenv(meterVariable) != ""
 	if !update {
@@ -88,10 +88,9 @@ func tolerated(model, metered, units float64) bool {
 	return math.Abs(model-metered) <= units+0.1*max(model, metered)
 }
 
-// Units more that may differ. How many processes the emulator starts is its own affair,
-// and each reads rows that it keeps. How many frames a call of send gets is too, and
-// calls race for the HEAD of a batch and the PACE of an agent: the loser has paid, and
-// repeats the call.
+// Additional units that may differ. The emulator decides how many processes it starts, each
+// of which reads rows that it caches, and how many frames a call of send gets. Calls race for
+// the HEAD of a batch and the PACE of an agent: the loser repeats the call.
 var (
 	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
 	racedRows   = []string{"HEAD", "LOG", "PACE"}
@@ -138,7 +137,7 @@ func compare(t *testing.T, name string, model, metered scale.Step) {
 	}
 }
 
-// smallLoad does so many of each step, one kind after the other.
+// smallLoad runs each kind of step several times, one kind after the other.
 type smallLoad struct {
 	*metered
 
@@ -257,12 +256,12 @@ func (l *smallLoad) isolated(ctx context.Context, n int) error {
 	return l.oneByOne(ctx, l.full[:n])
 }
 
-// isolatedSingles gives outcomes events of different batches in one call.
+// isolatedSingles calls outcomes with events of different batches.
 func (l *smallLoad) isolatedSingles(ctx context.Context, n int) error {
 	return l.together(ctx, l.single[:n])
 }
 
-// oneByOne has each message delivered when the webhooks of the one before came.
+// oneByOne delivers each message after the webhooks of the previous one.
 func (l *smallLoad) oneByOne(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		before := l.heard.posts()
@@ -301,12 +300,12 @@ func (l *smallLoad) until(ctx context.Context, done func() (bool, error)) error 
 	return errStalled
 }
 
-// group gives outcomes events of one batch in one call.
+// group calls outcomes with events of one batch.
 func (l *smallLoad) group(ctx context.Context, _ int) error {
 	return l.together(ctx, l.full[l.next:l.next+scale.GroupSize])
 }
 
-// together delivers messages and gives outcomes all events at once, which the
+// together delivers messages and calls outcomes with all events at once, which the
 // emulator's trigger does not do.
 func (l *smallLoad) together(ctx context.Context, ids []string) error {
 	before := l.heard.posts()

@@ -81,7 +81,7 @@ func dynamoDBLocal(ctx context.Context, t *testing.T) (address string) {
 	return "http://127.0.0.1:" + port
 }
 
-// copyTables makes the stack's tables, with what is in them, at another address.
+// copyTables copies the stack's tables with their rows to another address.
 func copyTables(ctx context.Context, env stackenv.Env, address string) error {
 	from := dynamodb.NewFromConfig(env.AWS())
 	to := dynamodb.NewFromConfig(env.AWS(), func(o *dynamodb.Options) { o.BaseEndpoint = &address })
@@ -105,7 +105,7 @@ func copyTables(ctx context.Context, env stackenv.Env, address string) error {
 	return nil
 }
 
-// withTables returns a stack whose calls of DynamoDB go to another address.
+// withTables returns a stack whose calls to DynamoDB go to another address.
 func withTables(t *testing.T, env stackenv.Env, address string) stackenv.Env {
 	t.Helper()
 	tables, err := url.Parse(address)

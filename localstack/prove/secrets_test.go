@@ -19,8 +19,8 @@ import (
 )
 
 // private are forms that must not be in logs and dead letters: numbers of
-// people, access tokens, signing secrets, and the texts of the demo's messages. What
-// follows a hyphen is the end of a UUID, some of which look like a number.
+// people, access tokens, signing secrets, and the texts of the demo's messages. Digits
+// after a hyphen are the end of a UUID, which may look like a number.
 var private = map[string]*regexp.Regexp{
 	"a number":          regexp.MustCompile(`(?:^|[^-\w])55[1-9][0-9]9?[0-9]{8}\b`),
 	"a token":           regexp.MustCompile(`eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
@@ -88,7 +88,7 @@ func eachLogLine(ctx context.Context, t *testing.T, env stackenv.Env, do func(wh
 	}
 }
 
-// eachDeadLetter leaves the letters on their queues.
+// eachDeadLetter leaves the messages on their queues.
 func eachDeadLetter(ctx context.Context, t *testing.T, env stackenv.Env, do func(where, text string)) {
 	t.Helper()
 	client := sqs.NewFromConfig(env.AWS())

@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// service calls the API of the stack, and its instruments.
+// service calls the API of the stack, the simulator and the webhook sink.
 type service struct {
 	env   stackenv.Env
 	token string
@@ -126,7 +126,7 @@ func (s service) behave(ctx context.Context, behaviour map[string]any) error {
 	return s.do(ctx, http.MethodPut, s.env["RCS_URL"]+"/_sim/behaviour", behaviour, nil)
 }
 
-// unhurried gives the tenant's agent a rate that is kept but never waited for.
+// unhurried gives the tenant's agent a rate that is never reached.
 func (s service) unhurried(ctx context.Context) error {
 	store := storeOf(s.env)
 	tenant, err := store.Tenant(ctx, s.env["TENANT"])

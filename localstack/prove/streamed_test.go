@@ -15,9 +15,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// streamed calls the feed function with the records of the stream of outcomes that were
-// written within a window, as AWS does: the emulator's mapping has no window, and calls
-// the function with whatever is there.
+// streamed calls the feed function with the records that were written to the stream of
+// outcomes within a window, as AWS does. The emulator's mapping has no window.
 type streamed struct {
 	streams   *dynamodbstreams.Client
 	functions *lambda.Client
@@ -25,12 +24,12 @@ type streamed struct {
 	iterators []*string // of the stream's shards
 }
 
-// recordsPerCall is how many records of isolated events the function gets at once. At
-// 500 events a second a shard of the stream has as many for each of the two calls that
-// its mapping makes side by side.
+// recordsPerCall is the number of records of isolated events in a call. At 500 events a
+// second a shard of the stream has as many for each of the two concurrent calls of its
+// mapping.
 const recordsPerCall = 250
 
-// newStreamed stops the emulator's mapping. What was written before is not fed.
+// newStreamed stops the emulator's mapping. It skips the records written before.
 func newStreamed(ctx context.Context, env stackenv.Env) (*streamed, error) {
 	s := &streamed{
 		streams: dynamodbstreams.NewFromConfig(env.AWS()), functions: lambda.NewFromConfig(env.AWS()), function: env["FEED_FUNCTION"],
@@ -70,7 +69,7 @@ func (s *streamed) open(ctx context.Context, client *dynamodb.Client, table stri
 	return nil
 }
 
-// feed gives the function the records written since the last time.
+// feed calls the function with the records written since the last time.
 func (s *streamed) feed(ctx context.Context) error {
 	var records []types.Record
 	for i := range s.iterators {
@@ -132,7 +131,7 @@ func (s *streamed) call(ctx context.Context, records []types.Record) error {
 	return nil
 }
 
-// plain returns an item as Lambda hands it on. The rows of outcomes have no other types.
+// plain returns an item in Lambda's format. The rows of outcomes have no other types.
 func plain(item map[string]types.AttributeValue) map[string]any {
 	values := map[string]any{}
 	for name, value := range item {
