@@ -72,7 +72,7 @@ func TestPerson_SessionsEnd(t *testing.T) {
 	const end = "end acme ana@acme.example"
 	for name, change := range map[string]struct {
 		do   func(*admin.Service) error
-		deed string
+		step string
 	}{
 		"role":    {func(d *admin.Service) error { _, err := d.InvitePerson(t.Context(), ana); return err }, "set viewer"},
 		"removal": {func(d *admin.Service) error { _, err := d.RemovePerson(t.Context(), ana); return err }, "remove"},
@@ -86,13 +86,13 @@ func TestPerson_SessionsEnd(t *testing.T) {
 				if (err != nil) != (failAt > 0) || failAt > 0 && !errors.Is(err, errDied) {
 					t.Errorf("%s, step %d fails: %v", name, failAt, err)
 				}
-				if failAt == 1 && slices.Contains(d.steps, change.deed) {
+				if failAt == 1 && slices.Contains(d.steps, change.step) {
 					t.Errorf("%s: done without ending the sessions", name)
 				}
-				if done := slices.Contains(d.steps, change.deed); done && d.until.IsZero() {
+				if done := slices.Contains(d.steps, change.step); done && d.until.IsZero() {
 					t.Errorf("%s, step %d fails: the earlier sessions remain", name, failAt)
 				}
-				if err == nil && (!slices.Equal(d.steps, []string{end, change.deed, end}) || !d.until.Equal(clock)) {
+				if err == nil && (!slices.Equal(d.steps, []string{end, change.step, end}) || !d.until.Equal(clock)) {
 					t.Errorf("%s: steps %q, void until %v", name, d.steps, d.until)
 				}
 				d.failAt, d.steps = 0, nil // run it again

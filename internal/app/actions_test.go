@@ -29,7 +29,7 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 			t.Parallel()
 			want := map[string]bool{}
 			if slices.Contains([]string{"campaigns", "dashboard", "notify", "revoke", "send"}, name) {
-				want["s3:ListBucket"] = true // not called: a missing object is to be told from a forbidden one
+				want["s3:ListBucket"] = true // not called: without it, a missing object would be 403
 			}
 			if name == "feed" {
 				for _, action := range []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"} {

@@ -21,14 +21,14 @@ func TestRunbook_ListsEveryAlarm(t *testing.T) {
 	}
 	_, runbook, _ := strings.Cut(string(text), "\n## Runbook\n")
 	runbook, _, _ = strings.Cut(runbook, "\n## ")
-	var told []string
+	var documented []string
 	for _, row := range regexp.MustCompile(`(?m)^\| ((?:.[A-Za-z]+Alarm.(?:, )?)+) \| [^|]+ \| [^|]+ \|$`).FindAllStringSubmatch(runbook, -1) {
 		for name := range strings.SplitSeq(row[1], ", ") {
-			told = append(told, strings.Trim(name, "`"))
+			documented = append(documented, strings.Trim(name, "`"))
 		}
 	}
-	slices.Sort(told)
-	if diff := cmp.Diff(alarms(t), told); diff != "" {
+	slices.Sort(documented)
+	if diff := cmp.Diff(alarms(t), documented); diff != "" {
 		t.Errorf("alarms and the runbook's lines differ (-template +runbook):\n%s", diff)
 	}
 }

@@ -57,8 +57,8 @@ func TestTemplate_DeploymentsRollBack(t *testing.T) {
 	}
 }
 
-// checkFast makes sure that an alarm tells within the shares of a deployment, of which
-// a new version may get a call or two a minute, and that a stack without calls is in order.
+// checkFast checks that an alarm fires within the steps of a deployment, in which a new
+// version may get one call a minute, and that it does not fire without calls.
 func checkFast(t *testing.T, name string) {
 	t.Helper()
 	alarm := member(section(t, "Resources")[name], "Properties")
@@ -96,7 +96,7 @@ func TestTemplate_RestoredTables(t *testing.T) {
 				continue
 			}
 			if uses++; !strings.Contains(line, stands) && !strings.Contains(line, fmt.Sprintf("${%sTable.Arn}-at-????????T??????Z", table)) {
-				t.Errorf("line %d uses %sTable whatever stands in for it: %s", n+1, table, strings.TrimSpace(line))
+				t.Errorf("line %d uses %sTable instead of its replacement: %s", n+1, table, strings.TrimSpace(line))
 			}
 		}
 		if uses == 0 {

@@ -52,15 +52,15 @@ func TestPrivacyPage_Retention(t *testing.T) {
 	t.Parallel()
 	pool := resources(t)["UserPoolClient"].Properties
 	want := []string{
-		told(campaign.Retention) + " from its acceptance", // payloads
-		told(campaign.Retention) + " from its acceptance", // rows
-		told(campaign.Retention) + " from the acceptance of its last batch",
-		told(campaign.ErrorFileLife), told(campaign.EventLife), told(campaign.EventLife),
-		told(campaign.AnswerLife), told(campaign.AnswerFileLife), told(campaign.UploadLife),
-		told(campaign.Retention) + " from the first failure", told(campaign.FailureLife), told(campaign.PostsLife), told(campaign.AuditLife), told(campaign.FormLife),
-		told(campaign.RefreshLife), told(campaign.LastUseLife) + " from then", told(campaign.SessionEndLife), told(campaign.RateLife) + " from the last call",
-		told(time.Duration(pool.RefreshTokenValidity) * time.Minute),
-		told(longestQueue(t)), told(logLife(t)) + " (`LogRetentionDays`)",
+		period(campaign.Retention) + " from its acceptance", // payloads
+		period(campaign.Retention) + " from its acceptance", // rows
+		period(campaign.Retention) + " from the acceptance of its last batch",
+		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife),
+		period(campaign.AnswerLife), period(campaign.AnswerFileLife), period(campaign.UploadLife),
+		period(campaign.Retention) + " from the first failure", period(campaign.FailureLife), period(campaign.PostsLife), period(campaign.AuditLife), period(campaign.FormLife),
+		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
+		period(time.Duration(pool.RefreshTokenValidity) * time.Minute),
+		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",
 		"35 days", // what AWS keeps for restoring a table to a point in time
 		"as long as the tenant exists",
 	}
@@ -82,8 +82,8 @@ func TestSessionEndLife(t *testing.T) {
 	}
 }
 
-// told writes a time as people are told it.
-func told(d time.Duration) string {
+// period returns a duration in the words of the documentation.
+func period(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
 		is   time.Duration
@@ -122,7 +122,7 @@ func longestQueue(t *testing.T) (longest time.Duration) {
 	return longest
 }
 
-// logLife is how long logs are kept, unless the stack is told otherwise.
+// logLife returns the default retention of the logs.
 func logLife(t *testing.T) time.Duration {
 	t.Helper()
 	var template struct {
@@ -174,8 +174,8 @@ func checkSaying(t *testing.T, path, saying string, life time.Duration) {
 	}
 	for _, match := range found {
 		said := strings.NewReplacer("dias", "days", "horas", "hours", "24 hours", "1 day").Replace(match[1])
-		if said != told(life) {
-			t.Errorf("%s: %q, but it is %s", path, match[0], told(life))
+		if said != period(life) {
+			t.Errorf("%s: %q, but it is %s", path, match[0], period(life))
 		}
 	}
 }

@@ -20,7 +20,7 @@ type people struct {
 	content    campaign.EventContent
 	findErr    error
 	latest     campaign.OptChange
-	told       []campaign.Kind
+	posted     []campaign.Kind
 	deliveries []campaign.Delivery // as written
 	split      bool
 	tenants    int    // number of reads of the agent's tenants
@@ -46,7 +46,7 @@ func (p *people) TenantsOf(context.Context, string) ([]string, error) {
 func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
 
 func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.Delivery) error {
-	p.told = append(p.told, deliveries[0].Kind)
+	p.posted = append(p.posted, deliveries[0].Kind)
 	p.deliveries = append(p.deliveries, deliveries...)
 	return nil
 }
@@ -153,7 +153,7 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		latest campaign.OptChange
-		told   int
+		posted int
 	}{
 		"the first":              {campaign.OptChange{}, 1},
 		"after an opt-in":        {campaign.OptChange{At: time.Unix(9, 0)}, 1},
@@ -167,8 +167,8 @@ func TestHandle_RepeatedOptOut(t *testing.T) {
 			if err := p.apply(t, campaign.EventOptOut, time.Unix(10, 0)); err != nil {
 				t.Fatal(err)
 			}
-			if len(p.told) != test.told {
-				t.Errorf("told %v, want %d", p.told, test.told)
+			if len(p.posted) != test.posted {
+				t.Errorf("posted %v, want %d", p.posted, test.posted)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestHandle_TenantsOfAnswer(t *testing.T) {
 		findErr error
 		err     error
 		tenants int
-		told    int
+		posted  int
 	}{
 		"its batch's tenant":           {nil, nil, 0, 1},
 		"all, as the batch is unknown": {campaign.ErrNotFound, nil, 1, 2},
@@ -214,8 +214,8 @@ func TestHandle_TenantsOfAnswer(t *testing.T) {
 			t.Parallel()
 			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: "+5511900000000", Text: "Oi"}, findErr: test.findErr}
 			err := p.apply(t, campaign.EventReply, time.Unix(10, 0))
-			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.told) != test.told {
-				t.Errorf("error %v, all tenants asked for %d times, told %d times", err, p.tenants, len(p.told))
+			if !errors.Is(err, test.err) || p.tenants != test.tenants || len(p.posted) != test.posted {
+				t.Errorf("error %v, all tenants asked for %d times, posted %d times", err, p.tenants, len(p.posted))
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func TestHandle_EventOfAnotherAgent(t *testing.T) {
 			p.latest = campaign.OptChange{Out: test.kind == campaign.EventOptIn, At: time.Unix(1, 0)}
 			before := p.latest
 			err := p.apply(t, test.kind, time.Unix(2, 0))
-			applied := len(p.entered)+len(p.told) > 0 || p.latest != before
+			applied := len(p.entered)+len(p.posted) > 0 || p.latest != before
 			if err != nil || applied != test.want || p.dropped == test.want || p.tenants > 0 {
 				t.Errorf("applied %v, dropped %v, tenants asked for %d times, %v", applied, p.dropped, p.tenants, err)
 			}
@@ -258,8 +258,8 @@ func TestHandle_InvalidPhone(t *testing.T) {
 	for _, phone := range []string{"+abc", "abc", "+" + strings.Repeat("5", 40), "+5511 9", "+", "5511900000000", "+123456"} {
 		for _, kind := range []campaign.EventKind{campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn} {
 			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: campaign.EventContent{Phone: phone, Text: "parar"}}
-			if err := p.apply(t, kind, time.Unix(2, 0)); err != nil || !p.dropped || len(p.told) > 0 {
-				t.Errorf("%s of %q: told %v, dropped %v, %v", kind, phone, p.told, p.dropped, err)
+			if err := p.apply(t, kind, time.Unix(2, 0)); err != nil || !p.dropped || len(p.posted) > 0 {
+				t.Errorf("%s of %q: posted %v, dropped %v, %v", kind, phone, p.posted, p.dropped, err)
 			}
 		}
 	}

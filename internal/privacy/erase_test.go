@@ -33,10 +33,10 @@ func TestService_NumbersOfExpiredBatch(t *testing.T) {
 	if len(x.Messages) != 1 || !x.Messages[0].ContentsDeleted || x.Messages[0].CampaignID != w.id.CampaignID || x.Messages[0].Campaign != "Natal" {
 		t.Errorf("exported: %+v", x.Messages)
 	}
-	told, err := json.Marshal(x.Messages)
+	exported, err := json.Marshal(x.Messages)
 	w.must(err)
-	if strings.Contains(string(told), "0001-01-01") {
-		t.Errorf("exported: %s", told)
+	if strings.Contains(string(exported), "0001-01-01") {
+		t.Errorf("exported: %s", exported)
 	}
 	w.erase(ana)
 	if diff := cmp.Diff([]uint64{bruno}, w.set(1)); diff != "" {
@@ -106,12 +106,12 @@ func TestService_ManyPages(t *testing.T) {
 	for step, want := range []int{all, 0} {
 		x, err := service.Export(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)
-		told := map[string]bool{}
+		campaigns := map[string]bool{}
 		for _, m := range x.Messages {
-			told[m.CampaignID] = true
+			campaigns[m.CampaignID] = true
 		}
-		if len(told) != want || len(x.Messages) != want {
-			t.Errorf("step %d: exported %d messages of %d campaigns, want %d", step, len(x.Messages), len(told), want)
+		if len(campaigns) != want || len(x.Messages) != want {
+			t.Errorf("step %d: exported %d messages of %d campaigns, want %d", step, len(x.Messages), len(campaigns), want)
 		}
 		_, err = service.Erase(t.Context(), w.tenant.ID, written(ana))
 		w.must(err)

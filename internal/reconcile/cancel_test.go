@@ -79,7 +79,7 @@ func (w *world) checkCancelled(sent, waiting campaign.Batch, end string) {
 		w.t.Errorf("the provider has %d messages", n)
 	}
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
-		w.t.Errorf("a cancelled campaign was told to be completed, %d times", got)
+		w.t.Errorf("campaign.completed of a cancelled campaign was posted %d times", got)
 	}
 	w.checkNothingIsDue()
 }
@@ -218,7 +218,7 @@ func cancelNoCompletionWebhook(t *testing.T, newWorld func(*testing.T) *world) {
 		t.Errorf("the batch is %s", now.State)
 	}
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
-		t.Errorf("told %d times", got)
+		t.Errorf("posted %d times", got)
 	}
 	w.checkNothingIsDue()
 }

@@ -46,7 +46,7 @@ func TestOutcomes_RepeatedCrashes(t *testing.T) {
 		w.checkRead(b)
 	}
 	if completed := w.sink.posts["some"][string(campaign.KindCompleted)]; completed < n {
-		t.Errorf("%d of %d campaigns were told to be completed", completed, n)
+		t.Errorf("%d of %d campaigns got campaign.completed", completed, n)
 	}
 	w.checkNothingIsDue()
 }

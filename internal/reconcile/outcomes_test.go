@@ -36,16 +36,16 @@ func (w *world) checkAnswered(b campaign.Batch) {
 	w.provider.check(w.t, b)
 	log, err := w.store.Changes(w.t.Context(), b, 0, campaign.MaxChanges)
 	w.must(err)
-	owed := map[string]bool{}
+	pending := map[string]bool{}
 	for _, c := range log {
-		owed[fmt.Sprint(c.Index, " ", c.Outcome)] = true
+		pending[fmt.Sprint(c.Index, " ", c.Outcome)] = true
 	}
 	for i := range b.Accepted {
-		if !owed[fmt.Sprint(i, " read")] {
+		if !pending[fmt.Sprint(i, " read")] {
 			w.t.Errorf("message %d was never read", i)
 		}
 	}
-	for what := range owed {
+	for what := range pending {
 		if w.sink.posts["all"][what] == 0 {
 			w.t.Errorf("a webhook was lost: %s", what)
 		}
@@ -54,7 +54,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 		w.t.Error("no webhook says that the campaign is completed")
 	}
 	if w.sink.posts["all"][string(campaign.KindCompleted)] > 0 {
-		w.t.Error("an endpoint that did not ask for it was told that the campaign is completed")
+		w.t.Error("an endpoint got campaign.completed without its subscription")
 	}
 	w.checkNothingIsDue()
 }
@@ -278,7 +278,7 @@ func completedWithLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
 	first := w.accept(3)
 	w.live(first)
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
-		t.Fatalf("the end was told %d times after the only batch", got)
+		t.Fatalf("campaign.completed was posted %d times after the only batch", got)
 	}
 	var more [2]campaign.Batch
 	for i := range more {
@@ -289,12 +289,12 @@ func completedWithLastBatch(t *testing.T, newWorld func(*testing.T) *world) {
 	w.live(more[0])
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 1 {
 		tally, _ := w.store.Progress(t.Context(), first.ID)
-		t.Errorf("the end was told %d times with a batch to come: %+v", got, tally)
+		t.Errorf("campaign.completed was posted %d times with a batch to come: %+v", got, tally)
 	}
 	w.advance(2 * time.Hour)
 	w.live(more[1])
 	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got != 2 {
-		t.Errorf("the end was told %d times after two ends", got)
+		t.Errorf("campaign.completed was posted %d times after two ends", got)
 	}
 	w.checkNothingIsDue()
 }

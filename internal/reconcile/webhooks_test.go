@@ -85,7 +85,7 @@ func (m mortal) postsOf(ctx context.Context, n campaign.Delivery) ([]string, err
 			return nil, err
 		}
 		if !m.w.sink.sameAs(n.Blob, string(content)) {
-			m.w.t.Errorf("%s is told again with another content: %s", n.Kind, content)
+			m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
 		}
 		return []string{string(n.Kind)}, nil
 	}

@@ -36,22 +36,22 @@ func testErasedRecipient(t *testing.T, l layout) {
 	w.record(delivered...)
 	w.run(time.Minute, process)
 
-	type told struct {
+	type message struct {
 		UID, Phone *string
 		Sequence   int
 		Erased     bool
 	}
-	got := map[int]told{}
+	got := map[int]message{}
 	for _, p := range w.receiver.posts {
-		var l struct{ Data told }
+		var l struct{ Data message }
 		w.must(json.Unmarshal(p.body, &l))
 		got[l.Data.Sequence] = l.Data
 	}
-	want := map[int]told{}
+	want := map[int]message{}
 	for i := range 6 {
-		want[i+1] = told{new(fmt.Sprintf("uid-%d", i%3)), new(fmt.Sprintf("+%d", 5511900000000+i%3)), i + 1, false}
+		want[i+1] = message{new(fmt.Sprintf("uid-%d", i%3)), new(fmt.Sprintf("+%d", 5511900000000+i%3)), i + 1, false}
 	}
-	want[5] = told{new(""), new(""), 5, true}
+	want[5] = message{new(""), new(""), 5, true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("webhooks by their sequence (-want +got):\n%s", diff)
 	}

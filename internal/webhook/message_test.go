@@ -24,12 +24,12 @@ func TestNewMessage_Erased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told struct{ Data map[string]any }
-		if err := json.Unmarshal(l.Body, &told); err != nil {
+		var posted struct{ Data map[string]any }
+		if err := json.Unmarshal(l.Body, &posted); err != nil {
 			t.Fatal(err)
 		}
-		delete(told.Data, "occurredAt")
-		if diff := cmp.Diff(want, told.Data); diff != "" {
+		delete(posted.Data, "occurredAt")
+		if diff := cmp.Diff(want, posted.Data); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", kind, diff)
 		}
 	}

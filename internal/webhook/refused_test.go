@@ -253,7 +253,7 @@ func TestHandle_Unreadable(t *testing.T) {
 				}
 				n := damage(w)
 				n.Tenant, n.EndpointID, n.Next, n.Parked = w.tenant, w.endpoint.ID, start.Add(-time.Hour), when == "parked"
-				w.owe(n)
+				w.enqueue(n)
 				if when == "parked" {
 					w.run(time.Minute, process)
 					w.receiver.set(nil)
@@ -299,8 +299,8 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	}
 }
 
-// owe writes a delivery, replacing the existing one.
-func (w *world) owe(n campaign.Delivery) {
+// enqueue writes a delivery, replacing the existing one.
+func (w *world) enqueue(n campaign.Delivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), n.Task()))
 	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{n}))

@@ -13,6 +13,8 @@ import (
 	"time"
 )
 
+const emulatorScript = "localstack/tools/emulator.py"
+
 // wholeGroup makes end take the emulator's functions with it.
 const wholeGroup = -1
 
@@ -36,19 +38,32 @@ func (s Stack) startEmulator(ctx context.Context) (*exec.Cmd, error) {
 		return nil, fmt.Errorf("take the emulator's lock: %w", err)
 	}
 	defer func() { _ = held.Close() }() // the emulator keeps it
-	program, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python"))
+	emulator, err := s.emulatorCommand(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("find the emulator: %w", err)
+		return nil, err
 	}
-	// It is ended by its lock, so that its functions end with it.
-	emulator := exec.CommandContext(context.WithoutCancel(ctx), program, "-m", "ministack") //nolint:gosec // our own path
-	emulator.Env, emulator.Dir = s.emulatorEnv(dir), dir
 	emulator.Stdout, emulator.Stderr, emulator.ExtraFiles = log, log, []*os.File{held}
 	emulator.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := emulator.Start(); err != nil {
 		return nil, fmt.Errorf("start the emulator: %w", err)
 	}
 	return emulator, writePID(held, emulator.Process.Pid)
+}
+
+// emulatorCommand returns the command that runs the emulator in dir. The emulator ends by
+// its lock, not with ctx, so that its functions end with it.
+func (s Stack) emulatorCommand(ctx context.Context, dir string) (*exec.Cmd, error) {
+	python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python"))
+	if err != nil {
+		return nil, fmt.Errorf("find the emulator: %w", err)
+	}
+	script, err := filepath.Abs(emulatorScript)
+	if err != nil {
+		return nil, fmt.Errorf("find the emulator's script: %w", err)
+	}
+	emulator := exec.CommandContext(context.WithoutCancel(ctx), python, script) //nolint:gosec // our own paths
+	emulator.Env, emulator.Dir = s.emulatorEnv(dir), dir
+	return emulator, nil
 }
 
 // emulatorEnv is the whole environment of the emulator, and so of the

@@ -34,7 +34,7 @@ type cloud struct {
 	env    map[string]string // additional environment of commands
 	mu     sync.Mutex
 	asked  []string
-	told   string // stdout of the last command
+	stdout string // output of the last command
 }
 
 func newCloud(t *testing.T) *cloud {
@@ -89,7 +89,7 @@ func (a *cloud) run(t *testing.T, without string, arguments ...string) (code int
 	}
 	var out, errors bytes.Buffer
 	code = run(t.Context(), arguments, func(key string) string { return env[key] }, &out, &errors)
-	a.told = out.String()
+	a.stdout = out.String()
 	return code, errors.String()
 }
 
@@ -192,8 +192,8 @@ func TestRestore_KeepsOptOuts(t *testing.T) {
 		"RestoredOutcomesTable=" + restore.Name(own.Outcomes, at), "RestoredWebhooksTable=" + restore.Name(own.Webhooks, at),
 		":table/" + restore.Name(own.Outcomes, at) + "/stream/", "make replay-webhooks SINCE=" + at.Add(-time.Hour).Format(time.RFC3339),
 	} {
-		if !strings.Contains(a.told, want) {
-			t.Errorf("it does not say %s:\n%s", want, a.told)
+		if !strings.Contains(a.stdout, want) {
+			t.Errorf("it does not say %s:\n%s", want, a.stdout)
 		}
 	}
 	for name, store := range map[string]dynamo.Store{"own": own, "restored": restored} {

@@ -223,10 +223,10 @@ func TestReview_EveryLine(t *testing.T) {
 	}
 	says(t, page, http.StatusOK, "cannot be sent yet", "Lines in the file 2", "2 nome The value of this variable", "3 uid The column uid is empty")
 	if strings.Contains(page.Text(), "Send now") {
-		t.Error("it may be sent all the same")
+		t.Error("the review offers to send it")
 	}
 	if got := b.confirm(page); !strings.HasPrefix(got.Location, "/dashboard/campaigns/new/review") || len(b.handoffs.batches) > 0 {
-		t.Errorf("to confirm it all the same leads to %q, handed on %+v", got.Location, b.handoffs.batches)
+		t.Errorf("confirming leads to %q, handed off %+v", got.Location, b.handoffs.batches)
 	}
 	if audited := b.Audited(); len(audited) > 0 {
 		t.Errorf("what was not sent is in the audit log: %q", audited)
@@ -417,13 +417,13 @@ func TestConfirm_CheckOutOfTime(t *testing.T) {
 	b := newBench(t)
 	page, address := b.review(numbers(28_001), nil)
 	says(t, page, http.StatusOK, "Messages to send 28,001")
-	var judged atomic.Int64
-	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(judged.Load()) * 6 * time.Second) }
-	b.dispatch.judging = func() { judged.Add(1) }
+	var checked atomic.Int64
+	b.pages.Now = func() time.Time { return b.UI.Now().Add(time.Duration(checked.Load()) * 6 * time.Second) }
+	b.dispatch.judging = func() { checked.Add(1) }
 	page = b.admin.Get(address)
 	says(t, page, http.StatusOK, "There was no time to check the file beyond line", "split the file")
-	if strings.Contains(page.Text(), "Send now") || judged.Load() > 14 {
-		t.Errorf("%d of 15 parts were judged:\n%s", judged.Load(), page.Text())
+	if strings.Contains(page.Text(), "Send now") || checked.Load() > 14 {
+		t.Errorf("%d of 15 parts were checked:\n%s", checked.Load(), page.Text())
 	}
 }
 

@@ -200,7 +200,7 @@ func TestRotate_WithoutOverlap(t *testing.T) {
 		t.Errorf("rotated %+v, %v", after, err)
 	}
 	if list := o.viewer.Get(credentials.Path).Text(); strings.Contains(list, "Two secrets") {
-		t.Errorf("the list tells of two secrets: %s", list)
+		t.Errorf("the list shows two secrets: %s", list)
 	}
 }
 

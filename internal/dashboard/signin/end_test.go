@@ -107,9 +107,9 @@ func TestSignOut_DuringRenewal(t *testing.T) {
 	ana := open(t, b)
 	signingOut := b.Nobody()
 	signingOut.Cookie, signingOut.Session = ana.Cookie, ana.Session
-	b.provider.during(func() { signingOut.Post("/dashboard/sign-out", nil) })
+	b.provider.beforeResponse(func() { signingOut.Post("/dashboard/sign-out", nil) })
 	renewed := ana.Get("/dashboard/sign-in").Cookie("__Host-session")
-	b.provider.during(nil)
+	b.provider.beforeResponse(nil)
 	if renewed != nil {
 		if ana.Cookie = renewed; in(ana) {
 			t.Error("the renewed session outlives the sign-out")
@@ -131,9 +131,9 @@ func TestSignIn_WhileSessionsEnd(t *testing.T) {
 	b := newBench(t)
 	ana := b.Nobody()
 	code, sent := b.provider.grant(begin(t, &ana, ""))
-	b.provider.during(func() { b.end(t, b.UI.Now()) }) // the person is removed, the provider has answered
+	b.provider.beforeResponse(func() { b.end(t, b.UI.Now()) }) // the person is removed, the provider has answered
 	refused(t, ana.Get(back(code, sent.Get("state"))), http.StatusForbidden, "Your sessions were ended just now")
-	b.provider.during(nil)
+	b.provider.beforeResponse(nil)
 	if !in(open(t, b)) {
 		t.Error("one cannot sign in again")
 	}

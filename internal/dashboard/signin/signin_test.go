@@ -39,14 +39,14 @@ type provider struct {
 	removed bool // nobody's session is renewed
 	stuck   bool // it revokes nothing
 
-	meanwhile func() // what happens once it has judged a request for tokens, nil for nothing
+	during func() // called before the response to a token request, or nil
 }
 
-// during is called after the provider has handled a token request and before it responds.
-func (p *provider) during(do func()) {
+// beforeResponse calls do after the provider has handled a token request and before it responds.
+func (p *provider) beforeResponse(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.meanwhile = do
+	p.during = do
 }
 
 func newProvider(t *testing.T) *provider {
@@ -62,18 +62,18 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /jwks", p.keys)
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
-		judged := httptest.NewRecorder()
-		p.token(judged, r)
+		response := httptest.NewRecorder()
+		p.token(response, r)
 		p.mu.Lock()
-		meanwhile := p.meanwhile
-		p.meanwhile = nil
+		during := p.during
+		p.during = nil
 		p.mu.Unlock()
-		if meanwhile != nil {
-			meanwhile()
+		if during != nil {
+			during()
 		}
-		maps.Copy(w.Header(), judged.Header())
-		w.WriteHeader(judged.Code)
-		_, _ = judged.Body.WriteTo(w)
+		maps.Copy(w.Header(), response.Header())
+		w.WriteHeader(response.Code)
+		_, _ = response.Body.WriteTo(w)
 	})
 	mux.HandleFunc("POST /revoke", p.revoke)
 	p.Server = httptest.NewServer(mux)

@@ -278,7 +278,7 @@ func TestTestSend_Refused(t *testing.T) {
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
 	if len(b.calls.bodies) > 0 {
-		t.Error("it was sent all the same")
+		t.Error("it was sent")
 	}
 	b.calls.answer, b.calls.err = `{}`, &httpapi.Problem{Status: http.StatusConflict, Code: "campaign_name_taken"}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Another campaign has this name")

@@ -443,16 +443,16 @@ func TestActions_Forbidden(t *testing.T) {
 			t.Errorf("a viewer: GET %s answers %d, want 403", path, a.Status)
 		}
 	}
-	for _, deed := range []string{"/kinds", "/rotate", "/off", "/on", "/test", "/resend", "/resend-failed"} {
+	for _, action := range []string{"/kinds", "/rotate", "/off", "/on", "/test", "/resend", "/resend-failed"} {
 		form := url.Values{"kind": {"message.sent"}, "keep": {"1h"}, "once": {"x"}, "since": {"2100-05-03T12:30"}}
-		if a := other.Post(one+deed, form); a.Status != http.StatusNotFound {
-			t.Errorf("another tenant: POST %s answers %d, want 404", deed, a.Status)
+		if a := other.Post(one+action, form); a.Status != http.StatusNotFound {
+			t.Errorf("another tenant: POST %s answers %d, want 404", action, a.Status)
 		}
-		if a := o.viewer.Post(one+deed, form); a.Status != http.StatusForbidden {
-			t.Errorf("a viewer: POST %s answers %d, want 403", deed, a.Status)
+		if a := o.viewer.Post(one+action, form); a.Status != http.StatusForbidden {
+			t.Errorf("a viewer: POST %s answers %d, want 403", action, a.Status)
 		}
-		if a := o.admin.Post(one+deed, url.Values{"csrf": {"stolen"}}); a.Status != http.StatusForbidden {
-			t.Errorf("no CSRF token: POST %s answers %d, want 403", deed, a.Status)
+		if a := o.admin.Post(one+action, url.Values{"csrf": {"stolen"}}); a.Status != http.StatusForbidden {
+			t.Errorf("no CSRF token: POST %s answers %d, want 403", action, a.Status)
 		}
 	}
 	if a := o.viewer.Post(webhooks.Path, url.Values{"url": {"https://example.com"}}); a.Status != http.StatusForbidden {

@@ -142,8 +142,8 @@ func TestServeEvent_Handshake(t *testing.T) {
 		if answer.Code != test.want {
 			t.Errorf("%s: status %d, want %d", test.name, answer.Code, test.want)
 		}
-		told := answer.Body.String() == "s3cr3t<>" && strings.HasPrefix(answer.Header().Get("Content-Type"), "text/plain")
-		if told != (test.want == 200) || strings.Contains(answer.Body.String(), "s3cr3t") != told {
+		echoed := answer.Body.String() == "s3cr3t<>" && strings.HasPrefix(answer.Header().Get("Content-Type"), "text/plain")
+		if echoed != (test.want == 200) || strings.Contains(answer.Body.String(), "s3cr3t") != echoed {
 			t.Errorf("%s: answered %q as %s", test.name, answer.Body, answer.Header().Get("Content-Type"))
 		}
 	}

@@ -83,12 +83,12 @@ func TestReplay_LongLogs(t *testing.T) {
 	long := logOf(make([]time.Duration, 12_000)...)
 	l := logs{keys: []campaign.BatchKey{first, second}, entries: map[campaign.BatchKey][]ledger.Entry{first: long, second: logOf(0)}}
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
-	var told []feed.Replayed
-	_, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(done feed.Replayed) { told = append(told, done) })
+	var progress []feed.Replayed
+	_, err := feed.Replayer{Logs: l, Feeder: r.feeder()}.Replay(t.Context(), at, func(done feed.Replayed) { progress = append(progress, done) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]feed.Replayed{{Batches: 1, Entries: 12_000}, {Batches: 2, Entries: 12_001}}, told); diff != "" {
+	if diff := cmp.Diff([]feed.Replayed{{Batches: 1, Entries: 12_000}, {Batches: 2, Entries: 12_001}}, progress); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
 	queued := 0

@@ -18,8 +18,8 @@ import (
 
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/webhook/feed"
 )
 
 func main() {

@@ -1,0 +1,49 @@
+"""Run the emulator of AWS with event source mappings that are closer to Lambda's.
+
+The emulator polls all sources in one thread, waits there for the functions of streams,
+and receives at most 10 messages of a queue. Lambda polls each source by itself and fills
+a batch up to BatchSize. Without the changes below, a backlog of thousands of messages
+takes minutes.
+"""
+
+import logging
+import sys
+import threading
+import time
+
+from ministack.app import main
+from ministack.services import lambda_svc, sqs
+
+IDLE_SECONDS = 0.05
+# The poller runs long loops over queues. The interpreter's default of 5 ms would delay
+# every HTTP call beside it by that much, several times.
+SWITCH_SECONDS = 0.0005
+
+poll_streams = lambda_svc._poll_dynamodb_streams
+
+
+def poll_streams_forever():
+    while True:
+        found = False
+        try:
+            found = poll_streams()
+        except Exception:
+            logging.exception("polling the streams failed")
+        if not found:
+            time.sleep(IDLE_SECONDS)
+
+
+def receive_batch(queue_url, batch_size):
+    """Return up to batch_size visible messages of the queue, which become invisible."""
+    with sqs._queues_lock:
+        queue = sqs._get_q(queue_url)
+        sqs._expire_retained(queue)
+        sqs._dlq_sweep(queue)
+        return sqs._collect_msgs(queue, int(batch_size), int(queue["attributes"].get("VisibilityTimeout", "30")))
+
+
+sqs._receive_messages_for_esm = receive_batch
+lambda_svc._poll_dynamodb_streams = lambda: False
+sys.setswitchinterval(SWITCH_SECONDS)
+threading.Thread(target=poll_streams_forever, daemon=True, name="streams").start()
+main()
