@@ -17,8 +17,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// batches call the outcomes function with the batch size of its trigger in the template, as
-// AWS does. The emulator's trigger passes at most ten events, in another order.
+// batches call the outcomes function with chosen events, as many as its trigger in the
+// template allows. The emulator's trigger passes the events that are there.
 type batches struct {
 	queues          *sqs.Client
 	functions       *lambda.Client
