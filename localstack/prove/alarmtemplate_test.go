@@ -55,6 +55,9 @@ func ofTemplate(t *testing.T) []alarm {
 	check(t, err)
 	all, err := readAlarms(text, "production", names)
 	check(t, err)
+	if len(all) == 0 {
+		t.Fatal("template.yaml has no alarms")
+	}
 	return all
 }
 
