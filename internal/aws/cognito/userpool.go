@@ -36,6 +36,9 @@ var ErrOtherTenant = errors.New("this address belongs to a user of another tenan
 // Invite creates a user with a role, or updates the role of an existing user (known). A new
 // user gets the temporary password, or one by email if it is empty.
 func (p *Pool) Invite(ctx context.Context, who campaign.Person, password string) (known bool, err error) {
+	if !slices.Contains(roles, who.Role) {
+		return false, fmt.Errorf("unknown role %q", who.Role)
+	}
 	in := &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &p.ID, Username: &who.Email, DesiredDeliveryMediums: []types.DeliveryMediumType{types.DeliveryMediumTypeEmail},
 		UserAttributes: []types.AttributeType{
@@ -87,9 +90,6 @@ func (p *Pool) sameTenant(ctx context.Context, who campaign.Person) error {
 }
 
 func (p *Pool) setRole(ctx context.Context, who campaign.Person) error {
-	if !slices.Contains(roles, who.Role) {
-		return fmt.Errorf("unknown role %q", who.Role)
-	}
 	_, err := p.Client.AdminAddUserToGroup(ctx, &cognitoidentityprovider.AdminAddUserToGroupInput{
 		UserPoolId: &p.ID, Username: &who.Email, GroupName: &who.Role,
 	})

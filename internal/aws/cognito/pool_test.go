@@ -1,0 +1,108 @@
+package cognito_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+
+	"campaign-dispatch/internal/aws/cognito"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const password = "Temporary-Passw0rd"
+
+// pool is the stack's user pool.
+type pool struct {
+	*cognito.Pool
+	t *testing.T
+}
+
+func newPool(t *testing.T) pool {
+	t.Helper()
+	env := stackenv.Load(t)
+	return pool{&cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(env.AWS()), ID: env["USER_POOL_ID"]}, t}
+}
+
+func person(tenant, role string) campaign.Person {
+	return campaign.Person{Tenant: tenant, Email: strings.ToLower(rand.Text()) + "@example.com", Role: role}
+}
+
+// groups returns the user's groups, in alphabetical order.
+func (p pool) groups(email string) (names []string) {
+	p.t.Helper()
+	out, err := p.Client.AdminListGroupsForUser(p.t.Context(), &cognitoidentityprovider.AdminListGroupsForUserInput{UserPoolId: &p.ID, Username: &email})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, g := range out.Groups {
+		names = append(names, *g.GroupName)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestInvite(t *testing.T) {
+	t.Parallel()
+	p, who := newPool(t), person("a", "admin")
+	if known, err := p.Invite(t.Context(), who, password); err != nil || known {
+		t.Fatalf("a new user: known %v, %v", known, err)
+	}
+	if got := p.groups(who.Email); !slices.Equal(got, []string{"admin"}) {
+		t.Errorf("groups of the new user: %v", got)
+	}
+	who.Role = "viewer"
+	if known, err := p.Invite(t.Context(), who, password); err != nil || !known {
+		t.Fatalf("an existing user: known %v, %v", known, err)
+	}
+	if got := p.groups(who.Email); !slices.Equal(got, []string{"viewer"}) {
+		t.Errorf("groups after the change of role: %v", got)
+	}
+}
+
+func TestInvite_UnknownRole(t *testing.T) {
+	t.Parallel()
+	p, who := newPool(t), person("a", "owner")
+	if _, err := p.Invite(t.Context(), who, password); err == nil {
+		t.Error("a user got an unknown role")
+	}
+	if err := p.Remove(t.Context(), who); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("the refused invitation left a user: %v", err)
+	}
+}
+
+func TestInvite_OtherTenant(t *testing.T) {
+	t.Parallel()
+	p, who := newPool(t), person("a", "viewer")
+	if _, err := p.Invite(t.Context(), who, password); err != nil {
+		t.Fatal(err)
+	}
+	other := campaign.Person{Tenant: "b", Email: who.Email, Role: "admin"}
+	if _, err := p.Invite(t.Context(), other, password); !errors.Is(err, cognito.ErrOtherTenant) {
+		t.Errorf("invite the user of another tenant: %v", err)
+	}
+	if err := p.Remove(t.Context(), other); !errors.Is(err, cognito.ErrOtherTenant) {
+		t.Errorf("remove the user of another tenant: %v", err)
+	}
+	if got := p.groups(who.Email); !slices.Equal(got, []string{"viewer"}) {
+		t.Errorf("groups after the refused calls: %v", got)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	p, who := newPool(t), person("a", "viewer")
+	if _, err := p.Invite(t.Context(), who, password); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Remove(t.Context(), who); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Remove(t.Context(), who); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("remove the user twice: %v", err)
+	}
+}
