@@ -128,9 +128,14 @@ func (c *scenario) makeTenant(ctx context.Context) (err error) {
 	if err := c.stack.endpoints.add(c.tenant); err != nil {
 		return err
 	}
-	return c.do(ctx, http.MethodPut, c.env["RCS_URL"]+"/_sim/webhook", map[string]string{
+	hook := map[string]string{
 		"agentId": c.tenant.id, "url": c.env["EVENTS_URL"] + "/" + c.tenant.id, "clientToken": c.tenant.agent.WebhookToken,
-	}, nil)
+	}
+	// The simulator verifies the address, and the fault of another scenario may meet that call.
+	return eventually(ctx, time.Minute, func() (bool, error) {
+		err := c.do(ctx, http.MethodPut, c.env["RCS_URL"]+"/_sim/webhook", hook, nil)
+		return err == nil, err
+	})
 }
 
 // signIn gets a token by the credential, and another by the refresh token. If the
