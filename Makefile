@@ -178,20 +178,23 @@ soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
 .PHONY: bench
-bench: bin/localstack ## measure the figures, as a table and in .local/bench.json (BENCH=cost for one part)
+bench: bin/localstack ## measure the figures, as a table and in .local/bench.json (BENCH=accept for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
+	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go test -run '^$$' -bench '(?i)^Benchmark$(or $(BENCH),.*)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
+
+# TestProve runs the parts in PROVE, or all of them, and prints their table.
+GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/prove
 
 .PHONY: prove
 prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
 	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
-	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
+	STACK_ENV='$(CURDIR)/.local/prove/stack.env' PROVE='$(PROVE)' $(GO_PROVE)
 
 .PHONY: cost
 cost: ## measure the cost of a million messages by function and service (COST_MESSAGES=10000)
-	@go run ./localstack/prove --only cost
+	@PROVE=cost $(GO_PROVE)
 
 .PHONY: scale
 scale: ## compute which AWS limit three large loads reach first (METER=1 meters the steps again)

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/localstack/ownstack"
+	"campaign-dispatch/localstack/ephemeralstack"
 	"campaign-dispatch/localstack/uuid"
 )
 
@@ -28,13 +28,13 @@ import (
 type rotation struct {
 	*client
 
-	stack *ownstack.Stack
+	stack *ephemeralstack.Stack
 }
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
 	c := newClient(t)
-	stack, err := ownstack.New(t.Context(), "campaign-dispatch-rotation", ".local/rotation")
+	stack, err := ephemeralstack.New(t.Context(), "campaign-dispatch-rotation", ".local/rotation")
 	must(t, err)
 	stack.Root = "../.."
 	t.Cleanup(func() { must(t, stack.Down(context.Background())) }) // the test's own context has ended by then

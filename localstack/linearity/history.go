@@ -57,6 +57,9 @@ func (s Service) Check(ctx context.Context, histories int, random *mathrand.Rand
 		if err != nil {
 			return r, fmt.Errorf("history %d: %w", i, err)
 		}
+		if ctx.Err() != nil { // no call was answered, and every order of them is possible
+			return r, ctx.Err()
+		}
 		r.count(h)
 		if err := judge(h); err != nil {
 			return r, fmt.Errorf("history %d: %w", i, err)
