@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -105,7 +105,7 @@ func install(ctx context.Context) error {
 
 // scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
-	id = uuid.New()
+	id = random.UUID()
 	body, err := json.Marshal(map[string]any{
 		"campaignId": id, "name": "bad input " + rand.Text(), "templateId": env["TEMPLATE_ID"],
 		"schedule": time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),

@@ -21,8 +21,8 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/metering"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // index finds a row by the message's id at the provider.
@@ -86,9 +86,9 @@ type Step struct {
 func (d *Design) Send(ctx context.Context, numbers []uint64) ([]Step, error) {
 	const events = 2 // delivered and read
 	d.meter.Take()
-	ids, campaign := make([]string, len(numbers)), uuid.New()
+	ids, campaign := make([]string, len(numbers)), random.UUID()
 	for i := range ids {
-		ids[i] = uuid.New()
+		ids[i] = random.UUID()
 	}
 	var steps []Step
 	for _, s := range []struct {
@@ -150,7 +150,7 @@ func (d *Design) key(campaign string, number uint64) metering.Item {
 func (d *Design) accept(ctx context.Context, campaign string, ids []string, numbers []uint64, position int) error {
 	row := d.key(campaign, numbers[position])
 	for name, value := range map[string]string{
-		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position), "templateId": uuid.New(),
+		"messageId": ids[position], "tenant": "demo", "campaignId": campaign, "batch": "1", "uid": strconv.Itoa(position), "templateId": random.UUID(),
 		"status": "pending", "createdAt": time.Now().UTC().Format(time.RFC3339Nano),
 	} {
 		row[name] = text(value)

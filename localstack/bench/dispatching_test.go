@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // dispatched is a campaign as it is dispatched.
@@ -26,7 +26,7 @@ type dispatched struct {
 
 // dispatch dispatches the campaign and returns its id.
 func (d dispatched) dispatch(ctx context.Context, env stackenv.Env, token string) (string, error) {
-	id, name, batch := uuid.New(), "bench "+rand.Text(), 0
+	id, name, batch := random.UUID(), "bench "+rand.Text(), 0
 	for part := range slices.Chunk(d.numbers, d.perBatch) {
 		batch++
 		messages := make([]map[string]string, len(part))

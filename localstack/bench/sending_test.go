@@ -23,10 +23,10 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/localstack/metering"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -111,8 +111,8 @@ func newSendRows(document []byte, numbers []uint64) *sendRows {
 		w.Add(n, strconv.AppendInt([]byte("uid-"), int64(i), 10), [][]byte{[]byte("Maria"), strconv.AppendInt(nil, int64(i), 10)})
 	}
 	r := &sendRows{document: document, batch: campaign.Batch{
-		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenantID, CampaignID: uuid.New()}, BatchID: campaign.BatchID("")},
-		TemplateID: uuid.New(), TemplateVersion: 1, Accepted: len(numbers), State: campaign.BatchSending, NextCheck: time.Now().Add(time.Hour),
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenantID, CampaignID: random.UUID()}, BatchID: campaign.BatchID("")},
+		TemplateID: random.UUID(), TemplateVersion: 1, Accepted: len(numbers), State: campaign.BatchSending, NextCheck: time.Now().Add(time.Hour),
 	}}
 	r.payload, r.batch.Offsets = w.Finish()
 	return r

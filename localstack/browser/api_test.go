@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 type fields map[string]any
@@ -31,7 +31,7 @@ func (b *browser) token(clientID, secret string) (status int, got reply) {
 
 // call returns a dispatch request with the messages.
 func (b *browser) call(name string, messages ...fields) fields {
-	return fields{"campaignId": uuid.New(), "name": name, "templateId": b.env["TEMPLATE_ID_PLAIN"], "messages": messages}
+	return fields{"campaignId": random.UUID(), "name": name, "templateId": b.env["TEMPLATE_ID_PLAIN"], "messages": messages}
 }
 
 // dispatch sends a campaign through the API.

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"campaign-dispatch/internal/aws/cognito"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 // Pages without a link: rejected forms, an expired session, a user without a role, and
@@ -122,7 +122,7 @@ func (b *browser) expireSession() {
 // signInWithoutRole signs in a user without a role, then signs out.
 func (b *browser) signInWithoutRole() {
 	b.t.Helper()
-	email, ctx := "nobody-"+uuid.New()+"@example.com", b.t.Context()
+	email, ctx := "nobody-"+random.UUID()+"@example.com", b.t.Context()
 	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(b.env.AWS()), ID: b.env["USER_POOL_ID"]}
 	_, err := pool.Client.AdminCreateUser(ctx, &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &pool.ID, Username: &email, MessageAction: types.MessageActionTypeSuppress,

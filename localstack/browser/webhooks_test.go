@@ -11,7 +11,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 // A user registers, tests, rotates and disables an endpoint.
@@ -72,7 +72,7 @@ func (b *browser) fail(endpoint string) {
 	}
 	for i, status := range []int{0, 503} {
 		err := store.RecordFailure(b.t.Context(), campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + uuid.New(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
+			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + random.UUID(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
 			Attempt: i, At: now.Add(-time.Duration(i) * time.Minute),
 		})
 		if err != nil {

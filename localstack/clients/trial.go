@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // Trial runs programs on a stack.
@@ -43,7 +43,7 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 	}
 	given := map[string]string{
 		"BASE_URL": t.Env["BASE_URL"], "CLIENT_ID": credential.ClientID, "CLIENT_SECRET": credential.Secret,
-		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": uuid.New(), "PHONES": strings.Join(phones(), ","),
+		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": random.UUID(), "PHONES": strings.Join(phones(), ","),
 	}
 	r, err := w.run(ctx, given)
 	if err == nil {
@@ -115,7 +115,7 @@ func (t Trial) checkAttempt(ctx context.Context, a attempt, errorType, clientID 
 
 // readWith reads a campaign that does not exist.
 func (t Trial) readWith(ctx context.Context, token string) (status int, code string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+uuid.New(), http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+random.UUID(), http.NoBody)
 	if err != nil {
 		return 0, "", err
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // Demo sends a campaign through the stack at Env.
@@ -51,7 +51,7 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	if err != nil {
 		return 0, err
 	}
-	id := uuid.New()
+	id := random.UUID()
 	name := c.Name + " " + d.Now().Format("2006-01-02 15:04:05.000")
 	step := d.Log.Step("dispatch")
 	rejected := 0

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const dispatchPath = "/api/v1/external/campaigns/dispatch"
@@ -139,7 +139,7 @@ type fields map[string]any
 
 // call returns a valid dispatch request with the messages.
 func (c *client) call(messages []fields) fields {
-	return fields{"campaignId": uuid.New(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
+	return fields{"campaignId": random.UUID(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
 }
 
 // lastNumber is the last used phone number. The first one is random, because the stack may

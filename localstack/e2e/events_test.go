@@ -22,7 +22,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 const samples = "../../events/"
@@ -33,7 +33,7 @@ const samples = "../../events/"
 func TestSampleEvents_Invoke(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	id := uuid.New()
+	id := random.UUID()
 	fill := map[string]string{
 		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
 		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 // Lambda processes the records of a shard in order, and a failing record blocks the next
@@ -47,8 +47,8 @@ func acceptedFarAhead(t *testing.T, store *dynamo.CampaignStore, tenant string) 
 	t.Helper()
 	far := time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := campaign.Batch{
-		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: uuid.New()}, BatchID: campaign.BatchID(rand.Text())},
-		TemplateID: uuid.New(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: random.UUID()}, BatchID: campaign.BatchID(rand.Text())},
+		TemplateID: random.UUID(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
 		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
 	}
 	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/sink"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const campaignsPath = "/api/v1/external/campaigns/"
@@ -54,7 +54,7 @@ func (c *client) receiver(kinds ...string) receiver {
 	must(c.t, err)
 	server := httptest.NewServer(s)
 	c.t.Cleanup(server.Close)
-	e := campaign.Endpoint{ID: uuid.New(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
+	e := campaign.Endpoint{ID: random.UUID(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
 	must(c.t, c.store().SaveEndpoint(c.t.Context(), e))
 	return receiver{c, e.ID, server.URL}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 // Messages reach their outcomes in any order of the provider's events.
@@ -161,7 +161,7 @@ func TestWebhooks_RefusedAddresses(t *testing.T) {
 	elsewhere := c.receiver("message.replied") // never sent in this test
 	moved := redirector(t, elsewhere.address+"/webhooks")
 	endpoints := map[string]string{ // stored without the check at registration, as if a DNS name changed its address
-		uuid.New(): "http://169.254.169.254/latest/meta-data", uuid.New(): "http://[::ffff:10.0.0.1]/", uuid.New(): "http://0.0.0.0:80/", uuid.New(): moved,
+		random.UUID(): "http://169.254.169.254/latest/meta-data", random.UUID(): "http://[::ffff:10.0.0.1]/", random.UUID(): "http://0.0.0.0:80/", random.UUID(): moved,
 	}
 	for id, address := range endpoints {
 		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}

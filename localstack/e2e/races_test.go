@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 const concurrentCalls = 12
@@ -30,7 +30,7 @@ func TestDispatch_ConcurrentConflicts(t *testing.T) {
 			status: http.StatusBadRequest, code: "batch_required",
 		},
 		"same name": {
-			prepare: func(call fields, _ int) { call["campaignId"] = uuid.New() },
+			prepare: func(call fields, _ int) { call["campaignId"] = random.UUID() },
 			status:  http.StatusConflict, code: "campaign_name_taken",
 		},
 		"same batch": {
@@ -75,7 +75,7 @@ func TestDispatch_ConcurrentConflicts(t *testing.T) {
 // exists is set, it dispatches a first batch.
 func (c *client) conflictingCalls(exists bool) []fields {
 	c.t.Helper()
-	id, name := uuid.New(), "race "+rand.Text()
+	id, name := random.UUID(), "race "+rand.Text()
 	calls := make([]fields, concurrentCalls)
 	for i := range calls {
 		calls[i] = c.call(messages(2))

@@ -15,7 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"campaign-dispatch/internal/dashboard/apidocs"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 // The samples of the first call run with the documented commands and send a message.
@@ -88,8 +88,8 @@ func (c *client) operationEnv(operation string) []string {
 	c.t.Helper()
 	switch operation {
 	case "dispatchCampaign":
-		id := uuid.New()
-		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + uuid.New()}
+		id := random.UUID()
+		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + random.UUID()}
 	case "cancelCampaign", "rescheduleBatch":
 		call := c.call(messages(1))
 		call["schedule"] = inDays(1)

@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/ephemeralstack"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // rotation is a stack of the test's own, whose signing keys are replaced.
@@ -99,7 +99,7 @@ func (r *rotation) signed(keyID string, issued time.Time) string {
 // valid checks whether all functions that take tokens accept one.
 func (r *rotation) valid(name, token string, want bool) {
 	r.t.Helper()
-	dispatch, read := r.dryRun(token), r.do(http.MethodGet, "/api/v1/external/campaigns/"+uuid.New(), nil, "Authorization", "Bearer "+token).status
+	dispatch, read := r.dryRun(token), r.do(http.MethodGet, "/api/v1/external/campaigns/"+random.UUID(), nil, "Authorization", "Bearer "+token).status
 	if want && (dispatch != http.StatusOK || read != http.StatusNotFound) || !want && (dispatch != http.StatusUnauthorized || read != http.StatusUnauthorized) {
 		r.t.Errorf("%s: dispatch answered %d, reading a campaign %d, want it valid: %v", name, dispatch, read, want)
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -116,7 +116,7 @@ type world struct {
 func newWorld() world {
 	w := world{start: time.Now()}
 	for i := range w.campaigns {
-		w.campaigns[i] = uuid.New()
+		w.campaigns[i] = random.UUID()
 	}
 	for i := range w.names {
 		w.names[i] = "linearity " + rand.Text()

@@ -23,8 +23,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/oauth/accesstoken"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // wrongHands calls every route with credentials that give no right to it: no call may
@@ -45,8 +45,8 @@ type things struct {
 // missing returns things that do not exist.
 func missing() things {
 	return things{
-		campaign: uuid.New(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: uuid.New(), credential: "rcs_" + rand.Text(),
-		endpoint: uuid.New(), upload: strings.ToLower(rand.Text()),
+		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
+		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()),
 	}
 }
 

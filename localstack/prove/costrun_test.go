@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/arrival"
 	"campaign-dispatch/localstack/baseline"
 	"campaign-dispatch/localstack/bill"
 	"campaign-dispatch/localstack/metering"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // costRun is one campaign whose parts are metered one after the other.
@@ -39,7 +39,7 @@ type costRun struct {
 
 // newRun registers two endpoints for all kinds.
 func (m *metered) newRun(ctx context.Context) (r *costRun, err error) {
-	r = &costRun{metered: m, numbers: someNumbers(costCount()), campaign: uuid.New(), cpu: map[string]float64{}}
+	r = &costRun{metered: m, numbers: someNumbers(costCount()), campaign: random.UUID(), cpu: map[string]float64{}}
 	if err := m.silenceSink(ctx); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 // other, scheduled for after the metering.
 func (r *costRun) meterScheduling(ctx context.Context, b *bill.Bill) error {
 	const batches = 3
-	id, at := uuid.New(), time.Now().AddDate(0, 1, 0)
+	id, at := random.UUID(), time.Now().AddDate(0, 1, 0)
 	numbers := slices.Collect(slices.Chunk(someNumbers((batches+1)*campaign.MaxMessages), campaign.MaxMessages))
 	if err := r.service.dispatchAt(ctx, id, 1, numbers[0], at); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // crowdCampaigns run concurrently; together they have crowdMessages.
@@ -38,7 +38,7 @@ func crowd(ctx context.Context, t *testing.T, env stackenv.Env) {
 	group, calls := errgroup.WithContext(ctx)
 	group.SetLimit(dispatchers)
 	for i := range ids {
-		ids[i] = uuid.New()
+		ids[i] = random.UUID()
 		group.Go(func() error { return s.dispatch(calls, ids[i], 1, numbers[i*each:(i+1)*each]) })
 	}
 	check(t, group.Wait())
@@ -84,7 +84,7 @@ func listenForWebhooks(ctx context.Context, env stackenv.Env, awaited campaign.K
 
 // endpointAt is an endpoint for a kind, or for all kinds.
 func endpointAt(tenant, url string, kind campaign.Kind) campaign.Endpoint {
-	e := campaign.Endpoint{ID: uuid.New(), Tenant: tenant, URL: url, Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl"}
+	e := campaign.Endpoint{ID: random.UUID(), Tenant: tenant, URL: url, Secret: "whsec_" + "cHJvdmVwcm92ZXByb3ZlcHJvdmVwcm92ZXByb3Zl"}
 	if kind != anyKind {
 		e.Kinds = []string{string(kind)}
 	}

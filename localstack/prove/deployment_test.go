@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/ops/drift"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/ephemeralstack"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // alias is the alias through which all callers call a function.
@@ -62,7 +62,7 @@ func (s service) callRepeatedly(ctx context.Context) (stop func() (made, failed 
 	go func() {
 		defer close(over)
 		for ctx.Err() == nil {
-			id := uuid.New()
+			id := random.UUID()
 			for _, call := range []func() error{
 				func() error { return s.dispatch(ctx, id, 1, someNumbers(1)) },
 				func() error { _, err := s.campaign(ctx, id); return err },

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/sink"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // scenario is a tenant's calls and their expected results.
@@ -179,7 +179,7 @@ func (c *scenario) newCall(n int, fate string) fields {
 			c.fates[phone] = fate
 		}
 	}
-	return fields{"campaignId": uuid.New(), "name": "faults " + rand.Text(), "templateId": c.tenant.template, "messages": messages}
+	return fields{"campaignId": random.UUID(), "name": "faults " + rand.Text(), "templateId": c.tenant.template, "messages": messages}
 }
 
 // accept dispatches with an Idempotency-Key, as a client does that may have to repeat a call.
@@ -192,7 +192,7 @@ func (c *scenario) accept(ctx context.Context, call fields, want int) (errorFile
 	if err != nil {
 		return "", err
 	}
-	got, err := c.call(ctx, http.MethodPost, c.env["BASE_URL"]+campaignsPath+"dispatch", body, map[string]string{"Idempotency-Key": uuid.New()})
+	got, err := c.call(ctx, http.MethodPost, c.env["BASE_URL"]+campaignsPath+"dispatch", body, map[string]string{"Idempotency-Key": random.UUID()})
 	if err != nil {
 		return "", err
 	}

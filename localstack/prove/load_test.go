@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -52,7 +52,7 @@ func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	check(t, errors.Join(s.unhurried(ctx), s.behave(ctx, map[string]any{"noEvents": true}), s.forgetMessages(ctx)))
 	watched, stop := watchProcesses(ctx, env)
 	defer stop()
-	id, numbers, begun := uuid.New(), someNumbers(loadMessages()), time.Now()
+	id, numbers, begun := random.UUID(), someNumbers(loadMessages()), time.Now()
 	accepting, err := s.dispatchAll(ctx, watched, id, numbers)
 	check(t, err)
 	accepted := time.Since(begun)

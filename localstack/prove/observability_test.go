@@ -22,8 +22,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // alarmCase is a fault and the alarm that it fires.
@@ -94,7 +94,7 @@ func newWatch(ctx context.Context, t *testing.T, env stackenv.Env) *watch {
 func (w *watch) quiet(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const messages = 20
-	since, id := time.Now(), uuid.New()
+	since, id := time.Now(), random.UUID()
 	check(t, w.dispatch(ctx, id, 1, someNumbers(messages)))
 	check(t, eventually(ctx, time.Minute, func() (bool, error) {
 		c, err := w.campaign(ctx, id)
@@ -183,12 +183,12 @@ func addEmbedded(line string, since time.Time, seen measured) {
 func (w *watch) eventsFail(ctx context.Context, t *testing.T) {
 	t.Helper()
 	w.misconfigure(ctx, t, "EventsFunction", "EVENTS_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
-	check(t, w.dispatch(ctx, uuid.New(), 1, someNumbers(20)))
+	check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(20)))
 }
 
 func (w *watch) providerFails(ctx context.Context, t *testing.T) {
 	t.Helper()
-	id := uuid.New()
+	id := random.UUID()
 	check(t, w.behave(ctx, map[string]any{"errorRate": 1}))
 	t.Cleanup(func() {
 		undoing := context.WithoutCancel(ctx)
@@ -217,7 +217,7 @@ func (w *watch) endpointAnswers(status int) func(context.Context, *testing.T) {
 			}
 		})
 		time.Sleep(known)
-		check(t, w.dispatch(ctx, uuid.New(), 1, someNumbers(20)))
+		check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(20)))
 	}
 }
 
@@ -229,7 +229,7 @@ func (w *watch) leftToSweep(functions ...string) func(context.Context, *testing.
 		for _, function := range functions {
 			w.misconfigure(ctx, t, function, "RELEASE_QUEUE_URL", w.env["AWS_ENDPOINT_URL"]+"/000000000000/gone")
 		}
-		check(t, w.dispatch(ctx, uuid.New(), 1, someNumbers(20)))
+		check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(20)))
 		time.Sleep(grace)
 		_, err := lambda.NewFromConfig(w.env.AWS()).Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(w.names["SweepFunction"]), Payload: []byte("{}")})
 		check(t, err)

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/ops/restore"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/ephemeralstack"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // restored are the tables that are restored, and the parameters that name what replaces
@@ -34,7 +34,7 @@ func restoreTables(ctx context.Context, t *testing.T, stack *ephemeralstack.Stac
 	t.Helper()
 	s, err := newService(ctx, env)
 	check(t, err)
-	first, second := uuid.New(), uuid.New()
+	first, second := random.UUID(), random.UUID()
 	numbers := slices.Collect(slices.Chunk(someNumbers(800), 200))
 
 	check(t, s.behave(ctx, map[string]any{"noEvents": true}))

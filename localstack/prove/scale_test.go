@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/arrival"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/scale"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 // meterVariable makes the test write the metered figures instead of comparing them.
@@ -192,7 +192,7 @@ func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	}
 	at := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.Wants(campaign.KindDelivered) })
 	second := all[at]
-	second.ID = uuid.New()
+	second.ID = random.UUID()
 	if err := store.SaveEndpoint(ctx, second); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (l *smallLoad) singles(ctx context.Context, n int) (err error) {
 // send dispatches batches of a new campaign and returns the IDs of their messages,
 // once all are with the provider.
 func (l *smallLoad) send(ctx context.Context, batches, size int) ([]string, error) {
-	id, first := uuid.New(), len(l.known)
+	id, first := random.UUID(), len(l.known)
 	numbers := someNumbers(first + batches*size)
 	for i := range batches {
 		if err := l.service.dispatch(ctx, id, i+1, numbers[first+i*size:first+(i+1)*size]); err != nil {
