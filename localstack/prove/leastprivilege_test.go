@@ -27,18 +27,18 @@ import (
 
 // uses are the tests in which a function uses all its permissions.
 var uses = map[string]string{
-	"token":     "TestAStandardOAuthClient|TestARefreshTokenWorksOnce",
-	"dispatch":  "TestACampaignReachesTheProviderOnce|TestAScheduledCampaignIsSentWhenItIsDue|TestRacingRepetitionsOfAnIdempotentCallAreOne|TestFatesAtTheProvider",
-	"campaigns": "TestABatchIsRescheduled|TestACampaignIsCancelledAndRevoked|TestAnErrorFileAnswersByItself|TestTheBatchLedgerOfABatchBalance|TestFatesAtTheProvider",
-	"release":   "TestACampaignReachesTheProviderOnce|TestTasksThatComeAgainChangeNothing|TestAScheduleMayFireEarlyAndTwice",
-	"send":      "TestFatesAtTheProvider|TestTheBatchLedgerOfABatchBalance|TestOptOuts|TestNothingIsSentWhileATenantIsPaused|TestTheEndOfACampaignThatReachesNobodyIsTold",
-	"events":    "TestTheBatchLedgerOfABatchBalance|TestOptOuts",
-	"feed":      "TestFeed_UnreadableRecord|TestTheBatchLedgerOfABatchBalance",
-	"outcomes":  "TestTheBatchLedgerOfABatchBalance|TestOptOuts",
-	"notify":    "TestTheBatchLedgerOfABatchBalance|TestAnEndpointThatFailsAndComesBack",
-	"revoke":    "TestACampaignIsCancelledAndRevoked|TestACancelledScheduleIsNeverSent|TestACancelledScheduleEndsWithoutItsTask|TestTheBatchLedgerOfABatchBalance",
-	"sweep":     "TestSweepFindsWhatWasLostOnTheWay|TestSweepForgetsACampaignThatHasEnded|TestSweepTellsTheEndOfACampaignOfNobody|TestMessagesExpireWhenTheirTimeHasPassed|TestAnEndpointThatFailsAndComesBack",
-	"dashboard": "TestFromTheFirstCredentialToItsEnd|TestFromATemplateToItsCampaign|TestACampaignThatWaits|TestAnEndpointOfWebhooks|TestWhoSignsInSeesTheirOwn|TestAPersonSignsInAndOut",
+	"token":     "TestToken_StandardClient|TestRefresh_SecondUse",
+	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors",
+	"campaigns": "TestReschedule|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors",
+	"release":   "TestDispatch_SentOnce|TestTasks_Repeated|TestRelease_EarlyAndRepeatedTask",
+	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable",
+	"events":    "TestLedger_Counts|TestOptOuts",
+	"feed":      "TestFeed_UnreadableRecord|TestLedger_Counts",
+	"outcomes":  "TestLedger_Counts|TestOptOuts",
+	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
+	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
+	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
+	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut",
 }
 
 // unchecked are statements that the emulator does not check: it writes the functions'
