@@ -145,7 +145,7 @@ func (s service) awaitSent(ctx context.Context, watched *processes, id string, n
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(time.Second):
+		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	return each, nil
