@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-// Bill is the cost of messages in US dollars, compared with a naive design.
+// Bill is the cost of messages in US dollars, compared with a baseline design.
 type Bill struct {
 	Prices      metering.Prices `json:"prices"`
 	Other       metering.Prices `json:"otherPrices"` // prices of another region
@@ -116,7 +116,7 @@ func (b Bill) Print(w io.Writer) error {
 	for _, s := range b.Shapes {
 		b.lines(table, s.Lines, s.Sum())
 	}
-	b.lines(table, b.Naive, Sum("the naive design", b.Naive))
+	b.lines(table, b.Naive, Sum("the baseline design", b.Naive))
 	b.lines(table, nil, b.Beside...)
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)

@@ -25,6 +25,8 @@ const (
 	// costMessages are accepted and sent, COST_MESSAGES for others: full batches, one
 	// for each shape at least.
 	costMessages = 10_000
+	// costEndpoints get the webhooks of all kinds, COST_ENDPOINTS for others.
+	costEndpoints = 2
 	// costEvents are sent by the provider, to meter the events function.
 	costEvents = 1000
 	// eventsOfMessage are the events of a message: it is delivered and read.
@@ -35,7 +37,7 @@ const (
 	isolatedBatches, isolatedRounds = 500, 20
 	// mixedBatches have the isolated events of a day's mix, beside one batch of others.
 	mixedBatches = campaign.MaxMessages / 2 / isolatedRounds
-	// baselineMessages are sent by the naive design.
+	// baselineMessages are sent by the baseline design.
 	baselineMessages = 500
 )
 
@@ -76,7 +78,7 @@ type limit struct {
 }
 
 // bill meters accepting and sending, the events of each shape, some calls by
-// themselves, and the naive design.
+// themselves, and the baseline design.
 func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 	b.Prices, err = metering.PriceList(metering.Virginia)
 	if err == nil {
@@ -101,7 +103,7 @@ func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
 		fmt.Sprintf("an AWS call takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once for an endpoint), a token an hour",
 			metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency, metering.WebhookRoundTrip, metering.PostsAtOnce),
 		"reads are counted by what they return, deletions as one unit each, an index's entry in a transaction twice, as its row is; processor times are this machine's; prices are the published ones, without free tiers, storage, data transfer and the functions' own metrics",
-		"the naive design has one endpoint with two webhooks of a message; it computes as long for a message as the service does, and logs nothing of its own")
+		"the baseline design has one endpoint with two webhooks of a message; it computes as long for a message as the service does, and logs nothing of its own")
 	return b, nil
 }
 

@@ -37,13 +37,13 @@ type costRun struct {
 	taken     int                // calls of notify that got them
 }
 
-// newRun registers two endpoints for all kinds.
+// newRun registers the endpoints for all kinds.
 func (m *metered) newRun(ctx context.Context) (r *costRun, err error) {
 	r = &costRun{metered: m, numbers: someNumbers(costCount()), campaign: random.UUID(), cpu: map[string]float64{}}
 	if err := m.silenceSink(ctx); err != nil {
 		return nil, err
 	}
-	for range 2 {
+	for range positive("COST_ENDPOINTS", costEndpoints) {
 		heard, err := listenForWebhooks(ctx, m.env, anyKind)
 		if err != nil {
 			return nil, err
@@ -58,12 +58,18 @@ func (m *metered) newRun(ctx context.Context) (r *costRun, err error) {
 
 // costCount is a multiple of full batches.
 func costCount() int {
-	n, err := strconv.Atoi(os.Getenv("COST_MESSAGES"))
-	if err != nil || n <= 0 {
-		n = costMessages
-	}
+	n := positive("COST_MESSAGES", costMessages)
 	fewest := len(arrival.Shapes(arrival.Size{PerCall: 1}, arrival.Size{PerCall: 1}))
 	return max(fewest, n/campaign.MaxMessages) * campaign.MaxMessages
+}
+
+// positive returns the positive number of an environment variable, or otherwise.
+func positive(variable string, otherwise int) int {
+	n, err := strconv.Atoi(os.Getenv(variable))
+	if err != nil || n <= 0 {
+		return otherwise
+	}
+	return n
 }
 
 // during runs do and waits for so many webhooks at each endpoint.
@@ -288,7 +294,7 @@ func (r *costRun) arriving(ctx context.Context, s arrival.Shape, calls []arrival
 	used["outcomes"] = outcomes
 	r.tasks += r.poll(used, "notify")
 	r.taken += used["notify"].lines
-	if s.Copies == 0 { // the naive design has the processor time of the cheapest shape
+	if s.Copies == 0 { // the baseline design has the processor time of the cheapest shape
 		r.spend(used, s.Messages, "outcomes", "notify")
 	}
 	return r.lines(used, s.Messages, map[string]time.Duration{"notify": r.posting(used, events)}), nil
@@ -307,7 +313,7 @@ func (r *costRun) arrive(ctx context.Context, calls []arrival.Call, keys []campa
 	return nil
 }
 
-// meterBaseline meters the naive design, with the processor time of the service.
+// meterBaseline meters the baseline design, with the processor time of the service.
 func (r *costRun) meterBaseline(ctx context.Context, b *bill.Bill) error {
 	d, err := baseline.New(ctx, r.env.AWS())
 	if err != nil {
