@@ -77,9 +77,7 @@ func (b *browser) watch(call fields) {
 		b.t.Error("the page was reloaded, want an update in place")
 	}
 	b.check("campaign-completed")
-	if got := read(b, "read the funnel", chromedp.Evaluate[[]string](`[...document.querySelectorAll(".funnel .many")].map(e => e.textContent)`)); strings.Join(got, " ") != "2 1 1 1" {
-		b.t.Errorf("accepted, sent, delivered, read: %v, want 2 1 1 1", got)
-	}
+	b.awaitFunnel("/dashboard/campaigns/"+call["campaignId"].(string), "2 1 1 1")
 	b.visit("/dashboard/campaigns/" + call["campaignId"].(string) + "/messages?uid=unreachable")
 	if found := b.text(`table.cards`); !strings.Contains(found, "900000001") {
 		b.t.Errorf("the search for a message found %s, want the number", found)
@@ -90,6 +88,21 @@ func (b *browser) watch(call fields) {
 		b.t.Error("the search did not find the campaign")
 	}
 	b.check("campaigns-search")
+}
+
+// awaitFunnel loads a campaign's page until it shows the counts: accepted, sent, delivered
+// and read. A campaign is completed once its messages are delivered, so reads can follow.
+func (b *browser) awaitFunnel(path, want string) {
+	b.t.Helper()
+	var got string
+	for end := time.Now().Add(actionTimeout); time.Now().Before(end); b.visit(path) {
+		got = strings.Join(read(b, "read the funnel", chromedp.Evaluate[[]string](
+			`[...document.querySelectorAll(".funnel .many")].map(e => e.textContent)`)), " ")
+		if got == want {
+			return
+		}
+	}
+	b.t.Errorf("accepted, sent, delivered, read: %s, want %s", got, want)
 }
 
 // rotate rotates the secret of a credential. Only this page shows the new secret.
