@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"campaign-dispatch/internal/metrics"
 	"campaign-dispatch/localstack/template"
 )
 
-// Lambda measures the age of a stream's records when it calls the function. Where it does
-// not call it, only what is written shows that records wait.
-func TestTemplate_StreamThatNobodyReads(t *testing.T) {
+// Lambda measures the age of a stream's records when it calls the function. While it does
+// not call the function, only the table's writes show that records wait.
+func TestTemplate_UnreadStream(t *testing.T) {
 	t.Parallel()
 	all := ofTemplate(t)
 	written := series{Namespace: "AWS/DynamoDB", Metric: "ConsumedWriteCapacityUnits", Of: "OutcomesTable"}

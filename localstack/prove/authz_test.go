@@ -27,67 +27,67 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// wrongHands calls every route with credentials that give no right to it: no call may
+// authorization calls every route with credentials that give no right to it: no call may
 // succeed, and no answer may show another tenant's data.
-func wrongHands(ctx context.Context, t *testing.T, env stackenv.Env) {
+func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
-	w := newAuthzWorld(ctx, t, env)
+	w := newAuthzFixture(ctx, t, env)
 	w.tryDashboard(ctx, t)
 	w.tryAPI(ctx, t) // last: it ends with the cancelling of the campaign
 	w.tryUnknownClients(ctx, t)
 }
 
-// things are the names in requests.
-type things struct {
+// resourceIDs are the IDs and names of a tenant's resources in requests.
+type resourceIDs struct {
 	campaign, name, batch, template, credential, endpoint, upload string
 }
 
-// missing returns things that do not exist.
-func missing() things {
-	return things{
+// missing returns IDs that do not exist.
+func missing() resourceIDs {
+	return resourceIDs{
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
 		endpoint: random.UUID(), upload: strings.ToLower(rand.Text()),
 	}
 }
 
-// hide replaces the names of things, so that answers about different things can be compared.
-func (t things) hide(text string) string {
+// hide replaces the names of resourceIDs, so that answers about different resourceIDs can be compared.
+func (t resourceIDs) hide(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
 		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD").Replace(text)
 }
 
-// party is a tenant with its things.
-type party struct {
-	things
+// tenantFixture is a tenant with its resourceIDs.
+type tenantFixture struct {
+	resourceIDs
 
 	id, secret string
-	private    []string // data that nobody else may see, beside the things
+	private    []string // data that nobody else may see, beside the IDs
 }
 
-func (p party) claims() accesstoken.Claims {
+func (p tenantFixture) claims() accesstoken.Claims {
 	return accesstoken.Claims{Tenant: p.id, ClientID: p.credential, Scope: campaign.ScopeDispatch}
 }
 
-// authzWorld is two tenants of a running stack: the attacker calls for the owner's things.
-type authzWorld struct {
+// authzFixture is two tenants of a running stack: the attacker requests the owner's resources.
+type authzFixture struct {
 	env                  stackenv.Env
 	http                 *http.Client
 	tokens, sessionKeys  *kms.Signer
-	owner, attacker      party
+	owner, attacker      tenantFixture
 	revoked, ownersToken string // a credential that was revoked; a valid token
 }
 
-func newAuthzWorld(ctx context.Context, t *testing.T, env stackenv.Env) *authzWorld {
+func newAuthzFixture(ctx context.Context, t *testing.T, env stackenv.Env) *authzFixture {
 	t.Helper()
 	keys := awskms.NewFromConfig(env.AWS())
-	w := &authzWorld{
+	w := &authzFixture{
 		env: env, tokens: &kms.Signer{Client: keys, KeyID: env["SIGNING_KEY_ID"]}, sessionKeys: &kms.Signer{Client: keys, KeyID: env["SESSION_KEY_ID"]},
 		http: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
-	for _, p := range []*party{&w.owner, &w.attacker} {
+	for _, p := range []*tenantFixture{&w.owner, &w.attacker} {
 		made, err := newTenant(ctx, env, "authz", "x {{nome}} {{pedido}}", env["WEBHOOK_SINK_URL"], nil)
 		check(t, err)
-		p.id, p.secret, p.things = made.id, made.secret, missing()
+		p.id, p.secret, p.resourceIDs = made.id, made.secret, missing()
 		p.template, p.credential, p.endpoint = made.template, made.clientID, made.endpoint
 		p.private = []string{made.mark, made.secret, made.endpointSecret}
 	}
@@ -100,7 +100,7 @@ func newAuthzWorld(ctx context.Context, t *testing.T, env stackenv.Env) *authzWo
 }
 
 // issue signs a token with the service's key.
-func (w *authzWorld) issue(ctx context.Context, t *testing.T, at time.Time, base string, c accesstoken.Claims) string {
+func (w *authzFixture) issue(ctx context.Context, t *testing.T, at time.Time, base string, c accesstoken.Claims) string {
 	t.Helper()
 	i := accesstoken.Issuer{Signer: w.tokens, Now: func() time.Time { return at }}
 	token, err := i.Issue(ctx, base, c)
@@ -110,7 +110,7 @@ func (w *authzWorld) issue(ctx context.Context, t *testing.T, at time.Time, base
 
 // fill gives the owner a campaign with a batch that was sent and two scheduled ones, and
 // an uploaded file.
-func (w *authzWorld) fill(ctx context.Context, t *testing.T) {
+func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v := &w.owner
 	tomorrow := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
@@ -141,7 +141,7 @@ func (w *authzWorld) fill(ctx context.Context, t *testing.T) {
 var uploadID = regexp.MustCompile(`[?&]upload=([^&]+)`)
 
 // upload uploads a campaign file as the owner's admin.
-func (w *authzWorld) upload(ctx context.Context, t *testing.T) {
+func (w *authzFixture) upload(ctx context.Context, t *testing.T) {
 	t.Helper()
 	v := w.session(ctx, t, time.Now(), w.env["BASE_URL"], w.owner.id, web.RoleAdmin)
 	var form bytes.Buffer
@@ -170,13 +170,13 @@ type answer struct {
 	contentType, challenge, location, body string
 }
 
-// about returns the answer without the names of things.
-func (a answer) about(t things) answer {
+// about returns the answer without the names of resourceIDs.
+func (a answer) about(t resourceIDs) answer {
 	a.body, a.location = t.hide(a.body), t.hide(a.location)
 	return a
 }
 
-func (w *authzWorld) call(ctx context.Context, t *testing.T, method, path string, body any, authorization string) answer {
+func (w *authzFixture) call(ctx context.Context, t *testing.T, method, path string, body any, authorization string) answer {
 	t.Helper()
 	var text []byte
 	if body != nil {
@@ -198,7 +198,7 @@ func (w *authzWorld) call(ctx context.Context, t *testing.T, method, path string
 // submitToken is in each form of each page, drawn at random.
 var submitToken = regexp.MustCompile(`name="once" value="[^"]*"`)
 
-func (w *authzWorld) do(t *testing.T, r *http.Request) answer {
+func (w *authzFixture) do(t *testing.T, r *http.Request) answer {
 	t.Helper()
 	r.Header.Set("Accept-Language", "en")
 	got, err := w.http.Do(r)
@@ -232,7 +232,7 @@ func (r *authzReport) record(t *testing.T, what string) {
 }
 
 // searchAnswer reports the owner's data in an answer that was not in the request.
-func (w *authzWorld) searchAnswer(r *authzReport, where string, a answer, sent string) {
+func (w *authzFixture) searchAnswer(r *authzReport, where string, a answer, sent string) {
 	v := w.owner
 	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.upload, v.id}, v.private...)
 	for i, secret := range all {

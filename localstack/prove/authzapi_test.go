@@ -66,8 +66,8 @@ func operations(t *testing.T) (all []operation) {
 	return all
 }
 
-// about returns the operation's path and body for some things.
-func (o operation) about(t *testing.T, about things) (path string, body any) {
+// about returns the operation's path and body for some resourceIDs.
+func (o operation) about(t *testing.T, about resourceIDs) (path string, body any) {
 	t.Helper()
 	path = strings.NewReplacer("{campaignId}", about.campaign, "{batch}", about.batch, "{name}", about.upload+".csv").Replace(o.path) + o.query
 	if strings.Contains(path, "{") {
@@ -91,7 +91,7 @@ func (o operation) about(t *testing.T, about things) (path string, body any) {
 }
 
 // tryAPI calls every operation of the OpenAPI document with every wrong credential.
-func (w *authzWorld) tryAPI(ctx context.Context, t *testing.T) {
+func (w *authzFixture) tryAPI(ctx context.Context, t *testing.T) {
 	t.Helper()
 	r := &authzReport{except: " but that a template is another tenant's: dispatch's 403"}
 	all, jwks := operations(t), serveFakeJWKS(t)
@@ -116,7 +116,7 @@ func (w *authzWorld) tryAPI(ctx context.Context, t *testing.T) {
 		r.failf("the owner's campaign has changed")
 	}
 	for _, o := range all { // were the owner refused too, the tries would show nothing
-		path, body := o.about(t, w.owner.things)
+		path, body := o.about(t, w.owner.resourceIDs)
 		if a := w.call(ctx, t, o.method, path, body, "Bearer "+w.ownersToken); o.protected && a.status/100 != 2 {
 			r.failf("%s with the right token: %d %s", o, a.status, a.body)
 		}
@@ -125,12 +125,12 @@ func (w *authzWorld) tryAPI(ctx context.Context, t *testing.T) {
 }
 
 // ownersAnswers are the answers to the owner's reads.
-func (w *authzWorld) ownersAnswers(ctx context.Context, t *testing.T, all []operation) map[string]string {
+func (w *authzFixture) ownersAnswers(ctx context.Context, t *testing.T, all []operation) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, o := range all {
 		if o.protected && o.method == http.MethodGet {
-			path, _ := o.about(t, w.owner.things)
+			path, _ := o.about(t, w.owner.resourceIDs)
 			found[path] = w.call(ctx, t, o.method, path, nil, "Bearer "+w.ownersToken).body
 		}
 	}
@@ -139,14 +139,14 @@ func (w *authzWorld) ownersAnswers(ctx context.Context, t *testing.T, all []oper
 
 // tryCredentials calls an operation with every wrong credential. An operation that needs
 // none answers as it does without one.
-func (w *authzWorld) tryCredentials(ctx context.Context, t *testing.T, r *authzReport, o operation, wrong []credential) {
+func (w *authzFixture) tryCredentials(ctx context.Context, t *testing.T, r *authzReport, o operation, wrong []credential) {
 	t.Helper()
 	var first answer
 	for i, c := range wrong {
 		if o.basic && strings.HasPrefix(c.header, "Basic") {
 			continue // the operation takes it
 		}
-		about := w.owner.things
+		about := w.owner.resourceIDs
 		if !o.protected {
 			about = missing() // the name of an error file is its protection
 		}
@@ -172,7 +172,7 @@ func sentText(path string, body any) string {
 	return path + string(text)
 }
 
-// documented403 turns the one answer about another tenant's things that the API
+// documented403 turns the one answer about another tenant's resourceIDs that the API
 // documents, a 403 for a template, into the answer about a template that does not exist.
 var documented403 = strings.NewReplacer(
 	`"status":403,"pointer":"/templateId"`, `"status":404,"pointer":"/templateId"`,
@@ -180,15 +180,15 @@ var documented403 = strings.NewReplacer(
 	`"template_not_found","detail":"the template does not exist"`,
 )
 
-// tryAttacker calls an operation with another tenant's token for the owner's things, and
-// for things that do not exist: the answers have to be the same.
-func (w *authzWorld) tryAttacker(ctx context.Context, t *testing.T, r *authzReport, o operation) {
+// tryAttacker calls an operation with another tenant's token for the owner's resourceIDs, and
+// for resourceIDs that do not exist: the answers have to be the same.
+func (w *authzFixture) tryAttacker(ctx context.Context, t *testing.T, r *authzReport, o operation) {
 	t.Helper()
 	token := w.issue(ctx, t, time.Now(), w.env["BASE_URL"], w.attacker.claims())
-	theirs, none := w.owner.things, missing()
+	theirs, none := w.owner.resourceIDs, missing()
 	byOwnTemplate, noneByOwn := theirs, none
 	byOwnTemplate.template, noneByOwn.template = w.attacker.template, w.attacker.template
-	for _, pair := range [][2]things{{theirs, none}, {byOwnTemplate, noneByOwn}} {
+	for _, pair := range [][2]resourceIDs{{theirs, none}, {byOwnTemplate, noneByOwn}} {
 		var answers [2]answer
 		for i, about := range pair {
 			path, body := o.about(t, about)
@@ -205,7 +205,7 @@ func (w *authzWorld) tryAttacker(ctx context.Context, t *testing.T, r *authzRepo
 
 // forgetFailures deletes the count of failed token requests of this machine. The
 // emulator gives all callers one address, and a 429 would hide differences.
-func (w *authzWorld) forgetFailures(ctx context.Context, t *testing.T) {
+func (w *authzFixture) forgetFailures(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const address = "failures 127.0.0.1" // see package oauth
 	_, err := dynamodb.NewFromConfig(w.env.AWS()).DeleteItem(ctx, &dynamodb.DeleteItemInput{

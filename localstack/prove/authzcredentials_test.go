@@ -27,14 +27,14 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// credential is an Authorization header without a right to the owner's things, and the
+// credential is an Authorization header without a right to the owner's resourceIDs, and the
 // status of the answer.
 type credential struct {
 	name, header string
 	status       int
 }
 
-func (w *authzWorld) wrongCredentials(ctx context.Context, t *testing.T, jwks string) []credential {
+func (w *authzFixture) wrongCredentials(ctx context.Context, t *testing.T, jwks string) []credential {
 	t.Helper()
 	session := w.session(ctx, t, time.Now(), w.env["BASE_URL"], w.owner.id, web.RoleAdmin)
 	all := []credential{
@@ -83,7 +83,7 @@ func (w *authzWorld) wrongCredentials(ctx context.Context, t *testing.T, jwks st
 	return all
 }
 
-func (w *authzWorld) refreshToken(ctx context.Context, t *testing.T) string {
+func (w *authzFixture) refreshToken(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	a := w.call(ctx, t, http.MethodPost, "/api/v1/oauth/token", map[string]string{
 		"grant_type": "client_credentials", "client_id": w.owner.credential, "client_secret": w.owner.secret,
@@ -120,7 +120,7 @@ type forger struct {
 
 // forgeries are tokens without the service's signature over their contents. The changes
 // are to the claims; jwks is the address of the attacker's keys.
-func (w *authzWorld) forgeries(ctx context.Context, t *testing.T, service *kms.Signer, valid, jwks string, changes map[string]any) map[string]string {
+func (w *authzFixture) forgeries(ctx context.Context, t *testing.T, service *kms.Signer, valid, jwks string, changes map[string]any) map[string]string {
 	t.Helper()
 	keys, err := service.Keys(ctx)
 	check(t, err)

@@ -24,7 +24,7 @@ type visitor struct {
 }
 
 // session signs a session with the service's key.
-func (w *authzWorld) session(ctx context.Context, t *testing.T, at time.Time, base, tenant string, role web.Role) visitor {
+func (w *authzFixture) session(ctx context.Context, t *testing.T, at time.Time, base, tenant string, role web.Role) visitor {
 	t.Helper()
 	v := visitor{name: "the role " + string(role), csrf: rand.Text()}
 	issuing := web.Sessions{Signer: w.sessionKeys, Now: func() time.Time { return at }}
@@ -43,7 +43,7 @@ var publicPages = []string{
 }
 
 // tryDashboard requests every route of the dashboard with every wrong session and form.
-func (w *authzWorld) tryDashboard(ctx context.Context, t *testing.T) {
+func (w *authzFixture) tryDashboard(ctx context.Context, t *testing.T) {
 	t.Helper()
 	r, jwks := &authzReport{}, serveFakeJWKS(t)
 	routes := protectedRoutes(ctx, t, r)
@@ -60,7 +60,7 @@ func (w *authzWorld) tryDashboard(ctx context.Context, t *testing.T) {
 	}
 	for _, p := range routes {
 		for _, v := range strangers {
-			a, sent := w.request(ctx, t, p, w.owner.things, v)
+			a, sent := w.request(ctx, t, p, w.owner.resourceIDs, v)
 			r.tries++
 			toSignIn := p.method == http.MethodGet && a.status == http.StatusSeeOther && strings.HasPrefix(a.location, web.SignInPath)
 			if !toSignIn && (p.method == http.MethodGet || a.status != http.StatusUnauthorized) {
@@ -76,7 +76,7 @@ func (w *authzWorld) tryDashboard(ctx context.Context, t *testing.T) {
 				break
 			}
 			r.tries++
-			if a, _ := w.request(ctx, t, p, w.owner.things, v); a.status != http.StatusForbidden {
+			if a, _ := w.request(ctx, t, p, w.owner.resourceIDs, v); a.status != http.StatusForbidden {
 				r.failf("%s with %s: %d", p, v.name, a.status)
 			}
 		}
@@ -111,8 +111,8 @@ func protectedRoutes(ctx context.Context, t *testing.T, r *authzReport) (routes 
 	return routes
 }
 
-// about returns the address of a route for some things, and the fields of its forms.
-func (p pageRoute) about(t *testing.T, about things) (address string, fields url.Values) {
+// about returns the address of a route for some resourceIDs, and the fields of its forms.
+func (p pageRoute) about(t *testing.T, about resourceIDs) (address string, fields url.Values) {
 	t.Helper()
 	id := ""
 	switch {
@@ -137,8 +137,8 @@ func (p pageRoute) about(t *testing.T, about things) (address string, fields url
 	return address, fields
 }
 
-// request requests a route for some things, and returns the answer and what was sent.
-func (w *authzWorld) request(ctx context.Context, t *testing.T, p pageRoute, about things, v visitor) (a answer, sent string) {
+// request requests a route for some resourceIDs, and returns the answer and what was sent.
+func (w *authzFixture) request(ctx context.Context, t *testing.T, p pageRoute, about resourceIDs, v visitor) (a answer, sent string) {
 	t.Helper()
 	address, fields := p.about(t, about)
 	body := ""
@@ -168,12 +168,12 @@ func (w *authzWorld) request(ctx context.Context, t *testing.T, p pageRoute, abo
 var changing = regexp.MustCompile(`(?s)<svg.*?</svg>|\d?\d:\d\d(:\d\d)?`)
 
 // ownersPages are the pages as the owner's admin sees them.
-func (w *authzWorld) ownersPages(ctx context.Context, t *testing.T, routes []pageRoute, owner visitor) map[string]string {
+func (w *authzFixture) ownersPages(ctx context.Context, t *testing.T, routes []pageRoute, owner visitor) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, p := range routes {
 		if p.method == http.MethodGet {
-			a, _ := w.request(ctx, t, p, w.owner.things, owner)
+			a, _ := w.request(ctx, t, p, w.owner.resourceIDs, owner)
 			found[p.pattern] = changing.ReplaceAllString(a.body, "")
 		}
 	}
@@ -181,7 +181,7 @@ func (w *authzWorld) ownersPages(ctx context.Context, t *testing.T, routes []pag
 }
 
 // wrongSessions are visitors without a valid session.
-func (w *authzWorld) wrongSessions(ctx context.Context, t *testing.T, jwks string) []visitor {
+func (w *authzFixture) wrongSessions(ctx context.Context, t *testing.T, jwks string) []visitor {
 	t.Helper()
 	base, now := w.env["BASE_URL"], time.Now()
 	viewer := w.session(ctx, t, now, base, w.owner.id, web.RoleViewer)
@@ -199,9 +199,9 @@ func (w *authzWorld) wrongSessions(ctx context.Context, t *testing.T, jwks strin
 }
 
 // tryRole requests a route as a role of the owner's tenant.
-func (w *authzWorld) tryRole(ctx context.Context, t *testing.T, r *authzReport, p pageRoute, v visitor, may bool) {
+func (w *authzFixture) tryRole(ctx context.Context, t *testing.T, r *authzReport, p pageRoute, v visitor, may bool) {
 	t.Helper()
-	a, sent := w.request(ctx, t, p, w.owner.things, v)
+	a, sent := w.request(ctx, t, p, w.owner.resourceIDs, v)
 	r.tries++
 	if may && a.status >= http.StatusBadRequest || !may && a.status != http.StatusForbidden {
 		r.failf("%s with %s: %d", p, v.name, a.status)
@@ -212,23 +212,23 @@ func (w *authzWorld) tryRole(ctx context.Context, t *testing.T, r *authzReport, 
 	}
 }
 
-// tryOtherAdmin requests a route as another tenant's admin, for the owner's things and
-// for things that do not exist: the answers have to be the same. The owner's admin gets
+// tryOtherAdmin requests a route as another tenant's admin, for the owner's resourceIDs and
+// for resourceIDs that do not exist: the answers have to be the same. The owner's admin gets
 // the page.
-func (w *authzWorld) tryOtherAdmin(ctx context.Context, t *testing.T, r *authzReport, p pageRoute, owner visitor) {
+func (w *authzFixture) tryOtherAdmin(ctx context.Context, t *testing.T, r *authzReport, p pageRoute, owner visitor) {
 	t.Helper()
 	attacker, none := w.session(ctx, t, time.Now(), w.env["BASE_URL"], w.attacker.id, web.RoleAdmin), missing()
-	theirs, sent := w.request(ctx, t, p, w.owner.things, attacker)
+	theirs, sent := w.request(ctx, t, p, w.owner.resourceIDs, attacker)
 	w.searchAnswer(r, p.String()+" with another tenant's admin", theirs, sent)
 	nobodys, _ := w.request(ctx, t, p, none, attacker)
 	r.tries += 2
-	if a, b := theirs.about(w.owner.things), nobodys.about(none); a != b {
+	if a, b := theirs.about(w.owner.resourceIDs), nobodys.about(none); a != b {
 		r.failf("%s with another tenant's admin: %d of what exists, %d of what does not", p, a.status, b.status)
 	}
 	if p.method != http.MethodGet || !strings.Contains(p.pattern, "{") {
 		return
 	}
-	right, _ := w.request(ctx, t, p, w.owner.things, owner)
+	right, _ := w.request(ctx, t, p, w.owner.resourceIDs, owner)
 	if right.status != http.StatusOK || nobodys.status != http.StatusNotFound {
 		r.failf("%s: %d for the owner's admin, %d for what does not exist", p, right.status, nobodys.status)
 	}

@@ -49,7 +49,7 @@ func (knownClients) TakePlace(context.Context, string, int, authrow.Pass, time.T
 
 // tryUnknownClients checks that the token endpoint refuses known clients with a wrong
 // secret and unknown clients with the same answer, after the same time.
-func (w *authzWorld) tryUnknownClients(ctx context.Context, t *testing.T) {
+func (w *authzFixture) tryUnknownClients(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const rounds, most = 4000, 0.05
 	same := w.sameRefusal(ctx, t)
@@ -119,7 +119,7 @@ func oddsOf(a, b []time.Duration) float64 {
 
 // sameRefusal reports whether the stack refuses a known client with a wrong secret, a
 // revoked one and an unknown one with the same answer.
-func (w *authzWorld) sameRefusal(ctx context.Context, t *testing.T) bool {
+func (w *authzFixture) sameRefusal(ctx context.Context, t *testing.T) bool {
 	t.Helper()
 	w.forgetFailures(ctx, t)
 	different := map[answer]bool{}

@@ -31,9 +31,9 @@ const (
 	costEvents = 1000
 	// eventsOfMessage are the events of a message: it is delivered and read.
 	eventsOfMessage = 2
-	// isolatedBatches have one event each in calls of isolated events, and isolatedRounds
-	// such events of each kind, one after the other. A process reads what it
-	// caches of a batch once for all of them.
+	// isolatedBatches is the number of batches with one event in each call of isolated
+	// events. isolatedRounds is the number of such events of each kind in a batch. A process
+	// reads what it caches of a batch once for all of them.
 	isolatedBatches, isolatedRounds = 500, 20
 	// mixedBatches have the isolated events of a day's mix, beside one batch of others.
 	mixedBatches = campaign.MaxMessages / 2 / isolatedRounds

@@ -116,7 +116,7 @@ func (w *webhooks) await(ctx context.Context, n int) error {
 		if now := w.different(); now > known {
 			known, moved = now, time.Now()
 		}
-		if time.Since(moved) > stalled {
+		if time.Since(moved) > stallTimeout {
 			return fmt.Errorf("%d of %d webhooks came, and no more", known, n)
 		}
 		if time.Since(told) > 10*time.Second {

@@ -71,7 +71,7 @@ func faults(ctx context.Context, t *testing.T, _ stackenv.Env) {
 type faultOutcome struct {
 	fault       faultproxy.Fault
 	met         bool  // the fault met a call
-	afterFaults bool  // only other faults lead to the call, so that a fault alone may not meet it
+	afterFaults bool  // the call occurs only after another fault
 	err         error // the promise that was not kept
 	took        time.Duration
 }
@@ -108,7 +108,7 @@ func recordFaults(t *testing.T, kind faultproxy.Kind, outcomes []faultOutcome) {
 	}
 	if tried > 0 {
 		record(t, kept+missed == tried && kept > 0, fmt.Sprintf("%d calls in turn: %s", tried, kind),
-			fmt.Sprintf("%d times nothing lost, nothing twice, every answer as it should be; %d met none of the calls that only other faults lead to\n%s",
+			fmt.Sprintf("%d faults: no message lost or sent twice, all responses correct; %d faults met no call, because it occurs only after another fault\n%s",
 				kept, missed, strings.Join(failures, "\n")))
 	}
 }

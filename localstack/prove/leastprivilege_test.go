@@ -51,8 +51,8 @@ var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "
 // does not make: the revoke function queues their webhooks itself.
 var ofLayoutV1 = []string{"revoke.Notify"}
 
-// leastPrivilege takes each statement of each role away in turn, of those that ROLES
-// names or of all, and shows that the service is refused something then.
+// leastPrivilege removes each statement of each role in turn and checks that AWS then denies
+// a call. ROLES selects roles.
 func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	binaries := compileUses(ctx, t)
@@ -79,7 +79,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 		}
 	}
 	record(t, len(unused) == 0 && len(needed) > 0,
-		fmt.Sprintf("%d statements of %d roles taken away in turn, %d that the emulator or this layout does not check left out",
+		fmt.Sprintf("%d statements of %d roles removed in turn; %d left out, which the emulator or this layout does not check",
 			len(needed)+len(unused), len(roles), len(left)),
 		fmt.Sprintf("%d needed, %d not: %s", len(needed), len(unused), strings.Join(unused, ", ")))
 }

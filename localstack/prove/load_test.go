@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// million is the number of messages, LOAD_MESSAGES for fewer.
-	million = 1_000_000
+	// defaultMessages is the number of messages, LOAD_MESSAGES for fewer.
+	defaultMessages = 1_000_000
 	// dispatchers dispatch concurrently.
 	dispatchers = 4
-	// stalled is the longest time without progress: longer than the visibility timeout of
+	// stallTimeout is the longest time without progress: longer than the visibility timeout of
 	// a queue.
-	stalled = 8 * time.Minute
-	// flat is the highest ratio of the processor time of a call in the last tenth to one
+	stallTimeout = 8 * time.Minute
+	// maxGrowth is the highest ratio of the processor time of a call in the last tenth to one
 	// in the second tenth. It allows for changes of the machine's speed.
-	flat = 1.5
+	maxGrowth = 1.5
 )
 
 func loadMessages() int {
 	n, err := strconv.Atoi(os.Getenv("LOAD_MESSAGES"))
 	if err != nil || n <= 0 {
-		return million
+		return defaultMessages
 	}
 	return n
 }
@@ -80,7 +80,7 @@ func (each tenths) record(t *testing.T, what string) {
 	}
 	last, second := each[len(each)-1], each[1]
 	ratio := float64(last) / float64(max(second, 1))
-	record(t, ratio <= flat, what, fmt.Sprintf("%s by %s: %.2f", last.Round(10*time.Microsecond), second.Round(10*time.Microsecond), ratio))
+	record(t, ratio <= maxGrowth, what, fmt.Sprintf("%s by %s: %.2f", last.Round(10*time.Microsecond), second.Round(10*time.Microsecond), ratio))
 }
 
 // someNumbers returns different mobile numbers.
@@ -133,7 +133,7 @@ func (s service) awaitSent(ctx context.Context, watched *processes, id string, n
 		if sent := now.Counts["sent"]; sent > known {
 			known, moved = sent, time.Now()
 		}
-		if time.Since(moved) > stalled {
+		if time.Since(moved) > stallTimeout {
 			return nil, fmt.Errorf("%d of %d messages were sent, and no more: %v", known, n, now.Counts)
 		}
 		if known-told >= n/10 || known == n {

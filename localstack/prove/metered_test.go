@@ -178,8 +178,8 @@ func (m *metered) logged(ctx context.Context, function string, since time.Time) 
 	return calls, bytes, nil
 }
 
-// line is what a function cost: one of the named, whose calls waited for others than
-// AWS too.
+// line returns the cost of a function. beside is the time that its calls waited for others
+// than AWS.
 func (m *metered) line(function string, u use, beside time.Duration) bill.Line {
 	units, calls := u.Units, float64(u.lines)
 	units.Invocations = calls
@@ -194,13 +194,13 @@ func (m *metered) line(function string, u use, beside time.Duration) bill.Line {
 	return bill.Line{Function: function, Units: units}
 }
 
-// rounds is how long so many things take of which a call has some at once, shared
-// evenly by the calls.
-func rounds(calls, things, atOnce int, each time.Duration) time.Duration {
+// rounds returns the duration of n operations that calls share evenly, atOnce at a time in
+// each call.
+func rounds(calls, n, atOnce int, each time.Duration) time.Duration {
 	if calls == 0 {
 		return 0
 	}
-	return time.Duration(float64(calls)*math.Ceil(float64(things)/float64(calls)/float64(atOnce))) * each
+	return time.Duration(float64(calls)*math.Ceil(float64(n)/float64(calls)/float64(atOnce))) * each
 }
 
 // queues are the functions that a queue calls, by what its address has.

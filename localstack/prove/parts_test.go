@@ -37,7 +37,7 @@ func parts() []part {
 		{name: "cost", check: cost, ownStack: true},
 		{name: "observability", check: observability}, // before least-privilege, which leaves messages that the provider refuses for days
 		{name: "least-privilege", check: leastPrivilege},
-		{name: "wrong-hands", check: wrongHands},
+		{name: "wrong-hands", check: authorization},
 		{name: "clients", check: realClients},
 		{name: "bad-input", check: badInput}, // after clients: it reaches the limit of failures of its address
 		{name: "deployment", check: deployment, ownStack: true},
@@ -103,15 +103,15 @@ func check(t *testing.T, err error) {
 // result is one line of the table.
 type result struct {
 	Part   string `json:"part"`
-	What   string `json:"what"`   // what was done, in figures
-	Figure string `json:"figure"` // what came of it
+	What   string `json:"what"`   // the test, in figures
+	Figure string `json:"figure"` // the result
 	Kept   bool   `json:"kept"`   // whether the promise was kept
 }
 
 // results are the lines so far. Parts run one after the other.
 var results []result
 
-// record adds a line of the running part, and fails its test where the promise was not kept.
+// record adds a line of the running part, and fails its test if the promise was not kept.
 func record(t *testing.T, kept bool, what, figure string) {
 	t.Helper()
 	results = append(results, result{strings.Split(t.Name(), "/")[1], what, figure, kept})

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"net/http"
 	"regexp"
 )
@@ -15,7 +16,8 @@ type fate struct {
 	optsOut     bool   // the recipient replies PARAR
 }
 
-const every = int(^uint(0) >> 1)
+// always is the number of failures of an attempt that never succeeds.
+const always = math.MaxInt
 
 // delivered is the default fate.
 const delivered = "delivered"
@@ -25,12 +27,12 @@ var fates = map[string]fate{
 	delivered:     {},
 	"undelivered": {undelivered: true}, // accepted and revoked when its ttl ends
 	"opt_out":     {optsOut: true},     // delivered and read; the recipient replies PARAR
-	"unreachable": {failures: every, status: http.StatusNotFound, message: "Requested entity was not found."},
-	"unsupported": {failures: every, status: http.StatusBadRequest, message: "The device lacks a required feature."},
-	"forbidden":   {failures: every, status: http.StatusForbidden, message: "The agent is not launched and the user is not a tester."},
+	"unreachable": {failures: always, status: http.StatusNotFound, message: "Requested entity was not found."},
+	"unsupported": {failures: always, status: http.StatusBadRequest, message: "The device lacks a required feature."},
+	"forbidden":   {failures: always, status: http.StatusForbidden, message: "The agent is not launched and the user is not a tester."},
 	"throttled":   {failures: 2, status: http.StatusTooManyRequests, message: "Resource has been exhausted."},
 	"unavailable": {failures: 1, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
-	"down":        {failures: every, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
+	"down":        {failures: always, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
 	"answer_lost": {answerLost: true},
 }
 
