@@ -56,7 +56,7 @@ func (t resourceIDs) hide(text string) string {
 		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.upload, "UPLOAD").Replace(text)
 }
 
-// tenantFixture is a tenant with its resourceIDs.
+// tenantFixture is a tenant with its resources.
 type tenantFixture struct {
 	resourceIDs
 

@@ -287,7 +287,7 @@ func (l *smallLoad) awaitPosts(ctx context.Context, before, n int) error {
 }
 
 func (l *smallLoad) until(ctx context.Context, done func() (bool, error)) error {
-	for begun := time.Now(); time.Since(begun) < stalled; {
+	for begun := time.Now(); time.Since(begun) < stallTimeout; {
 		if is, err := done(); is || err != nil {
 			return err
 		}
