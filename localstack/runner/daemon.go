@@ -23,11 +23,11 @@ const (
 )
 
 // running reports whether the stack's background process runs.
-func (s Stack) running() bool { return holder(s.state(daemonLock)) != 0 }
+func (s Stack) running() bool { return lockOwner(s.state(daemonLock)) != 0 }
 
-// complete reports whether the stack runs and is deployed and seeded. It is false
+// deployedAndSeeded reports whether the stack runs and is deployed and seeded. It is false
 // after an interrupted Up.
-func (s Stack) complete() bool {
+func (s Stack) deployedAndSeeded() bool {
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
 		if _, err := os.Stat(path); err != nil {
 			return false
@@ -36,9 +36,9 @@ func (s Stack) complete() bool {
 	return s.running()
 }
 
-// spawn starts the background process and waits until it is ready. The arguments are
+// startDaemon starts the background process and waits until it is ready. The arguments are
 // those of a command that calls Serve.
-func (s Stack) spawn(ctx context.Context, arguments []string) error {
+func (s Stack) startDaemon(ctx context.Context, arguments []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -64,14 +64,14 @@ func (s Stack) spawn(ctx context.Context, arguments []string) error {
 	stop := context.AfterFunc(ctx, func() { _ = result.Close() })
 	defer stop()
 	if text, _ := io.ReadAll(result); string(text) != ready {
-		return fmt.Errorf("start the background process: %s", orElse(string(text), "it exited, see "+s.state("daemon.log")))
+		return fmt.Errorf("start the background process: %s", textOr(string(text), "it exited, see "+s.state("daemon.log")))
 	}
 	return nil
 }
 
 const ready = "ready"
 
-func orElse(text, otherwise string) string {
+func textOr(text, otherwise string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return otherwise
 	}
@@ -114,7 +114,7 @@ func (s Stack) serve(ctx context.Context, ready func()) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- emulator.Wait() }()
-	defer func() { _ = end(s.state(emulatorLock), wholeGroup, 2*time.Second) }()
+	defer func() { _ = stopOwner(s.state(emulatorLock), processGroup, 2*time.Second) }()
 	if err := s.awaitHealth(ctx, ended); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // Down stops the stack and deletes its state. It keeps the tools.
 func (s Stack) Down() error {
 	step := s.Log.Step("down")
-	ran := s.running() || holder(s.state(emulatorLock)) != 0
+	ran := s.running() || lockOwner(s.state(emulatorLock)) != 0
 	if err := s.remove(); err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func (s Stack) remove() error {
 func (s Stack) stop() error {
 	const grace = 5 * time.Second
 	return errors.Join(
-		end(s.state(daemonLock), 1, grace),
-		end(s.state(emulatorLock), wholeGroup, grace),
+		stopOwner(s.state(daemonLock), 1, grace),
+		stopOwner(s.state(emulatorLock), processGroup, grace),
 	)
 }
 

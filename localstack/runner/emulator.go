@@ -15,8 +15,8 @@ import (
 
 const emulatorScript = "localstack/tools/emulator.py"
 
-// wholeGroup makes end signal the emulator's whole process group, with the functions.
-const wholeGroup = -1
+// processGroup makes stopOwner signal the emulator's whole process group, with the functions.
+const processGroup = -1
 
 // startEmulator starts the AWS emulator in a new process group, which its functions
 // share.
@@ -121,5 +121,5 @@ func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
 
 func (s Stack) lastLogLine() string {
 	text, _ := os.ReadFile(s.state("emulator.log"))
-	return orElse(lastLine(text), "its log is empty")
+	return textOr(lastLine(text), "its log is empty")
 }

@@ -46,8 +46,8 @@ func writePID(f *os.File, pid int) error {
 	return nil
 }
 
-// holder returns the id of the process that holds the lock at path, or 0.
-func holder(path string) int {
+// lockOwner returns the id of the process that holds the lock at path, or 0.
+func lockOwner(path string) int {
 	if _, err := os.Stat(path); err != nil {
 		return 0
 	}
@@ -61,23 +61,23 @@ func holder(path string) int {
 	return pid
 }
 
-// end sends SIGTERM to the holder of the lock at path and SIGKILL after the grace
+// stopOwner sends SIGTERM to the holder of the lock at path and SIGKILL after the grace
 // period. It returns when the lock is free. A negative sign signals the whole process
 // group.
-func end(path string, sign int, grace time.Duration) error {
+func stopOwner(path string, sign int, grace time.Duration) error {
 	const tick = 20 * time.Millisecond
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		pid := holder(path)
+		pid := lockOwner(path)
 		if pid == 0 {
 			return nil
 		}
 		_ = syscall.Kill(sign*pid, signal) // fails only if the process has exited
 		for waited := time.Duration(0); waited < grace; waited += tick {
-			if holder(path) == 0 {
+			if lockOwner(path) == 0 {
 				return nil
 			}
 			time.Sleep(tick)
 		}
 	}
-	return fmt.Errorf("process %d does not exit", holder(path))
+	return fmt.Errorf("process %d does not exit", lockOwner(path))
 }

@@ -31,8 +31,8 @@ func TestLock_Held(t *testing.T) {
 func TestHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
-	if got := holder(path); got != 0 {
-		t.Errorf("holder of a missing file: got %d, want 0", got)
+	if got := lockOwner(path); got != 0 {
+		t.Errorf("owner of a missing file: got %d, want 0", got)
 	}
 	held, err := lock(path)
 	if err != nil {
@@ -41,12 +41,12 @@ func TestHolder(t *testing.T) {
 	if err := writePID(held, 4321); err != nil {
 		t.Fatal(err)
 	}
-	if got := holder(path); got != 4321 {
-		t.Errorf("holder of a locked file: got %d, want 4321", got)
+	if got := lockOwner(path); got != 4321 {
+		t.Errorf("owner of a locked file: got %d, want 4321", got)
 	}
 	_ = held.Close()
-	if got := holder(path); got != 0 {
-		t.Errorf("holder of an unlocked file: got %d, want 0", got)
+	if got := lockOwner(path); got != 0 {
+		t.Errorf("owner of an unlocked file: got %d, want 0", got)
 	}
 }
 
@@ -66,10 +66,10 @@ func TestEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = held.Close() // the process's copy keeps the lock
-	if err := end(path, 1, time.Minute); err != nil {
+	if err := stopOwner(path, 1, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if got := holder(path); got != 0 {
+	if got := lockOwner(path); got != 0 {
 		t.Errorf("process %d still holds the lock", got)
 	}
 	if err := process.Wait(); err == nil {

@@ -56,14 +56,14 @@ func TestStack_Complete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
-		if s.complete() {
+		if s.deployedAndSeeded() {
 			t.Errorf("complete without %s", filepath.Base(path))
 		}
 		if err := writeFile(path, "x"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !s.complete() {
+	if !s.deployedAndSeeded() {
 		t.Error("not complete with all files")
 	}
 }

@@ -26,7 +26,7 @@ func (s Stack) Up(ctx context.Context, daemon []string) (stackenv.Env, error) {
 		return nil, err
 	}
 	defer func() { _ = held.Close() }()
-	fresh := !s.complete()
+	fresh := !s.deployedAndSeeded()
 	if fresh {
 		if err := s.clear(); err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 		if err := s.generateSecrets(); err != nil {
 			return nil, err
 		}
-		if err := s.spawn(ctx, daemon); err != nil {
+		if err := s.startDaemon(ctx, daemon); err != nil {
 			return nil, err
 		}
 		if err := writeFile(s.state(portsFile), fmt.Sprint(s.Ports)); err != nil {
