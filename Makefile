@@ -97,7 +97,7 @@ bin/localstack bin/admin:
 	@go build -o $@ ./$(folder)
 
 .PHONY: test
-test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skipped test fails the run (PACKAGES=./internal/phone for some)
+test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skipped test fails the run (PACKAGES=./internal/phone for some, TESTFLAGS='-run ^TestX$$' for one)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
@@ -144,7 +144,7 @@ disable-endpoint: bin/admin ## disable an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) disable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 resend: bin/admin ## resend the dead webhooks of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) resend $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
-failures: bin/admin ## show the last failures of an endpoint: TENANT=id ENDPOINT=id
+failures: bin/admin ## show the last failed webhooks of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) failures $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 pause: bin/admin ## stop sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
@@ -158,11 +158,11 @@ drift: bin/admin ## detect drift from template.yaml; fails if there is any
 	@$(ADMIN) drift $(ON_STACK)
 restore: bin/admin ## stop traffic and restore the tables to a point in time: AT=2026-11-20T12:00:00-03:00
 	@$(call need,AT)$(ADMIN) restore $(ON_STACK) $(call flag,--at,AT)
-hold: bin/admin ## stop sending and traffic, without a restore
+hold: bin/admin ## stop all traffic and sending, without a restore; reopen and resume end it
 	@$(ADMIN) hold $(ON_STACK)
-reopen: bin/admin ## resume functions paused by hold or restore
+reopen: bin/admin ## resume the traffic that hold or restore stopped
 	@$(ADMIN) reopen $(ON_STACK)
-rotate-signing-keys: bin/admin ## show the next step of a signing-key rotation
+rotate-signing-keys: bin/admin ## print the next step of a rotation of the signing keys; changes nothing
 	@$(ADMIN) rotate-signing-keys $(ON_STACK)
 list: bin/admin ## list tenants, agents and pauses; with TENANT=id the tenant's templates, credentials and endpoints
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
@@ -178,7 +178,7 @@ soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
 .PHONY: bench
-bench: bin/localstack ## measure the figures, as a table and in .local/bench.json (BENCH=accept for one part)
+bench: bin/localstack ## run the benchmarks, as a table and in .local/bench.json (BENCH=accept for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go test -run '^$$' -bench '(?i)^Benchmark$(or $(BENCH),.*)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
@@ -197,7 +197,7 @@ cost: ## measure the cost of a million messages by function and service (COST_ME
 	@PROVE=cost $(GO_PROVE)
 
 .PHONY: scale
-scale: ## compute which AWS limit three large loads reach first (METER=1 meters the steps again)
+scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
 	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

@@ -7,8 +7,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// codes maps stored numbers to codes. Append new codes; never remove one. Codes not listed
-// here are stored as text.
+// codes maps stored numbers to codes. Codes not listed here are stored as text, which every
+// version reads. Append a code only in a later deployment than the first one that uses it:
+// the previous version reads an unknown number as damage. Never remove a code.
 var codes = []string{
 	"", campaign.CodeSuperseded, "failed", "ttl_passed", "revoked", "cancelled", "no_answer",
 	"unreachable", "unsupported", "agent_not_launched", "rejected", "opted_out", "not_after_passed",
