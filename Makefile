@@ -1,28 +1,28 @@
-# `make help` lists the commands. localstack/ makes everything local.
+# `make help` lists the commands. localstack/ has the programs that they run.
 
 # Ports of the stack that `make run` and `make up` start.
 PORT      ?= 3000
 AWS_PORT  ?= 4566
 RCS_PORT  ?= 3001
 SINK_PORT ?= 3002
-# Host by which a container of `sam local` reaches them.
+# Name or address of this machine in a container of `sam local`.
 SAM_HOST  ?= host.docker.internal
-# Ports of the stack that `make test` and `make bench` start beside it.
+# Ports of the stacks that `make test`, `make bench` and `make prove` start.
 TEST_PORT      ?= 13000
 TEST_AWS_PORT  ?= 14566
 TEST_RCS_PORT  ?= 13001
 TEST_SINK_PORT ?= 13002
 
 CAMPAIGN ?= events/demo-campaign.csv
-# What `make test` runs, and how. The race detector needs a C compiler.
+# Packages and flags of `make test`. The race detector needs a C compiler.
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
-# Packages without shared state, which compare a million values with a library:
-# thirty times slower under the race detector, so they run without it.
+# Packages that run without the race detector. They have no shared state, compare a million
+# values with a library, and would be thirty times slower.
 UNRACED   := campaign-dispatch/internal/phone
 
-# Both runs as one stream of events, so that one line counts all their tests.
+# Both runs write one stream of events, so that gotestsum counts all tests in one line.
 define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 unraced=$$(echo "$$packages" | grep -xF '$(UNRACED)')
@@ -36,7 +36,7 @@ endef
 export GO_TEST
 
 define NO_SKIPS
-sh -c '[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed: the reasons are above" >&2; exit 1; }'
+sh -c '[ "$$TESTS_SKIPPED" = 0 ] || { echo "make test: $$TESTS_SKIPPED skipped, which counts as failed; the reasons are above" >&2; exit 1; }'
 endef
 export NO_SKIPS
 
@@ -46,8 +46,8 @@ GOTESTSUM         := bin/gotestsum-$(GOTESTSUM_VERSION)
 # $(call quoted,VARIABLE) is its value as one word of the shell.
 quoted = '$(subst ','\'',$(value $1))'
 
-# Tests, measurements and proofs make more calls of a tenant than clients may: the
-# calls are counted all the same.
+# Tests, benchmarks and proofs exceed the default rate limits of a tenant. The service
+# counts their calls all the same.
 UNLIMITED  = --parameter TenantDispatchRate=100000 --parameter TenantDispatchBurst=100000
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
@@ -69,9 +69,9 @@ BENCH_STACK = bin/localstack --brief --dir .local/bench --name campaign-dispatch
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  Ports of 127.0.0.1, changed with make run NAME=number:"
-	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the emulator of AWS, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
-	@echo "    make test, make bench: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
+	@echo "  Ports on 127.0.0.1. To change one: make run NAME=number"
+	@echo "    PORT=$(PORT) the service, AWS_PORT=$(AWS_PORT) the AWS emulator, RCS_PORT=$(RCS_PORT) the provider simulator, SINK_PORT=$(SINK_PORT) the webhook sink"
+	@echo "    make test, make bench, make prove: TEST_PORT=$(TEST_PORT) TEST_AWS_PORT=$(TEST_AWS_PORT) TEST_RCS_PORT=$(TEST_RCS_PORT) TEST_SINK_PORT=$(TEST_SINK_PORT)"
 
 .PHONY: run up logs down status sam-env
 run: bin/localstack ## start the stack and send a demo campaign (CAMPAIGN=file.csv or .json)
@@ -87,7 +87,7 @@ status: bin/localstack ## show the addresses of the stack
 sam-env: bin/localstack ## write .local/sam-env.json for sam local --env-vars (SAM_HOST=host.docker.internal)
 	@$(STACK) --sam-host $(call quoted,SAM_HOST) sam-env
 
-# go build looks itself what is up to date.
+# Phony, because go build detects changes itself.
 .PHONY: bin/localstack bin/admin
 bin/localstack: folder := localstack
 bin/admin: folder := internal/cmd/admin
@@ -97,7 +97,7 @@ bin/localstack bin/admin:
 	@go build -o $@ ./$(folder)
 
 .PHONY: test
-test: bin/localstack $(GOTESTSUM) ## run all tests on a stack of their own; a skipped test fails the run (PACKAGES=./internal/phone for some)
+test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skipped test fails the run (PACKAGES=./internal/phone for some, TESTFLAGS='-run ^TestX$$' for one)
 	@trap 'exit 130' INT TERM; trap '$(TEST_STACK) down >/dev/null' EXIT; \
 	$(TEST_STACK) down >/dev/null && $(TEST_STACK) up && \
 	STACK_ENV='$(CURDIR)/.local/test/stack.env' $(GOTESTSUM) --format pkgname --post-run-command "$$NO_SKIPS" --raw-command -- sh -c "$$GO_TEST"
@@ -107,14 +107,14 @@ $(GOTESTSUM):
 	@GOBIN='$(CURDIR)/bin' go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 	@mv bin/gotestsum $@
 
-# What an operator does, on the local stack or with ENV=staging or production on
-# AWS. Each takes the variables that its line names, and says what is missing.
+# Operator commands, on the local stack, or on AWS with ENV=staging or ENV=production. The
+# help text of each lists its variables.
 ADMIN = BY_MAKE='make$(if $(ENV), ENV=$(ENV))' bin/admin
 ON_STACK = $(if $(filter production,$(ENV)),--stack campaign-dispatch,$(if $(ENV),--stack campaign-dispatch-$(ENV)))
-# $(call flag,--name,VARIABLE) is nothing where the variable is not given.
+# $(call flag,--name,VARIABLE) is empty if the variable is not set.
 flag = $(if $(value $2),$1 $(call quoted,$2))
 need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
-# Some shells have a NAME of their own.
+# Ignore NAME from the environment: some shells set it.
 ifneq ($(origin NAME),command line)
 NAME :=
 endif
@@ -128,7 +128,7 @@ template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' CARD=f
 	@$(call need,TENANT)$(ADMIN) template $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--text,TEXT) $(call flag,--card,CARD) $(call flag,--content,CONTENT) $(call flag,--traffic,TRAFFIC) $(call flag,--name,NAME) $(call flag,--id,TEMPLATE)
 credential: bin/admin ## create an API credential: TENANT=id NAME=
 	@$(call need,TENANT)$(ADMIN) credential $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--name,NAME)
-rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s ends the old secret and all refresh tokens at once
+rotate: bin/admin ## rotate the secret of a credential: CLIENT_ID=rcs_… KEEP=24h; KEEP=0s revokes the old secret and all refresh tokens immediately
 	@$(call need,CLIENT_ID)$(ADMIN) rotate $(ON_STACK) $(call flag,--client-id,CLIENT_ID) $(call flag,--keep,KEEP)
 revoke: bin/admin ## revoke a credential: CLIENT_ID=rcs_…
 	@$(call need,CLIENT_ID)$(ADMIN) revoke $(ON_STACK) $(call flag,--client-id,CLIENT_ID)
@@ -144,7 +144,7 @@ disable-endpoint: bin/admin ## disable an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) disable-endpoint $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 resend: bin/admin ## resend the dead webhooks of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) resend $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
-failures: bin/admin ## show the last failures of an endpoint: TENANT=id ENDPOINT=id
+failures: bin/admin ## show the last failed webhooks of an endpoint: TENANT=id ENDPOINT=id
 	@$(call need,TENANT)$(call need,ENDPOINT)$(ADMIN) failures $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--id,ENDPOINT)
 pause: bin/admin ## stop sending: ALL=1, TENANT=id or AGENT=id
 	@$(ADMIN) pause $(ON_STACK) $(if $(ALL),--all) $(call flag,--tenant,TENANT) $(call flag,--agent,AGENT)
@@ -158,11 +158,11 @@ drift: bin/admin ## detect drift from template.yaml; fails if there is any
 	@$(ADMIN) drift $(ON_STACK)
 restore: bin/admin ## stop traffic and restore the tables to a point in time: AT=2026-11-20T12:00:00-03:00
 	@$(call need,AT)$(ADMIN) restore $(ON_STACK) $(call flag,--at,AT)
-hold: bin/admin ## stop sending and traffic, without a restore
+hold: bin/admin ## stop all traffic and sending, without a restore; reopen and resume end it
 	@$(ADMIN) hold $(ON_STACK)
-reopen: bin/admin ## resume functions paused by hold or restore
+reopen: bin/admin ## resume the traffic that hold or restore stopped
 	@$(ADMIN) reopen $(ON_STACK)
-rotate-signing-keys: bin/admin ## show the next step of a signing-key rotation
+rotate-signing-keys: bin/admin ## print the next step of a rotation of the signing keys; changes nothing
 	@$(ADMIN) rotate-signing-keys $(ON_STACK)
 list: bin/admin ## list tenants, agents and pauses; with TENANT=id the tenant's templates, credentials and endpoints
 	@$(ADMIN) list $(ON_STACK) $(call flag,--tenant,TENANT)
@@ -172,29 +172,32 @@ erase-number: bin/admin ## erase the data of a phone number, except an opt-out: 
 	@$(call need,TENANT)$(call need,PHONE)$(ADMIN) erase-number $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--phone,PHONE)
 
 .PHONY: soak
-soak: ## run the test that kills functions while events arrive, with MESSAGES=10000 (about ten minutes)
-	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestKilledFunctionsLoseNoOutcome'"
+soak: ## test outcomes while functions are killed, with MESSAGES=10000 (about ten minutes)
+	@$(MAKE) --no-print-directory test PACKAGES=./localstack/e2e TESTFLAGS="-v -count 1 -timeout 60m -run 'TestOutcomes_KilledFunctions'"
 soak: MESSAGES ?= 10000
 soak: export SOAK_MESSAGES = $(MESSAGES)
 
 .PHONY: bench
-bench: bin/localstack ## measure the figures, as a table and in .local/bench.json (BENCH=cost for one part)
+bench: bin/localstack ## run the benchmarks, as a table and in .local/bench.json (BENCH=accept for one part)
 	@trap 'exit 130' INT TERM; trap '$(BENCH_STACK) down >/dev/null' EXIT; \
 	$(BENCH_STACK) down >/dev/null && $(BENCH_STACK) up && \
-	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go run ./localstack/bench $(if $(BENCH),--only '$(BENCH)')
+	STACK_ENV='$(CURDIR)/.local/bench/stack.env' go test -run '^$$' -bench '(?i)^Benchmark$(or $(BENCH),.*)$$' -benchtime 1x -count 1 -timeout 2h ./localstack/bench
+
+# TestProve runs the parts in PROVE, or all of them, and prints their table.
+GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/prove
 
 .PHONY: prove
 prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
 	@trap 'exit 130' INT TERM; trap '$(PROVE_STACK) down >/dev/null' EXIT; \
 	$(PROVE_STACK) down >/dev/null && $(PROVE_STACK) up && localstack/browser/tools.sh >&2 && \
-	STACK_ENV='$(CURDIR)/.local/prove/stack.env' go run ./localstack/prove $(if $(PROVE),--only '$(PROVE)')
+	STACK_ENV='$(CURDIR)/.local/prove/stack.env' PROVE='$(PROVE)' $(GO_PROVE)
 
 .PHONY: cost
 cost: ## measure the cost of a million messages by function and service (COST_MESSAGES=10000)
-	@go run ./localstack/prove --only cost
+	@PROVE=cost $(GO_PROVE)
 
 .PHONY: scale
-scale: ## compute which limit of AWS is reached first for three large loads (METER=1 meters the steps again)
+scale: ## compute which AWS limit three large loads reach first (METER=1 measures the inputs again)
 	@$(if $(METER),SCALE_METER=1 go test ./localstack/prove -run TestScale_SmallLoad -count 1 -timeout 30m &&) go run ./localstack/scale/print
 
 -include localstack/tools/template.mk

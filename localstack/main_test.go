@@ -12,8 +12,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Whoever has started the stack is told where the dashboard is, and how to sign in.
-func TestTheSummaryLeadsIntoTheDashboard(t *testing.T) {
+func TestSummary_Dashboard(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Env{
 		"DASHBOARD_URL": "http://127.0.0.1:3000/dashboard", "DASHBOARD_EMAIL": "ana@shop.example",
@@ -25,12 +24,12 @@ func TestTheSummaryLeadsIntoTheDashboard(t *testing.T) {
 		"service http://127.0.0.1:3000 ",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the summary lacks %q:\n%s", want, text)
+			t.Errorf("the summary does not contain %q:\n%s", want, text)
 		}
 	}
 }
 
-// summaryOf returns what the summary of a stack says.
+// summaryOf returns the printed summary of a stack.
 func summaryOf(t *testing.T, env stackenv.Env) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out")
@@ -58,7 +57,7 @@ func TestParse_SamHost(t *testing.T) {
 	} {
 		o, err := parse([]string{"--sam-host", host, "sam-env"})
 		if (err == nil) != ok || ok && o.samHost != host {
-			t.Errorf("%q is read as %q, %v", host, o.samHost, err)
+			t.Errorf("parse --sam-host %q: got %q, %v", host, o.samHost, err)
 		}
 	}
 }

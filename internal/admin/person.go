@@ -88,7 +88,7 @@ func (d *Service) RemovePerson(ctx context.Context, who campaign.Person) (campai
 	}
 	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
 	if errors.Is(err, campaign.ErrNotFound) {
-		return who, missing(who.Email + " has no account: there is nobody to remove")
+		return who, missing(who.Email + " has no account and cannot be removed")
 	}
 	return who, err
 }

@@ -110,7 +110,7 @@ func TestRemovePerson_UnknownToThePool(t *testing.T) {
 	t.Parallel()
 	d := &door{err: campaign.ErrNotFound}
 	_, err := d.service(func() time.Time { return now }).RemovePerson(t.Context(), ana)
-	refused(t, err, "nobody to remove")
+	refused(t, err, "has no account")
 	if !errors.Is(err, campaign.ErrNotFound) || !d.until.Equal(now) {
 		t.Errorf("void until %v, %v", d.until, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 func entries(indices ...int) []byte {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/random"
 )
 

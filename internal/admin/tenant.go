@@ -160,9 +160,9 @@ func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved Saved
 	if created && len(form.KeyDocument) == 0 {
 		return SavedAgent{}, false, fmt.Errorf("agent %s is new: give the key file of its service account", form.ID)
 	}
-	saved, err = d.merge(old, form)
+	saved = d.merge(old, form)
 	saved.Created = created
-	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, err
+	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, nil
 }
 
 func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte) error {
@@ -189,7 +189,7 @@ func (d *Service) checkAgent(form AgentForm) error {
 }
 
 // merge returns old, which is zero for a new agent, with the fields of the form.
-func (d *Service) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) {
+func (d *Service) merge(old campaign.Agent, form AgentForm) SavedAgent {
 	a := old
 	a.ID = form.ID
 	if len(form.KeyDocument) > 0 {
@@ -202,10 +202,10 @@ func (d *Service) merge(old campaign.Agent, form AgentForm) (SavedAgent, error) 
 		a.WebhookToken = form.WebhookToken
 	}
 	if a.WebhookToken != "" {
-		return SavedAgent{Agent: a}, nil
+		return SavedAgent{Agent: a}
 	}
 	a.WebhookToken = newSecret()
-	return SavedAgent{Agent: a, TokenMade: true}, nil
+	return SavedAgent{Agent: a, TokenMade: true}
 }
 
 // checkKey validates a service account's key document. The error contains nothing of

@@ -143,10 +143,10 @@ func TestTexts_Retention(t *testing.T) {
 	t.Parallel()
 	for path, sayings := range map[string]map[string]time.Duration{
 		"internal/httpapi/openapi/openapi.json": {
-			`(?:uids of this batch were deleted: they are|contents of the batch were deleted: they are) kept for (\d+ days)`: campaign.Retention,
-			`Older than (\d+ days)`: campaign.Retention, `is deleted (\d+ days) after`: campaign.Retention,
-			`[Ff]iles are kept for (\d+ days)`: campaign.ErrorFileLife, `it is older than (\d+ days)`: campaign.ErrorFileLife,
-			`for (\d+ hours) the same key`: campaign.AnswerLife, `[Vv]alid (?:for )?(\d+ days)`: campaign.RefreshLife,
+			`uids of this batch were deleted: they are kept for (\d+ days)`: campaign.Retention,
+			`were deleted after (\d+ days)`:                                 campaign.Retention, `batch is older than (\d+ days)`: campaign.Retention, `is deleted (\d+ days) after`: campaign.Retention,
+			`[Ff]iles are kept for (\d+ days)`: campaign.ErrorFileLife, `or is older than (\d+ days)`: campaign.ErrorFileLife,
+			`For (\d+ hours), the same key`: campaign.AnswerLife, `[Vv]alid (?:for )?(\d+ days)`: campaign.RefreshLife,
 		},
 		"internal/query/contents.go":              {`kept for (\d+ days)`: campaign.Retention},
 		"internal/query/error_file.go":            {`kept for (\d+ days)`: campaign.ErrorFileLife},
@@ -157,6 +157,11 @@ func TestTexts_Retention(t *testing.T) {
 		"docs/api.md": {
 			`file of rejected numbers, for (\d+ days)`: campaign.ErrorFileLife, `first answer again, for (\d+ hours)`: campaign.AnswerLife,
 			`Refresh tokens are valid for (\d+ days)`: campaign.RefreshLife,
+		},
+		"internal/dashboard/apidocs/portuguese.json": {
+			`depois de (\d+ dias)\.`: campaign.Retention, `apagad[oa] (\d+ dias) depois`: campaign.Retention, `tem mais de (\d+ dias)"`: campaign.Retention,
+			`mantidos por (\d+ dias)`: campaign.ErrorFileLife, `ou tem mais de (\d+ dias)`: campaign.ErrorFileLife,
+			`Por (\d+ horas), a mesma chave`: campaign.AnswerLife, `vale (\d+ dias)`: campaign.RefreshLife,
 		},
 		"docs/privacy.md": {`on S3, for (\d+ days)`: campaign.Retention},
 	} {
@@ -173,7 +178,7 @@ func checkSaying(t *testing.T, path, saying string, life time.Duration) {
 		t.Errorf("%s does not say %q", path, saying)
 	}
 	for _, match := range found {
-		said := strings.NewReplacer("dias", "days", "horas", "hours", "24 hours", "1 day").Replace(match[1])
+		said := strings.NewReplacer("dias", "days", "24 hours", "1 day", "24 horas", "1 day", "horas", "hours").Replace(match[1])
 		if said != period(life) {
 			t.Errorf("%s: %q, but it is %s", path, match[0], period(life))
 		}

@@ -16,7 +16,9 @@ import (
 // queueing and sending.
 const FrameSize = 100
 
-// MaxMessages is the maximum number of messages in one dispatch call.
+// MaxMessages is the maximum number of messages in one dispatch call. It also bounds the
+// decoding of stored batches: lowering it makes batches unreadable, and raising it takes two
+// deployments, because the previous version refuses to read larger batches.
 const MaxMessages = 2000
 
 // ID identifies a campaign. CampaignID is unique only within its tenant.

@@ -37,20 +37,21 @@ func (c Change) Why() (code, reason string) {
 }
 
 // reasons are the sentences of the codes.
-var reasons = map[string]string{ //nolint:gosec // words of a marketer, no credentials
+var reasons = map[string]string{ //nolint:gosec // sentences, no credentials
 	"opted_out":             "The recipient has opted out of messages.",
 	"unreachable":           "The number cannot be reached by RCS.",
 	"unsupported":           "The recipient's device or the provider does not support the message.",
-	"agent_not_launched":    "The sender may not send to this number yet.",
+	"agent_not_launched":    "The agent is not launched for this number.",
 	"rejected":              "The provider refused the message.",
 	"cancelled":             "The campaign was cancelled before the message was sent.",
-	"revoked":               "The message was taken back before it was delivered.",
-	"not_after_passed":      "The time until which the message might be sent has passed.",
-	"no_answer":             "The provider never told what became of the message.",
+	"revoked":               "The message was revoked before it was delivered.",
+	"not_after_passed":      "The notAfter time passed before the message was sent.",
+	"no_answer":             "The provider sent no delivery status.",
 	"ttl_passed":            "The message could not be delivered in time.",
 	"payload_missing":       "The contents of the message were deleted before it was sent.",
-	"not_sent_in_time":      "The provider could not take the message in 72 hours of attempts.",
+	"not_sent_in_time":      "The provider did not accept the message within 72 hours.",
 	content.CodeTextTooLong: "The text of the message is too long for the provider.",
+	content.CodeInvalidURL:  "A URL of the message is not a complete https URL.",
 	"erased":                "The recipient's data was erased before the message was sent.",
 }
 

@@ -136,7 +136,7 @@ func (a *answers) add(err error) {
 func (a *answers) report(ctx context.Context, t campaign.RevokeTask) {
 	line := []any{
 		"tenant", t.Tenant, "campaign_id", t.CampaignID, "batch_id", t.BatchID, "frame", t.Frame, "attempt", t.Attempt,
-		"taken_back", a.taken, "refused", a.refused,
+		"revoked", a.taken, "refused", a.refused,
 	}
 	if a.failed > 0 {
 		slog.WarnContext(ctx, "revoking messages failed, will retry", append(line, "failed", a.failed, "error", a.first)...)

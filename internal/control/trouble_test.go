@@ -146,7 +146,7 @@ func TestHandle_RevokeFails(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	var line map[string]any
 	d.must(json.Unmarshal([]byte(lines[0]), &line))
-	if len(lines) != 8 || line["level"] != "WARN" || line["failed"] != 3.0 || line["refused"] != 1.0 || line["taken_back"] != 1.0 {
+	if len(lines) != 8 || line["level"] != "WARN" || line["failed"] != 3.0 || line["refused"] != 1.0 || line["revoked"] != 1.0 {
 		t.Errorf("%d lines, the first %s", len(lines), lines[0])
 	}
 	if strings.Contains(log.String(), "+55") {

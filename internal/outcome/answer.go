@@ -149,7 +149,7 @@ func plain(text string) string {
 // tell writes deliveries of the webhook event for the tenant's endpoints. Its blob key and
 // event ID do not change when the event is repeated.
 func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
-	deliveries, err := a.Recorder.owed(ctx, tenant, h.Kind)
+	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind)
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
@@ -162,5 +162,5 @@ func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask,
 	if err := a.Contents.Put(ctx, blob, body, "application/json"); err != nil {
 		return err
 	}
-	return a.Recorder.owe(ctx, deliveries, blob)
+	return a.Recorder.enqueue(ctx, deliveries, blob)
 }

@@ -49,9 +49,9 @@ type Applier struct {
 }
 
 const (
-	// patience is the maximum number of receives of an event for an unknown message. An
+	// maxReceives is the maximum number of receives of an event for an unknown message. An
 	// event can arrive before its message is recorded.
-	patience = 5
+	maxReceives = 5
 	// atOnce is the number of batches or answers processed concurrently.
 	atOnce = 32
 	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
@@ -249,12 +249,12 @@ func earlier(a, b campaign.Change) int {
 var errUnknown = errors.New("unknown message")
 
 // refuseUnknown sets errUnknown for events of unknown messages, so that they are retried.
-// After patience receives, it drops them.
+// After maxReceives receives, it drops them.
 func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask, at []int, errs []error) {
 	dropped := 0
 	for _, i := range at {
 		errs[i] = errUnknown
-		if tasks[i].Receives >= patience {
+		if tasks[i].Receives >= maxReceives {
 			errs[i] = nil
 			dropped++
 		}

@@ -82,7 +82,7 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 // tellCompleted writes the deliveries of the campaign's completion. A repeated call creates
 // the same event. A campaign that was extended gets a new event.
 func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
-	deliveries, err := r.owed(ctx, id.Tenant, campaign.KindCompleted)
+	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
@@ -95,11 +95,11 @@ func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally camp
 	if err := r.Blobs.Put(ctx, blob, body, "application/json"); err != nil {
 		return err
 	}
-	return r.owe(ctx, deliveries, blob)
+	return r.enqueue(ctx, deliveries, blob)
 }
 
-// owed returns a new delivery for each endpoint that wants the kind.
-func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
+// newDeliveries returns a new delivery for each endpoint that wants the kind.
+func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (r *Recorder) owed(ctx context.Context, tenant string, kind campaign.Kind) 
 	return deliveries, nil
 }
 
-func (r *Recorder) owe(ctx context.Context, deliveries []campaign.Delivery, blob string) error {
+func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, blob string) error {
 	for i := range deliveries {
 		deliveries[i].Blob = blob
 		if r.Split {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/retry"
 )
 

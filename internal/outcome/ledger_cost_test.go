@@ -15,8 +15,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/localstack/metering"

@@ -374,6 +374,7 @@ func whatCannotBeReadBack(t *testing.T, newService func(*testing.T) *service) {
 		"/messages?cursor=-1.0":      "400 invalid_cursor",
 		"/messages?uid=u1":           "400 batch_required",
 		"/messages?phone=1187654321": "400 invalid_phone",
+		"/messages?phone=12":         "400 invalid_phone",
 		"/messages?batch=other":      "404 batch_not_found",
 		"/messages":                  "410 contents_expired",
 		"?cursor=x":                  "400 invalid_cursor",

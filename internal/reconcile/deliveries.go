@@ -22,7 +22,7 @@ func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() [
 		}
 		r := &round{sweeper: s, shard: shard, actions: map[action]int{}}
 		rounds = append(rounds, r)
-		shards.Go(func() { r.err = r.lookAtDeliveries(ctx) })
+		shards.Go(func() { r.err = r.processDeliveries(ctx) })
 	}
 	return func() []*round {
 		shards.Wait()
@@ -30,11 +30,11 @@ func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() [
 	}
 }
 
-func (r *round) lookAtDeliveries(ctx context.Context) error {
+func (r *round) processDeliveries(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	owed := deliveries{sweeper: r.sweeper, actions: r.actions}
-	defer owed.flush(ctx)
+	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
+	defer pending.flush(ctx)
 	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
 			return fmt.Errorf("reconcile: %w", err)
@@ -42,7 +42,7 @@ func (r *round) lookAtDeliveries(ctx context.Context) error {
 		if starting.Err() != nil {
 			return nil
 		}
-		owed.add(ctx, due)
+		pending.add(ctx, due)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/localstack/stackenv"
 )

@@ -141,7 +141,7 @@ func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
 		}
 	}
-	each(rounds, func(r *round) { r.err = r.look(ctx) })
+	each(rounds, func(r *round) { r.err = r.process(ctx) })
 	var behind []heldBatch
 	for _, r := range rounds {
 		behind = append(behind, r.held...)
@@ -213,14 +213,14 @@ func report(ctx context.Context, rounds []*round) error {
 	return errors.Join(errs...)
 }
 
-// look processes the due items of the shard. Batches behind a backlog are held.
-func (r *round) look(ctx context.Context) error {
+// process handles the due items of the shard. Batches behind a backlog are held.
+func (r *round) process(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+heldMargin)
 	defer cancelEarly()
-	owed := deliveries{sweeper: r.sweeper, actions: r.actions}
-	defer owed.flush(ctx)
+	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
+	defer pending.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
 			return fmt.Errorf("reconcile: %w", err)
@@ -230,20 +230,20 @@ func (r *round) look(ctx context.Context) error {
 		}
 		switch {
 		case due.Delivery != nil:
-			owed.add(ctx, due)
+			pending.add(ctx, due)
 		case due.Campaign != nil:
 			if len(r.campaigns) < maxEnded {
 				r.campaigns = append(r.campaigns, *due.Campaign)
 			}
 		default:
-			r.lookAtBatch(ctx, due.Batch)
+			r.processBatch(ctx, due.Batch)
 		}
 		r.turns.next()
 	}
 	return nil
 }
 
-func (r *round) lookAtBatch(ctx context.Context, ref campaign.BatchRef) {
+func (r *round) processBatch(ctx context.Context, ref campaign.BatchRef) {
 	did, err := r.sweepBatch(ctx, ref)
 	if err != nil {
 		slog.ErrorContext(ctx, "reconciling batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)

@@ -177,7 +177,7 @@ func offReason(c campaign.Circuit, v Result, now time.Time) string {
 	switch {
 	case v.Gone():
 		return "gone"
-	case now.Sub(c.Since) >= patience:
+	case now.Sub(c.Since) >= disableAfter:
 		return "failing"
 	}
 	return ""

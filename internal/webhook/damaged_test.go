@@ -12,7 +12,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // A damaged parked delivery does not block the ones behind it. Its task is queued and ends

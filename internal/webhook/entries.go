@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // item is a log entry of a batch. A webhook message is built from it.

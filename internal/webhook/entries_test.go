@@ -18,7 +18,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/stackenv"

@@ -37,7 +37,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 	if err != nil {
 		return nil, nil, err
 	}
-	positions := owed(delivery, items, e)
+	positions := pendingFor(delivery, items, e)
 	batches, err := n.address(ctx, delivery.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
@@ -76,8 +76,8 @@ func messageOf(a *addressed, i item, position int) (pendingMessage, error) {
 	return newMessage(position, d.MessageID, i.Outcome.Kind(), i.At, d)
 }
 
-// owed returns the positions of the items that are pending for the endpoint.
-func owed(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
+// pendingFor returns the positions of the items that are pending for the endpoint.
+func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
 		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {

@@ -26,8 +26,8 @@ func retryDelay(attempt int, jitter float64) (delay time.Duration, ok bool) {
 	return delay + retry.Jitter(delay/5, jitter), true
 }
 
-// patience is how long an endpoint can fail before it is disabled.
-const patience = 5 * 24 * time.Hour
+// disableAfter is how long an endpoint can fail before it is disabled.
+const disableAfter = 5 * 24 * time.Hour
 
 // probes is the backoff of the probes of a failing endpoint.
 var probes = retry.Backoff{First: 5 * time.Second, Max: 15 * time.Minute}

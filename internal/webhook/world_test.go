@@ -22,7 +22,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/internal/webhook/netguard"

@@ -1,44 +1,44 @@
-// Package arrival decides in which order the provider's events arrive, so that what
-// they cost can be metered for each order.
+// Package arrival generates the provider's events in different orders of arrival, to
+// meter their cost for each order.
 package arrival
 
 import "campaign-dispatch/internal/campaign"
 
-// Event is what the provider tells of one message.
+// Event is an event of one message.
 type Event struct {
 	Batch   int // 0 for the original batch, from 1 on for its copies
 	Message int // index in the batch
 	Kind    campaign.EventKind
 }
 
-// Call is the events that one call of the outcomes function gets.
+// Call holds the events of one invocation of the outcomes function.
 type Call []Event
 
-// Shape is an order in which the events of some messages arrive. Each message is
-// delivered and read.
+// Shape is an order of the events of a number of messages. Each message is delivered
+// and read.
 type Shape struct {
 	Name     string
 	Messages int
-	// First arrive before the original batch is copied, Then after: each copy has
-	// had the events that arrived first.
+	// First arrives before the original batch is copied and Then after, so that each
+	// copy has already received the events of First.
 	First, Then []Call
 	Copies      int
 }
 
-// Size is how much arrives.
+// Size is the number of events of a shape.
 type Size struct {
-	PerCall int // events that a call gets
-	Batches int // that have one event each in a round of isolated events
-	Rounds  int // isolated events of a batch of each kind
+	PerCall int // events in a call
+	Batches int // batches with one event each in a round of isolated events
+	Rounds  int // isolated events of each kind in a batch
 }
 
-// Shapes are all orders. Beside isolated events a batch has as many others as it has
-// messages, so that a day's mix has the fewer batches.
+// Shapes returns all shapes. Their sizes differ because a day's mix has more events
+// in a batch than isolated ones.
 func Shapes(interleaved, mix Size) []Shape {
 	return []Shape{Clustered(mix), Interleaved(interleaved), DayMix(mix)}
 }
 
-// Clustered has only events of one batch in a call.
+// Clustered returns a shape where all events of a call belong to one batch.
 func Clustered(s Size) Shape {
 	messages := 2 * s.isolated()
 	return Shape{
@@ -47,7 +47,7 @@ func Clustered(s Size) Shape {
 	}
 }
 
-// Interleaved has every event alone in its batch.
+// Interleaved returns a shape where all events of a call belong to different batches.
 func Interleaved(s Size) Shape {
 	return Shape{
 		Name: "interleaved", Messages: s.isolated(), Copies: s.Batches,
@@ -55,8 +55,8 @@ func Interleaved(s Size) Shape {
 	}
 }
 
-// DayMix has deliveries together, and every second read alone in its batch: some
-// people read at once, others over hours.
+// DayMix returns a shape with clustered deliveries, half of the reads clustered and
+// half interleaved: some recipients read at once, others over hours.
 func DayMix(s Size) Shape {
 	half := s.isolated()
 	return Shape{
@@ -68,7 +68,7 @@ func DayMix(s Size) Shape {
 
 func (s Size) isolated() int { return s.Batches * s.Rounds }
 
-// together are events of the original batch's first messages.
+// together returns events of the original batch's first messages.
 func (s Size) together(kind campaign.EventKind, messages int) (calls []Call) {
 	for first := 0; first < messages; first += s.PerCall {
 		var call Call
@@ -80,7 +80,7 @@ func (s Size) together(kind campaign.EventKind, messages int) (calls []Call) {
 	return calls
 }
 
-// alone are events of which no two in a call are of the same batch.
+// alone returns calls whose events belong to different batches.
 func (s Size) alone(kind campaign.EventKind) (calls []Call) {
 	for round := range s.Rounds {
 		for first := 1; first <= s.Batches; first += s.PerCall {
@@ -94,13 +94,13 @@ func (s Size) alone(kind campaign.EventKind) (calls []Call) {
 	return calls
 }
 
-// Events is how many events arrive.
+// Events returns the number of events.
 func (s Shape) Events() (n int) { return Count(s.First) + Count(s.Then) }
 
-// Calls is how many calls bring them.
+// Calls returns the number of calls.
 func (s Shape) Calls() int { return len(s.First) + len(s.Then) }
 
-// Count is how many events calls bring.
+// Count returns the number of events in the calls.
 func Count(calls []Call) (n int) {
 	for _, call := range calls {
 		n += len(call)

@@ -9,11 +9,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// figures are what a shape promises.
+// figures are the numbers of events and batches of a shape.
 type figures struct {
 	Messages, Delivered, Read int
-	DeliveredAlone, ReadAlone int   // events that are alone in their batch in their call
-	Batches                   []int // that each call touches
+	DeliveredAlone, ReadAlone int   // events without another of their batch in the call
+	Batches                   []int // batches in each call
 }
 
 func figuresOf(s Shape) figures {
@@ -39,7 +39,7 @@ func figuresOf(s Shape) figures {
 	return f
 }
 
-func TestShapes_BatchesOfACall(t *testing.T) {
+func TestShapes_BatchesPerCall(t *testing.T) {
 	t.Parallel()
 	size := Size{PerCall: 500, Batches: 500, Rounds: 1}
 	for _, test := range []struct {
@@ -59,8 +59,8 @@ func TestShapes_BatchesOfACall(t *testing.T) {
 	}
 }
 
-// An event that is not news costs next to nothing, so each has to be one.
-func TestShapes_EveryEventIsNews(t *testing.T) {
+// A repeated event costs almost nothing, so a shape must not contain one.
+func TestShapes_NoRepeatedEvents(t *testing.T) {
 	t.Parallel()
 	for _, size := range []Size{{PerCall: 500, Batches: 500, Rounds: 2}, {PerCall: 4, Batches: 10, Rounds: 3}} {
 		for _, s := range Shapes(size, size) {
@@ -68,13 +68,13 @@ func TestShapes_EveryEventIsNews(t *testing.T) {
 			for i, call := range slices.Concat(s.First, s.Then) {
 				for _, e := range call {
 					if seen[e] || e.Batch > s.Copies || e.Batch > 0 && i < len(s.First) {
-						t.Fatalf("%s: event %+v comes twice, or before its batch is there", s.Name, e)
+						t.Fatalf("%s: event %+v is repeated, or precedes its batch", s.Name, e)
 					}
 					seen[e] = true
 					before := Event{Batch: e.Batch, Message: e.Message, Kind: campaign.EventDelivered}
 					original := Event{Message: e.Message, Kind: campaign.EventDelivered}
 					if e.Kind == campaign.EventRead && !delivered[before] && !delivered[original] {
-						t.Fatalf("%s: event %+v comes before its delivery", s.Name, e)
+						t.Fatalf("%s: event %+v precedes its delivery", s.Name, e)
 					}
 					if e.Kind == campaign.EventDelivered {
 						delivered[e] = true

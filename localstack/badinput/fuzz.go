@@ -1,5 +1,5 @@
-// Package badinput sends the service what nobody should send: made up by fuzz tests
-// for every parser, and by Schemathesis for every operation of the API.
+// Package badinput tests the service with invalid input: fuzz tests generate it for
+// every parser and Schemathesis for every operation of the API.
 package badinput
 
 import (
@@ -32,7 +32,7 @@ func FuzzTests(folder string) (tests []FuzzTest, err error) {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
-			return fmt.Errorf("look for fuzz tests: %w", err)
+			return fmt.Errorf("find fuzz tests: %w", err)
 		}
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
@@ -46,24 +46,25 @@ func FuzzTests(folder string) (tests []FuzzTest, err error) {
 
 var executions = regexp.MustCompile(`execs: (\d+)`)
 
-// ranOut is what go test says, and fails, where a worker was busy when the time was over.
+// ranOut matches a failure of go test that is not a finding: a worker was still busy at
+// the end of the fuzz time.
 var ranOut = regexp.MustCompile(`--- FAIL: \w+ \([0-9.]+s\)\n +context deadline exceeded\nFAIL`)
 
-// Run fuzzes for some time, and returns how many inputs it tried. The error tells the
-// input that failed, which go test keeps beside the test for good.
+// Run fuzzes for d and returns the number of inputs. The error has the failing input,
+// which go test writes to the package's testdata folder.
 func (t FuzzTest) Run(ctx context.Context, d time.Duration) (inputs int, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.Name+"$", "-fuzztime", d.String(), t.Package) //nolint:gosec // our own tests
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.Name+"$", "-fuzztime", d.String(), t.Package) //nolint:gosec // tests of the module
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
 	if found := executions.FindAllSubmatch(out.Bytes(), -1); found != nil {
-		inputs, _ = strconv.Atoi(string(found[len(found)-1][1])) // digits alone
+		inputs, _ = strconv.Atoi(string(found[len(found)-1][1])) // the pattern allows digits only
 	}
 	switch {
 	case err != nil && !ranOut.Match(out.Bytes()):
 		return inputs, fmt.Errorf("%s of %s: %w\n%s", t.Name, t.Package, err, out.String())
 	case inputs == 0:
-		return 0, fmt.Errorf("%s of %s tried nothing:\n%s", t.Name, t.Package, out.String())
+		return 0, fmt.Errorf("%s of %s executed no inputs:\n%s", t.Name, t.Package, out.String())
 	}
 	return inputs, nil
 }

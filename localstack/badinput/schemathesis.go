@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const (
@@ -24,13 +24,13 @@ const (
 	venv     = ".local/schemathesis"
 )
 
-// checks are what every answer has to pass.
+// checks are the Schemathesis checks of every response.
 const checks = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance"
 
-// Answers are how many answers of which status came.
+// Answers counts responses by status.
 type Answers map[int]int
 
-// Total returns how many answers came.
+// Total returns the number of responses.
 func (a Answers) Total() (n int) {
 	for _, count := range a {
 		n += count
@@ -38,9 +38,8 @@ func (a Answers) Total() (n int) {
 	return n
 }
 
-// CallAll has Schemathesis call every operation of the OpenAPI document for some
-// time, with a token of the demo tenant. The error tells the answers that the
-// document does not know.
+// CallAll runs Schemathesis on every operation of the OpenAPI document for d, with a
+// token of the demo tenant. The error has the responses that violate the document.
 func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, error) {
 	if err := install(ctx); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(venv, "bin", "schemathesis"), //nolint:gosec // our own files
+	cmd := exec.CommandContext(ctx, filepath.Join(venv, "bin", "schemathesis"), //nolint:gosec // files of the project
 		"--config-file", folder+"/schemathesis.toml", "run", document, "--url", env["BASE_URL"], "--checks", checks,
 		"--phases", "examples,coverage,fuzzing", "--max-time", strconv.Itoa(int(d.Seconds())), "--seed", "1",
 		"--generation-database", "none", "--no-color", "--warnings", "off")
@@ -66,7 +65,7 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 	if ran != nil {
 		ran = fmt.Errorf("schemathesis: %w\n%s", ran, out)
 	}
-	text, err := os.ReadFile(counts) //nolint:gosec // our own file
+	text, err := os.ReadFile(counts) //nolint:gosec // a file of the project
 	if err != nil {
 		return nil, errors.Join(ran, err)
 	}
@@ -75,8 +74,8 @@ func CallAll(ctx context.Context, env stackenv.Env, d time.Duration) (Answers, e
 	return answers, err
 }
 
-// install makes a Python environment with Schemathesis, unless the one that is there
-// was made of the same requirements.
+// install creates a Python environment with Schemathesis unless the same requirements
+// are already installed.
 func install(ctx context.Context) error {
 	const requirements = folder + "/requirements.txt"
 	wanted, err := os.ReadFile(requirements)
@@ -84,7 +83,7 @@ func install(ctx context.Context) error {
 		return fmt.Errorf("install schemathesis: %w", err)
 	}
 	stamp := filepath.Join(venv, "installed")
-	if installed, err := os.ReadFile(stamp); err == nil && bytes.Equal(installed, wanted) { //nolint:gosec // our own file
+	if installed, err := os.ReadFile(stamp); err == nil && bytes.Equal(installed, wanted) { //nolint:gosec // a file of the project
 		return nil
 	}
 	if err := os.RemoveAll(venv); err != nil {
@@ -97,16 +96,16 @@ func install(ctx context.Context) error {
 			"--no-deps", "--require-hashes", "-r", requirements,
 		},
 	} {
-		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:gosec // as written above
-			return fmt.Errorf("install schemathesis (Python 3.10 and its package index are needed): %w\n%s", err, out)
+		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput(); err != nil { //nolint:gosec // constant arguments
+			return fmt.Errorf("install schemathesis (requires Python 3.10 and the Python package index): %w\n%s", err, out)
 		}
 	}
-	return os.WriteFile(stamp, wanted, 0o600) //nolint:gosec // our own file
+	return os.WriteFile(stamp, wanted, 0o600) //nolint:gosec // a file of the project
 }
 
-// scheduled dispatches a campaign for later, and returns its id.
+// scheduled dispatches a campaign that is due in 24 hours and returns its id.
 func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, err error) {
-	id = uuid.New()
+	id = random.UUID()
 	body, err := json.Marshal(map[string]any{
 		"campaignId": id, "name": "bad input " + rand.Text(), "templateId": env["TEMPLATE_ID"],
 		"schedule": time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
@@ -127,7 +126,7 @@ func scheduled(ctx context.Context, env stackenv.Env, token string) (id string, 
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusAccepted {
-		return "", fmt.Errorf("dispatch a campaign: answered %d", answer.StatusCode)
+		return "", fmt.Errorf("dispatch a campaign: status %d", answer.StatusCode)
 	}
 	return id, nil
 }

@@ -1,4 +1,4 @@
-// Package bill makes a table of what was metered, by function and service.
+// Package bill prints the metered cost by function and service.
 package bill
 
 import (
@@ -15,38 +15,38 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-// Bill is what so many messages cost, in US dollars, beside another design.
+// Bill is the cost of messages in US dollars, compared with a baseline design.
 type Bill struct {
 	Prices      metering.Prices `json:"prices"`
-	Other       metering.Prices `json:"otherPrices"` // of another region
+	Other       metering.Prices `json:"otherPrices"` // prices of another region
 	Shapes      []Shape         `json:"shapes"`
 	Naive       []Line          `json:"naive"`
-	Beside      []Line          `json:"beside"` // what is in no sum
-	Idle        []Idle          `json:"idle"`   // a month with nothing sent
+	Beside      []Line          `json:"beside"` // lines outside the sums
+	Idle        []Idle          `json:"idle"`   // cost of a month without messages
 	OtherIdle   []Idle          `json:"otherIdle"`
 	Assumptions []string        `json:"assumptions"`
 }
 
-// Shape is what messages cost whose events arrive in one order.
+// Shape is the cost of messages whose events arrive in one order.
 type Shape struct {
 	Name       string `json:"name"`
 	Conditions string `json:"conditions"`
 	Lines      []Line `json:"functions"`
 }
 
-// Sum is the sum of the lines.
+// Sum returns the sum of the lines.
 func (s Shape) Sum() Line { return Sum(s.Name, s.Lines) }
 
-// Dollars is what a million messages cost.
+// Dollars returns the cost of a million messages.
 func (s Shape) Dollars(p metering.Prices) float64 { return s.Sum().Units.Dollars(p.Units) }
 
-// Line is what a function costs.
+// Line is the use of a function.
 type Line struct {
 	Function string         `json:"function"`
 	Units    metering.Units `json:"units"` // per million messages
 }
 
-// Million is the messages that a line is for.
+// Million is the number of messages that a line covers.
 const Million = 1_000_000
 
 // services are the columns of the table.
@@ -69,7 +69,7 @@ var services = []struct {
 	}},
 }
 
-// Sum is a line of all lines.
+// Sum returns a line with the sum of the lines.
 func Sum(name string, lines []Line) Line {
 	sum := Line{Function: name}
 	for _, l := range lines {
@@ -78,8 +78,8 @@ func Sum(name string, lines []Line) Line {
 	return sum
 }
 
-// way is the order of the functions on a message's way. A function that it does not
-// name comes before notify.
+// way is the order of the functions that handle a message. Other functions precede
+// notify.
 var way = []string{"token", "dispatch", "release", "send", "events", "outcomes", "feed", "", "notify"}
 
 func place(function string) int {
@@ -89,7 +89,7 @@ func place(function string) int {
 	return slices.Index(way, "")
 }
 
-// Merge adds lines of the same function, in the order of a message's way.
+// Merge adds the lines of each function and sorts them by way.
 func Merge(some ...[]Line) (merged []Line) {
 	for _, l := range slices.Concat(some...) {
 		at := slices.IndexFunc(merged, func(m Line) bool { return m.Function == l.Function })
@@ -105,7 +105,7 @@ func Merge(some ...[]Line) (merged []Line) {
 	return merged
 }
 
-// Print prints a table of each shape and what is said of them.
+// Print prints a table of the shapes, the idle cost and the assumptions.
 func (b Bill) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "dollars per million messages\tcalls\t")
@@ -116,7 +116,7 @@ func (b Bill) Print(w io.Writer) error {
 	for _, s := range b.Shapes {
 		b.lines(table, s.Lines, s.Sum())
 	}
-	b.lines(table, b.Naive, Sum("the naive design", b.Naive))
+	b.lines(table, b.Naive, Sum("the baseline design", b.Naive))
 	b.lines(table, nil, b.Beside...)
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)
@@ -126,7 +126,7 @@ func (b Bill) Print(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %s\n", s.Name, s.Conditions)
 	}
 	if len(b.Other.NotFound) > 0 {
-		fmt.Fprintf(w, "+: left out in %s, because their prices were not found: %s; beside it what the rest costs in %s\n",
+		fmt.Fprintf(w, "+: excluded in %s, because their prices were not found: %s; the next column has the cost of the rest in %s\n",
 			b.Other.Region, strings.Join(b.Other.NotFound, ", "), b.Prices.Region)
 	}
 	printIdle(w, b.Prices, b.Idle)
@@ -153,7 +153,7 @@ func (b Bill) lines(w io.Writer, lines []Line, more ...Line) {
 	fmt.Fprint(w, strings.Repeat("\t", len(services)+5), "\n")
 }
 
-// dollars leaves out what is nothing.
+// dollars formats an amount. 0 is empty.
 func dollars(d float64) string {
 	if d == 0 {
 		return "-"
@@ -168,7 +168,7 @@ func printIdle(w io.Writer, p metering.Prices, idle []Idle) {
 		parts[n] = fmt.Sprintf("%s %.2f", i.What, i.Dollars)
 	}
 	const hours = 30 * 24
-	fmt.Fprintf(w, "With nothing sent in %s: %.2f dollars a month, %.4f an hour (%s)", p.Region, month, month/hours, strings.Join(parts, ", "))
+	fmt.Fprintf(w, "Without messages in %s: %.2f dollars a month, %.4f an hour (%s)", p.Region, month, month/hours, strings.Join(parts, ", "))
 	if unpriced := unpricedOf(idle); len(unpriced) > 0 {
 		fmt.Fprintf(w, ", without %s, whose prices were not found", strings.Join(unpriced, ", "))
 	}
@@ -182,7 +182,7 @@ func unpricedOf(idle []Idle) (names []string) {
 	return names
 }
 
-// Write keeps the bill as JSON.
+// Write writes the bill to a file as JSON.
 func (b Bill) Write(path string) error {
 	text, err := json.MarshalIndent(b, "", "  ")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-func TestWhatCostsByTheMonthIsCountedFromTheTemplate(t *testing.T) {
+func TestCountResources(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	template := `
@@ -42,7 +42,7 @@ Resources:
 	}
 }
 
-func TestTheBillAddsUp(t *testing.T) {
+func TestBill_Print(t *testing.T) {
 	t.Parallel()
 	b := Bill{
 		Prices: metering.Prices{Region: "here", Units: metering.Units{Writes: 1, IndexWrites: 1, SQSRequests: 10, Invocations: 0.5}},
@@ -64,20 +64,19 @@ func TestTheBillAddsUp(t *testing.T) {
 	}
 	for _, want := range []string{
 		"send", "2.0000", "10.0000", "14.0000", "6.0000", "3.0000", "9.0000", "70.0000",
-		"15.0000+",                             // what was found of clustered, there
+		"15.0000+",                             // clustered without unpriced units, there
 		"interleaved: one of each batch",       // the conditions
-		"here: 7.20 dollars a month, 0.0100",   // an hour
-		"there: 14.40 dollars a month, 0.0200", // an hour
+		"here: 7.20 dollars a month, 0.0100",   // per hour
+		"there: 14.40 dollars a month, 0.0200", // per hour
 		"12.0000",                              // the same in the first region
-		"without dynamoDBWriteUnits", "left out in there",
+		"without dynamoDBWriteUnits", "excluded in there",
 	} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the bill lacks %q:\n%s", want, out.String())
+			t.Errorf("the bill does not contain %q:\n%s", want, out.String())
 		}
 	}
 }
 
-// A function that is added later has a line of its own without a change here.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	one := metering.Units{Invocations: 1}

@@ -9,28 +9,27 @@ import (
 	"campaign-dispatch/localstack/template"
 )
 
-// Idle is what costs though nothing is sent.
+// Idle is a cost that occurs without messages.
 type Idle struct {
 	What    string  `json:"what"`
 	Count   float64 `json:"count"`
-	Dollars float64 `json:"dollars"` // a month of 30 days
-	// Unpriced are what it uses beside whose price was not found.
+	Dollars float64 `json:"dollars"` // for 30 days
+	// Unpriced are the units without a known price. Dollars excludes them.
 	Unpriced []string `json:"unpriced,omitempty"`
 }
 
-// Resources are those of a template that cost by the month.
+// Resources counts the resources of a template with a monthly cost.
 type Resources struct {
 	Keys, AlarmMetrics, Dashboards int
-	Queues                         int // that a function reads
-	Sweeps                         int // schedules of functions, each of which runs every minute
+	Queues                         int // queues with a function
+	Sweeps                         int // schedules of functions, once a minute each
 }
 
-// rotation is the condition of keys that exist in place of others, or beside them for
-// hours.
+// rotation is the condition of keys that replace others, or exist for hours only.
 const rotation = "KeyBExists"
 
-// CountResources counts them in a template of CloudFormation. An alarm on an
-// expression costs each metric that it looks at.
+// CountResources counts the resources of a template file. An alarm on an expression
+// counts as the number of its metrics.
 func CountResources(path string) (r Resources, err error) {
 	text, err := template.Read(path)
 	if err != nil {
@@ -62,13 +61,13 @@ func CountResources(path string) (r Resources, err error) {
 		case "AWS::CloudWatch::Dashboard":
 			r.Dashboards++
 		case "AWS::CloudWatch::Alarm":
-			looked := 0
+			metrics := 0
 			for _, m := range resource.Properties.Metrics {
 				if m.MetricStat != nil {
-					looked++
+					metrics++
 				}
 			}
-			r.AlarmMetrics += max(looked, 1)
+			r.AlarmMetrics += max(metrics, 1)
 		case "AWS::Serverless::Function":
 			for _, e := range resource.Properties.Events {
 				switch e.Type {
@@ -83,13 +82,13 @@ func CountResources(path string) (r Resources, err error) {
 	return r, nil
 }
 
-// Month is what the resources cost in 30 days with nothing sent, where sweep is what
-// one call of that function costs.
+// Month returns the cost of the resources in 30 days without messages. sweep is the use
+// of one call of the sweep function.
 func (r Resources) Month(p metering.Prices, sweep metering.Units) []Idle {
 	const (
 		minutes = 30 * 24 * 60
-		pollers = 5 // of Lambda for a queue, each of which asks every 20 seconds
-		asked   = 3 // times a minute
+		pollers = 5 // Lambda's pollers of a queue, with a long poll of 20 seconds each
+		asked   = 3 // polls per minute
 	)
 	sweeps := float64(r.Sweeps * minutes)
 	polls := float64(r.Queues * pollers * asked * minutes)

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strings"
 
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 type fields map[string]any
 
-// reply is what the API answered.
+// reply is a response of the API.
 type reply struct {
 	Code string `json:"code"`
 
@@ -22,16 +22,16 @@ type reply struct {
 	Error       string `json:"error"`
 }
 
-// token asks for a token as the client's own system does.
+// token requests an access token.
 func (b *browser) token(clientID, secret string) (status int, got reply) {
 	b.t.Helper()
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {clientID}, "client_secret": {secret}}
 	return b.post("/api/v1/oauth/token", "", "application/x-www-form-urlencoded", []byte(form.Encode()))
 }
 
-// call is a dispatch call of a campaign of these messages.
+// call returns a dispatch request with the messages.
 func (b *browser) call(name string, messages ...fields) fields {
-	return fields{"campaignId": uuid.New(), "name": name, "templateId": b.env["TEMPLATE_ID_PLAIN"], "messages": messages}
+	return fields{"campaignId": random.UUID(), "name": name, "templateId": b.env["TEMPLATE_ID_PLAIN"], "messages": messages}
 }
 
 // dispatch sends a campaign through the API.
@@ -60,7 +60,7 @@ func (b *browser) post(path, token, media string, body []byte) (status int, got 
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if !strings.Contains(answer.Header.Get("Content-Type"), "json") {
-		b.t.Fatalf("%s answered %d %s", path, answer.StatusCode, answer.Header.Get("Content-Type"))
+		b.t.Fatalf("POST %s: status %d with %s, want JSON", path, answer.StatusCode, answer.Header.Get("Content-Type"))
 	}
 	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
 		b.t.Fatal(err)

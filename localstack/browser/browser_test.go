@@ -1,5 +1,5 @@
-// Package browser_test drives the dashboard in a browser, as people do: on the
-// local stack, signed in by its user pool, every page looked at by axe-core.
+// Package browser_test tests the dashboard of the local stack in a browser. It signs in
+// through the user pool and checks every page with axe-core.
 package browser_test
 
 import (
@@ -25,11 +25,10 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// patience is how long a page, or what is to appear on it, may take on a busy
-// machine.
-const patience = 90 * time.Second
+// actionTimeout is the maximum time of an action, on a busy machine.
+const actionTimeout = 90 * time.Second
 
-// browser is a browser of one person, with a profile of its own.
+// browser is a browser with its own profile.
 type browser struct {
 	t    *testing.T
 	env  stackenv.Env
@@ -37,16 +36,16 @@ type browser struct {
 	seen record
 }
 
-// record is what the browser told of.
+// record holds the errors and the page sizes from the browser's events.
 type record struct {
 	sync.Mutex
 	faults []string
-	page   cdp.LoaderID                       // of the page that is shown
-	loads  map[network.RequestID]cdp.LoaderID // the page that asked
-	weight map[cdp.LoaderID]int               // with its style and scripts, without later updates of itself
+	page   cdp.LoaderID                       // current page
+	loads  map[network.RequestID]cdp.LoaderID // page of each request
+	weight map[cdp.LoaderID]int               // bytes of a page with its style and scripts, without updates
 }
 
-// open starts a browser that asks for pages in the language.
+// open starts a browser with the given Accept-Language.
 func open(t *testing.T, language string) *browser {
 	t.Helper()
 	env := stackenv.Load(t)
@@ -72,7 +71,7 @@ func open(t *testing.T, language string) *browser {
 	return b
 }
 
-// chromium returns the browser to drive: CHROMIUM, or the first on the PATH.
+// chromium returns the path of the browser: CHROMIUM, or the first on the PATH.
 func chromium(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("CHROMIUM"); path != "" {
@@ -86,12 +85,12 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Fatal("this test needs Chromium or Chrome: install it, or set CHROMIUM to its program")
+	t.Fatal("this test needs Chromium or Chrome: install it, or set CHROMIUM to its path")
 	return ""
 }
 
-// listen writes down what a page does wrong: errors in its scripts, what the
-// policy or the network refused, and what it weighs.
+// listen records script errors, requests that the content security policy or the network
+// blocked, and the size of the page.
 func (b *browser) listen(event any) {
 	b.seen.Lock()
 	defer b.seen.Unlock()
@@ -99,7 +98,7 @@ func (b *browser) listen(event any) {
 	case *runtime.EventExceptionThrown:
 		b.seen.faults = append(b.seen.faults, fmt.Sprint("exception: ", e.ExceptionDetails.Text, " ", e.ExceptionDetails.Exception.Description))
 	case *runtime.EventConsoleAPICalled:
-		if givenUp.Match(e.Args[0].Value) {
+		if abortedRequest.Match(e.Args[0].Value) {
 			return
 		}
 		if slices.Contains([]string{"error", "warning", "assert"}, string(e.Type)) {
@@ -110,7 +109,7 @@ func (b *browser) listen(event any) {
 			b.seen.faults = append(b.seen.faults, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
-		// An update is left out: how many come depends on how long the page stays open.
+		// Updates do not count: their number depends on how long the page stays open.
 		if e.Type == network.ResourceTypeXHR || e.Type == network.ResourceTypeFetch {
 			return
 		}
@@ -125,33 +124,33 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// givenUp is what htmx says of a request whose answer is not needed any more, as
-// somebody has typed on. Of one that failed it says more.
-var givenUp = regexp.MustCompile(`^"htmx:(sendAbort|afterRequest),`)
+// abortedRequest matches htmx's messages for a request that newer input has replaced. A
+// failed request has other messages too.
+var abortedRequest = regexp.MustCompile(`^"htmx:(sendAbort|afterRequest),`)
 
-// forget returns the faults that were seen since the last call, and the bytes of
-// the page that is shown, with its style and scripts.
-func (b *browser) forget() (faults []string, weight int) {
+// takeFaults returns and removes the recorded faults. weight is the size of the current
+// page with its style and scripts, in bytes.
+func (b *browser) takeFaults() (faults []string, weight int) {
 	b.seen.Lock()
 	defer b.seen.Unlock()
 	faults, b.seen.faults = b.seen.faults, nil
 	return faults, b.seen.weight[b.seen.page]
 }
 
-// run does things in the browser, and fails the test where they take too long.
+// run runs actions in the browser. It fails the test if they exceed the timeout.
 func (b *browser) run(what string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	read(b, what, chromedp.Steps(actions...))
 }
 
-// read does something in the browser and returns what came of it.
+// read runs an action in the browser and returns its result.
 func read[T any](b *browser, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, patience)
+	ctx, stop := context.WithTimeout(b.ctx, actionTimeout)
 	defer stop()
 	found, err := chromedp.Run(ctx, action)
 	if err != nil {
-		if err := b.shoot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-")); err != nil {
+		if err := b.screenshot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-")); err != nil {
 			b.t.Log(err)
 		}
 		b.t.Fatalf("%s, at %s: %v", what, b.address(), err)
@@ -159,26 +158,26 @@ func read[T any](b *browser, what string, action chromedp.Action[T]) T {
 	return found
 }
 
-// visit goes to a page of the dashboard.
+// visit opens a page of the dashboard.
 func (b *browser) visit(path string) {
 	b.t.Helper()
-	b.forget()
+	b.takeFaults()
 	b.run("visit "+path, chromedp.Navigate(b.env["BASE_URL"]+path))
 }
 
-// lands does things that lead to a page, and fails the test where that does not
-// come with the status. What the browser says of the status is no fault.
-func (b *browser) lands(status int, what string, actions ...chromedp.Action[chromedp.Void]) {
+// loadsWith runs actions that load a page. It fails the test if the page's status is
+// another one. The browser's own message about the status is not a fault.
+func (b *browser) loadsWith(status int, what string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	b.forget()
-	ctx, stop := context.WithTimeout(b.ctx, patience)
+	b.takeFaults()
+	ctx, stop := context.WithTimeout(b.ctx, actionTimeout)
 	defer stop()
 	answer, err := chromedp.RunResponse(ctx, actions...)
 	if err != nil {
 		b.t.Fatalf("%s, at %s: %v", what, b.address(), err)
 	}
 	if answer.Status != int64(status) {
-		b.t.Errorf("%s: answered %d, want %d", what, answer.Status, status)
+		b.t.Errorf("%s: status %d, want %d", what, answer.Status, status)
 	}
 	b.run("wait for the page", whole)
 	b.seen.Lock()
@@ -188,21 +187,21 @@ func (b *browser) lands(status int, what string, actions ...chromedp.Action[chro
 	})
 }
 
-// visitRefused goes to a page that is answered with a status.
+// visitRefused opens a page that returns an error status.
 func (b *browser) visitRefused(path string, status int) {
 	b.t.Helper()
-	b.lands(status, "visit "+path, chromedp.Navigate(b.env["BASE_URL"]+path))
+	b.loadsWith(status, "visit "+path, chromedp.Navigate(b.env["BASE_URL"]+path))
 }
 
-// sendRefused sends a form with what it holds, whatever the browser thinks of that,
-// to a service that answers with a status.
+// sendRefused submits a form without the browser's validation. The response has an error
+// status.
 func (b *browser) sendRefused(form string, status int) {
 	b.t.Helper()
-	b.lands(status, "send "+form, chromedp.Evaluate[chromedp.Void](
+	b.loadsWith(status, "send "+form, chromedp.Evaluate[chromedp.Void](
 		`(() => { const f = document.querySelector(`+strconv.Quote(form)+`); f.noValidate = true; f.requestSubmit(); })()`))
 }
 
-// signIn signs a person in, as they do: by the user pool's page.
+// signIn signs in on the user pool's page.
 func (b *browser) signIn(email string) {
 	b.t.Helper()
 	b.run("sign in",
@@ -213,28 +212,28 @@ func (b *browser) signIn(email string) {
 		chromedp.Submit(`input[name="password"]`),
 		chromedp.WaitVisible(`form[action="/dashboard/sign-out"]`),
 	)
-	b.forget()
+	b.takeFaults()
 }
 
-// click follows a link or presses a button, and waits for what it leads to.
+// click clicks a link or a button and waits for an element.
 func (b *browser) click(selector, then string) {
 	b.t.Helper()
-	b.forget()
+	b.takeFaults()
 	b.run("click "+selector, chromedp.Click(selector), chromedp.WaitVisible(then), whole)
 }
 
 // whole waits until the page and its scripts are loaded.
 var whole = chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)
 
-// text returns what an element shows.
+// text returns the text of an element.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return strings.TrimSpace(read(b, "read "+selector, chromedp.Text(selector)))
 }
 
-// address returns the page's address, as far as it can be told.
+// address returns the page's URL, or the error text.
 func (b *browser) address() string {
-	ctx, stop := context.WithTimeout(b.ctx, patience)
+	ctx, stop := context.WithTimeout(b.ctx, actionTimeout)
 	defer stop()
 	at, err := chromedp.Run(ctx, chromedp.Location())
 	if err != nil {
@@ -246,23 +245,23 @@ func (b *browser) address() string {
 // path returns the path and query of the page.
 func (b *browser) path() string { return strings.TrimPrefix(b.address(), b.env["BASE_URL"]) }
 
-// screenshots is where what was seen is kept.
+// screenshots is the folder of the screenshots.
 var screenshots = filepath.Join("..", "..", ".local", "screenshots")
 
-// shoot keeps a picture of the page.
-func (b *browser) shoot(name string) error {
-	ctx, stop := context.WithTimeout(b.ctx, patience)
+// screenshot writes a screenshot of the page.
+func (b *browser) screenshot(name string) error {
+	ctx, stop := context.WithTimeout(b.ctx, actionTimeout)
 	defer stop()
 	const png = 100
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(png))
+	image, err := chromedp.Run(ctx, chromedp.FullScreenshot(png))
 	if err == nil {
 		err = os.MkdirAll(screenshots, 0o750)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(screenshots, name+".png"), picture, 0o600)
+		err = os.WriteFile(filepath.Join(screenshots, name+".png"), image, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("no screenshot of %s: %w", name, err)
+		return fmt.Errorf("write the screenshot of %s: %w", name, err)
 	}
 	return nil
 }

@@ -13,17 +13,17 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Everybody sees every page that links lead to, and none has a fault.
+// Every page that links lead to has no faults.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	shop := &browser{t: t, env: stackenv.Load(t)}
 	_, token := shop.token(shop.env["CLIENT_ID"], shop.env["CLIENT_SECRET"])
 	if status, got := shop.dispatch(token.AccessToken, shop.call("Para ver "+rand.Text()[:8], fields{"phone": "21" + number(), "uid": "a"})); status != http.StatusAccepted {
-		t.Fatalf("dispatch answered %d %+v", status, got)
+		t.Fatalf("dispatch: %d %+v, want 202", status, got)
 	}
 	for _, person := range []struct {
 		name, language, email string
-		pages                 []string // that they must come by, besides everybody's
+		pages                 []string // wanted pages besides everyonesPages
 	}{
 		{"admin", "pt-BR", "DASHBOARD_EMAIL", adminPages},
 		{"viewer", "en-US", "DASHBOARD_VIEWER_EMAIL", nil},
@@ -46,13 +46,13 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// The kinds of pages of each area, as the seeded tenant has them: what links lead to
-// and what the menu does.
+// The kinds of pages that links and the menu lead to for the seeded tenant.
 var (
 	everyonesPages = []string{
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages",
 		"/dashboard/templates", "/dashboard/templates/one", "/dashboard/settings/credentials", "/dashboard/settings/webhooks",
 		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/states", "/dashboard/docs/errors",
+		"/dashboard/docs/retry-a-call-safely", "/dashboard/docs/receive-webhooks", "/dashboard/docs/test-failures-in-the-sandbox",
 	}
 	adminPages = []string{
 		"/dashboard/campaigns/new", "/dashboard/templates/new", "/dashboard/templates/one/edit",
@@ -62,21 +62,21 @@ var (
 )
 
 var (
-	// identifier is a part of a path that names one of many things.
+	// identifier matches a part of a path with an id.
 	identifier = regexp.MustCompile(`/[^/]*[0-9][^/]*`)
-	// elsewhere are paths that are not pages.
+	// elsewhere matches paths that are not pages.
 	elsewhere = regexp.MustCompile(`^/dashboard/(language|sign-in|sign-out|assets|campaigns/new/example)\b`)
 )
 
-// crawl checks the page that is shown and all that it leads to, one of each
-// kind, and returns their paths.
+// crawl checks the current page and the pages that links lead to, one of each kind, and
+// returns their kinds.
 func (b *browser) crawl(name string) (seen []string) {
 	b.t.Helper()
 	const most = 60
 	next := []string{b.path()}
 	for len(next) > 0 {
 		if len(seen) == most {
-			b.t.Fatalf("%d kinds of pages are seen, and links lead to more: %s", most, strings.Join(seen, " "))
+			b.t.Fatalf("links lead to more than %d kinds of pages: %s", most, strings.Join(seen, " "))
 		}
 		path := next[0]
 		next = next[1:]
@@ -85,7 +85,7 @@ func (b *browser) crawl(name string) (seen []string) {
 			continue
 		}
 		b.visit(path)
-		if b.status() == http.StatusConflict { // another test has changed it meanwhile; there are more of the kind
+		if b.status() == http.StatusConflict { // another test has changed the object; the crawl finds others of its kind
 			continue
 		}
 		seen = append(seen, kind)
@@ -95,20 +95,19 @@ func (b *browser) crawl(name string) (seen []string) {
 	return seen
 }
 
-// status returns what the page was answered with.
+// status returns the HTTP status of the page.
 func (b *browser) status() int {
 	b.t.Helper()
 	return read(b, "read the status", chromedp.Evaluate[int](`performance.getEntriesByType("navigation")[0].responseStatus`))
 }
 
-// kindOf returns what a page shows, whichever of the things it shows it of.
+// kindOf returns a page's path with "one" in place of ids.
 func kindOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	return identifier.ReplaceAllString(path, "/one")
 }
 
-// links returns the paths of the dashboard that the page leads to, by its searches
-// too.
+// links returns the dashboard paths of the page's links and search forms.
 func (b *browser) links() []string {
 	b.t.Helper()
 	return read(b, "read the links", chromedp.Evaluate[[]string](

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A marketer writes a template and sends a file of customers with it.
-func TestFromATemplateToItsCampaign(t *testing.T) {
+// A user creates a template and sends a campaign file with it.
+func TestCampaignUpload(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
@@ -24,15 +24,15 @@ func TestFromATemplateToItsCampaign(t *testing.T) {
 	b.upload("Campanha "+word, file, "")
 	b.check("sending-review")
 	if shown := b.text(`main`); !strings.Contains(shown, "123") {
-		t.Error("the findings do not show the number that is none")
+		t.Error("the review does not show the invalid number")
 	}
 	b.click(`form[action$="/confirm"] button`, `#live`)
-	b.run("see it completed", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
+	b.run("wait for the completed state", chromedp.WaitVisible(`#live:not([hx-get]) .under .tag.good`))
 	b.check("sending-completed")
 }
 
-// A campaign that waits for its time gets another one, and is cancelled.
-func TestACampaignThatWaits(t *testing.T) {
+// A scheduled campaign is rescheduled, then cancelled.
+func TestScheduledCampaign(t *testing.T) {
 	t.Parallel()
 	b := open(t, "en-US")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
@@ -44,7 +44,7 @@ func TestACampaignThatWaits(t *testing.T) {
 
 	b.click(`a[href*="/reschedule?batch="]`, `#schedule`)
 	b.check("campaign-reschedule")
-	b.run("choose a time that is over", chromedp.SetValue(`#schedule`, inSaoPaulo(-time.Hour)))
+	b.run("choose a past time", chromedp.SetValue(`#schedule`, inSaoPaulo(-time.Hour)))
 	b.sendRefused(`form[action$="/reschedule"]`, http.StatusBadRequest)
 	b.check("campaign-reschedule-refused")
 	b.run("choose another time", chromedp.SetValue(`#schedule`, inSaoPaulo(72*time.Hour)))
@@ -52,29 +52,28 @@ func TestACampaignThatWaits(t *testing.T) {
 	b.click(`#cancel`, `button.danger`)
 	b.check("campaign-cancel")
 	b.click(`button.danger`, `#live`)
-	b.run("see it cancelled", chromedp.WaitVisible(`#live .notice.warn`))
+	b.run("wait for the cancelled state", chromedp.WaitVisible(`#live .notice.warn`))
 	b.check("campaign-cancelled")
 }
 
-// inSaoPaulo is a time from now on, as a form's field has it.
-func inSaoPaulo(ahead time.Duration) string {
-	return time.Now().Add(ahead).In(time.FixedZone("São Paulo", -3*3600)).Format("2006-01-02T15:04")
+// inSaoPaulo returns the time in São Paulo after d, in the format of a form field.
+func inSaoPaulo(d time.Duration) string {
+	return time.Now().Add(d).In(time.FixedZone("São Paulo", -3*3600)).Format("2006-01-02T15:04")
 }
 
-// write makes a template, whose preview follows what is typed.
+// write creates a template and checks that the preview follows the input.
 func (b *browser) write(name, text string) {
 	b.t.Helper()
 	b.visit("/dashboard/templates")
 	b.click(`a[href="/dashboard/templates/new"]`, `#name`)
-	b.run("write", chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#text`, text))
-	b.run("see it in the preview", chromedp.WaitVisible(`//*[@id="preview"]//*[@class="var"][.="nome"]`))
+	b.run("fill in the form", chromedp.SendKeys(`#name`, name), chromedp.SendKeys(`#text`, text))
+	b.run("wait for the preview", chromedp.WaitVisible(`//*[@id="preview"]//*[@class="var"][.="nome"]`))
 	b.check("template-new")
 	b.click(`.actions button:not(.no-script)`, `a[href$="/edit"]`)
 	b.check("template-saved")
 }
 
-// upload fills in the form of a new campaign from the page of a template, and has
-// it checked.
+// upload creates a campaign from a template's page, up to the review of its file.
 func (b *browser) upload(name, file, schedule string) {
 	b.t.Helper()
 	path := filepath.Join(b.t.TempDir(), "clientes.csv")

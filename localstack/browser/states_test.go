@@ -16,12 +16,12 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"campaign-dispatch/internal/aws/cognito"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
-// Pages that no link leads to: what is refused, a session that is over, an account
-// without a role, and the end of a session.
-func TestPagesThatNobodyHopesFor(t *testing.T) {
+// Pages without a link: rejected forms, an expired session, a user without a role, and
+// the sign-out.
+func TestErrorPages(t *testing.T) {
 	t.Parallel()
 	b := open(t, "pt-BR")
 	b.signIn(b.env["DASHBOARD_EMAIL"])
@@ -29,11 +29,11 @@ func TestPagesThatNobodyHopesFor(t *testing.T) {
 	b.check("not-found")
 	b.refusedForms()
 	b.writeCard()
-	b.loseSession()
-	b.noPlace()
+	b.expireSession()
+	b.signInWithoutRole()
 }
 
-// refusedForms sends forms that the browser would not have sent.
+// refusedForms submits forms that the browser's validation would block.
 func (b *browser) refusedForms() {
 	b.t.Helper()
 	for _, test := range []struct{ name, page, form, fill string }{
@@ -45,39 +45,39 @@ func (b *browser) refusedForms() {
 		b.visit(test.page)
 		b.run("fill in "+test.form, chromedp.Evaluate[chromedp.Void](test.fill+`; undefined`))
 		b.sendRefused(test.form, http.StatusUnprocessableEntity)
-		b.run("see why", chromedp.WaitVisible(`[role="alert"]`))
+		b.run("wait for the error", chromedp.WaitVisible(`[role="alert"]`))
 		b.check(test.name + "-refused")
 	}
 }
 
-// pictured waits for the picture that a phone shows.
-var pictured = chromedp.Poll[chromedp.Void](`document.querySelector(".phone img")?.naturalWidth > 0`)
+// imageLoaded waits for the image in the phone preview.
+var imageLoaded = chromedp.Poll[chromedp.Void](`document.querySelector(".phone img")?.naturalWidth > 0`)
 
-// writeCard writes a rich card, at first without a name, up to the review of a
-// campaign. Every phone on the way shows its picture.
+// writeCard creates a rich card, first without its required name, and a campaign up to
+// the review. Every phone preview shows the card's image.
 func (b *browser) writeCard() {
 	b.t.Helper()
-	b.picture("https://media.example/")
+	b.serveImage("https://media.example/")
 	b.visit("/dashboard/templates/new")
-	b.run("write", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#title`, "Oferta para {{nome}}"),
+	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#title`, "Oferta para {{nome}}"),
 		chromedp.SendKeys(`#description`, "Só hoje."), chromedp.SendKeys(`#media`, "https://media.example/oferta.png"),
 		chromedp.SendKeys(`input[name="suggestion"]`, "Quero"),
-		chromedp.WaitVisible(`#preview .replies`), pictured)
+		chromedp.WaitVisible(`#preview .replies`), imageLoaded)
 	b.check("template-card")
 	b.sendRefused(`main form`, http.StatusUnprocessableEntity)
-	b.run("see why, and the picture still", chromedp.WaitVisible(`[role="alert"]`), pictured)
+	b.run("wait for the error and the image", chromedp.WaitVisible(`[role="alert"]`), imageLoaded)
 	b.check("template-card-refused")
 	word := rand.Text()[:8]
-	b.run("name it", chromedp.SendKeys(`#name`, "Oferta "+word))
+	b.run("enter the name", chromedp.SendKeys(`#name`, "Oferta "+word))
 	b.click(`.actions button:not(.no-script)`, `a[href$="/edit"]`)
-	b.run("see the picture of the template", pictured)
+	b.run("wait for the template's image", imageLoaded)
 	b.upload("Oferta "+word, "phone;uid;nome\n21"+number()+";a;Ana\n", "")
-	b.run("see the picture of the first message", pictured)
+	b.run("wait for the first message's image", imageLoaded)
 	b.check("sending-review-card")
 }
 
-// picture answers what the browser asks of a host with a picture.
-func (b *browser) picture(host string) {
+// serveImage returns an image for all requests to a host.
+func (b *browser) serveImage(host string) {
 	b.t.Helper()
 	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *browser) picture(host string) {
 	}
 	err = chromedp.Listen(b.ctx, func(event any) {
 		if e, ok := event.(*fetch.EventRequestPaused); ok {
-			go func() { // the browser tells of nothing more until this function returns
+			go func() { // the browser sends no further events until this function returns
 				_, _ = chromedp.Call(b.ctx, fetch.FulfillRequest, fetch.FulfillRequestParams{
 					RequestID: e.RequestID, ResponseCode: http.StatusOK, Body: png,
 					ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "image/png"}},
@@ -101,28 +101,28 @@ func (b *browser) picture(host string) {
 	}
 }
 
-// loseSession goes on writing when the session is over, and then sends what was
-// written: once from another session's page, once from none.
-func (b *browser) loseSession() {
+// expireSession submits a form with a wrong CSRF token, then one after the session's
+// cookies are deleted.
+func (b *browser) expireSession() {
 	b.t.Helper()
 	b.visit(credentials + "/new")
-	b.run("spoil the token", chromedp.Evaluate[chromedp.Void](`document.querySelector("main input[name=csrf]").value = "x"`))
+	b.run("change the CSRF token", chromedp.Evaluate[chromedp.Void](`document.querySelector("main input[name=csrf]").value = "x"`))
 	b.sendRefused(`main form`, http.StatusForbidden)
 	b.check("forbidden")
 	b.visit("/dashboard/templates/new")
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.run("write", chromedp.SendKeys(`#text`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
+	b.run("enter a text", chromedp.SendKeys(`#text`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
 	b.check("session-over-within")
 	b.sendRefused(`main form`, http.StatusUnauthorized)
 	b.check("session-over")
 }
 
-// noPlace signs in somebody who has no role, and out again.
-func (b *browser) noPlace() {
+// signInWithoutRole signs in a user without a role, then signs out.
+func (b *browser) signInWithoutRole() {
 	b.t.Helper()
-	email, ctx := "nobody-"+uuid.New()+"@example.com", b.t.Context()
+	email, ctx := "nobody-"+random.UUID()+"@example.com", b.t.Context()
 	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(b.env.AWS()), ID: b.env["USER_POOL_ID"]}
 	_, err := pool.Client.AdminCreateUser(ctx, &cognitoidentityprovider.AdminCreateUserInput{
 		UserPoolId: &pool.ID, Username: &email, MessageAction: types.MessageActionTypeSuppress,
@@ -136,12 +136,12 @@ func (b *browser) noPlace() {
 	}
 	b.signIn(email)
 	if at := b.path(); !strings.HasPrefix(at, "/dashboard/sign-in/callback?") {
-		b.t.Errorf("somebody without a role is at %.40s", at)
+		b.t.Errorf("a user without a role is at %.40s, want /dashboard/sign-in/callback", at)
 	}
 	b.check("no-place")
 	b.click(`form[action="/dashboard/sign-out"] button`, `main a.button[href="/dashboard"]`)
 	if at := b.path(); at != "/dashboard/signed-out" {
-		b.t.Errorf("signing out leads to %s", at)
+		b.t.Errorf("sign-out leads to %s, want /dashboard/signed-out", at)
 	}
 	b.check("signed-out")
 }

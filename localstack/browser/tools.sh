@@ -1,7 +1,7 @@
 #!/bin/sh
-# Gets what the tests in a browser and of the documentation need, as far as the
-# machine lacks it: axe-core, Node.js and Chromium. What cannot be had, the tests
-# that need it say. Run in the project's folder, with the stack's Python installed.
+# Installs missing tools of the browser and documentation tests: axe-core, Node.js and
+# Chromium. It does not fail without Chromium: the tests do. Run it in the project's root
+# folder after the stack's Python environment is installed.
 set -eu
 
 # wheel FOLDER REQUIREMENTS unpacks pinned wheels into .local/FOLDER.
@@ -14,7 +14,7 @@ wheel() {
 	fi
 }
 
-# What cannot be reached is given up before long.
+# Short timeouts for unreachable servers.
 APT="apt-get -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30"
 
 browser() {
@@ -26,10 +26,10 @@ wheel axe localstack/browser/requirements.txt
 command -v node >/dev/null || wheel node localstack/browser/requirements-node.txt
 if ! browser >/dev/null; then
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-		echo "installing Chromium by apt-get, once"
+		echo "installing Chromium with apt-get"
 		{ $APT update && DEBIAN_FRONTEND=noninteractive $APT install --yes --no-install-recommends chromium fonts-dejavu-core; } >.local/chromium.log 2>&1 ||
-			echo "Chromium could not be installed, see .local/chromium.log: the tests in a browser will fail" >&2
+			echo "Chromium could not be installed, see .local/chromium.log: the browser tests will fail" >&2
 	else
-		echo "there is no Chromium or Chrome on this machine: install one, or the tests in a browser will fail" >&2
+		echo "Chromium and Chrome are not installed: without one of them the browser tests will fail" >&2
 	fi
 fi

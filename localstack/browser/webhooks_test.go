@@ -11,11 +11,11 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
-// Somebody registers an endpoint, tries it, and switches it off.
-func TestAnEndpointOfWebhooks(t *testing.T) {
+// A user registers, tests, rotates and disables an endpoint.
+func TestWebhookEndpoint(t *testing.T) {
 	t.Parallel()
 	const webhooks = "/dashboard/settings/webhooks"
 	b := open(t, "pt-BR")
@@ -28,15 +28,15 @@ func TestAnEndpointOfWebhooks(t *testing.T) {
 	b.click(`main form button`, `#signing-secret`)
 	secret := b.text(`#signing-secret`)
 	if !strings.HasPrefix(secret, "whsec_") {
-		t.Errorf("the secret is %.6s…, want whsec_", secret)
+		t.Errorf("the secret starts with %.6s, want whsec_", secret)
 	}
 	b.check("webhooks-secret")
 	b.click(`main .actions a.button`, `form[action$="/test"] button`)
 	if strings.Contains(read(b, "read the page", chromedp.OuterHTML(`html`)), secret) {
-		t.Error("the secret is shown again")
+		t.Error("the next page shows the secret again")
 	}
 	endpoint := b.path()
-	b.run("try it", chromedp.Click(`form[action$="/test"] button`), chromedp.WaitVisible(`#tested .notice`))
+	b.run("send a test webhook", chromedp.Click(`form[action$="/test"] button`), chromedp.WaitVisible(`#tested .notice`))
 	b.check("webhooks-tested")
 	for _, page := range []string{"kinds", "rotate", "off"} {
 		b.click(`a[href$="/`+page+`"]`, `form.narrow[action$="/`+page+`"]`)
@@ -46,12 +46,12 @@ func TestAnEndpointOfWebhooks(t *testing.T) {
 	b.click(`a[href$="/rotate"]`, `form.narrow[action$="/rotate"]`)
 	b.click(`main form button`, `#signing-secret`)
 	if b.text(`#signing-secret`) == secret {
-		t.Error("the rotation gives the same secret")
+		t.Error("the rotated secret is the same")
 	}
 	b.check("webhooks-rotated")
 	b.fail(path.Base(endpoint))
 	b.visit(endpoint)
-	b.run("see what failed", chromedp.WaitVisible(`.failures form button`), chromedp.WaitVisible(`.hook-bars .failed`))
+	b.run("wait for the failures", chromedp.WaitVisible(`.failures form button`), chromedp.WaitVisible(`.hook-bars .failed`))
 	b.check("webhooks-failures")
 	b.click(`form[action$="/resend-failed"] button`, `main .notice`)
 	b.check("webhooks-resent")
@@ -61,8 +61,8 @@ func TestAnEndpointOfWebhooks(t *testing.T) {
 	b.check("webhooks-switched-off")
 }
 
-// fail writes down what an endpoint of the other tenant did not take, as what posts
-// to it does.
+// fail records failed webhooks of an endpoint of the other tenant, as the notify function
+// does.
 func (b *browser) fail(endpoint string) {
 	b.t.Helper()
 	store := dynamo.NewCampaignStore(dynamo.FromEnv(dynamodb.NewFromConfig(b.env.AWS()), b.env.Get, time.Now))
@@ -72,7 +72,7 @@ func (b *browser) fail(endpoint string) {
 	}
 	for i, status := range []int{0, 503} {
 		err := store.RecordFailure(b.t.Context(), campaign.WebhookFailure{
-			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + uuid.New(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
+			Tenant: tenant, EndpointID: endpoint, WebhookID: "msg_" + random.UUID(), Kind: campaign.KindDelivered, Status: status, Code: "timeout",
 			Attempt: i, At: now.Add(-time.Duration(i) * time.Minute),
 		})
 		if err != nil {

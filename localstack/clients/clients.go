@@ -1,24 +1,24 @@
-// Package clients holds small programs of the OAuth libraries and client generators
-// that people use, one in each folder, and tries them on a running stack. A program
-// gets BASE_URL, CLIENT_ID and CLIENT_SECRET in its environment, one that dispatches
-// also TEMPLATE_ID, CAMPAIGN_ID and PHONES, and prints one JSON object.
+// Package clients tests common OAuth libraries and client generators on a running
+// stack. Each folder has a small program for one of them. A program reads BASE_URL,
+// CLIENT_ID, CLIENT_SECRET, TEMPLATE_ID, CAMPAIGN_ID and PHONES from its environment
+// and prints one JSON object.
 package clients
 
-// Client is a program of a folder, and how it is made to run.
+// Client is the program of a folder and its commands.
 type Client struct {
-	Name    string     // of its folder, and of what it tries
-	needs   []string   // tools on the PATH
-	install [][]string // commands that fetch what its lock file pins, once
-	build   [][]string // commands that generate and compile, each time
+	Name    string     // name of its folder
+	needs   []string   // required tools on the PATH
+	install [][]string // commands that install the locked dependencies, once
+	build   [][]string // commands that generate and compile, before each run
 	run     []string
-	// What a wrong secret throws that was sent in the header or in the form; "" where
-	// the client dispatches a campaign in place of trying its grants.
+	// inHeader and inForm are the errors of the library for a wrong secret in the
+	// header or in the form. They are empty for a program that dispatches a campaign.
 	inHeader, inForm string
 }
 
 func (c Client) dispatches() bool { return c.inHeader == "" }
 
-// All returns the OAuth libraries, and then the client generators.
+// All returns the programs of the OAuth libraries, then of the client generators.
 func All() []Client {
 	return []Client{
 		golang("xoauth2", "*oauth2.RetrieveError"),

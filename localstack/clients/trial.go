@@ -12,26 +12,26 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
-// Trial is a stack that programs are tried on.
+// Trial runs programs on a stack.
 type Trial struct {
 	Env     stackenv.Env
 	Service *admin.Service
-	Below   string // folder that programs are installed below
+	Below   string // parent folder of the installed programs
 }
 
-// Result is what came of a program.
+// Result is the result of a program.
 type Result struct {
-	Client string // the library and its version
+	Client string // name and version of the library
 	Done   string
-	Faults []string // what it did not do as it should
+	Faults []string // differences from the expected behaviour
 }
 
-// Try installs and runs a program with a credential of its own, and checks what it
-// reports on the service itself. A tool that is missing is an error of one line.
+// Try installs and runs a program with a new credential and checks its report against
+// the service. It returns an error of one line if a tool is missing.
 func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 	w, err := c.prepare(ctx, t.Below, t.Env["BASE_URL"])
 	if err != nil {
@@ -43,7 +43,7 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 	}
 	given := map[string]string{
 		"BASE_URL": t.Env["BASE_URL"], "CLIENT_ID": credential.ClientID, "CLIENT_SECRET": credential.Secret,
-		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": uuid.New(), "PHONES": strings.Join(phones(), ","),
+		"TEMPLATE_ID": t.Env["TEMPLATE_ID"], "CAMPAIGN_ID": random.UUID(), "PHONES": strings.Join(phones(), ","),
 	}
 	r, err := w.run(ctx, given)
 	if err == nil {
@@ -58,10 +58,10 @@ func (t Trial) Try(ctx context.Context, c Client) (Result, error) {
 	return Result{}, errors.Join(err, t.Service.RevokeCredential(ctx, credential.ClientID))
 }
 
-// phones returns numbers that hardly anybody had a message to before.
+// phones returns random phone numbers, which probably have no messages yet.
 func phones() (numbers []string) {
 	for range 5 {
-		numbers = append(numbers, fmt.Sprintf("1198%07d", rand.IntN(10_000_000))) //nolint:gosec // no secret
+		numbers = append(numbers, fmt.Sprintf("1198%07d", rand.IntN(10_000_000))) //nolint:gosec // not a secret
 	}
 	return numbers
 }
@@ -87,7 +87,8 @@ func (t Trial) checkGrants(ctx context.Context, result *Result, c Client, r repo
 	return nil
 }
 
-// checkAttempt asks the service whether the tokens are good, and the refresh token spent.
+// checkAttempt checks that the access tokens are valid, the refresh token is used, and
+// the library reports a wrong secret as expected.
 func (t Trial) checkAttempt(ctx context.Context, a attempt, errorType, clientID string) (faults []string, err error) {
 	fault := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -99,22 +100,22 @@ func (t Trial) checkAttempt(ctx context.Context, a attempt, errorType, clientID 
 		if err != nil {
 			return nil, err
 		}
-		fault(status != http.StatusNotFound || code != "campaign_not_found", "the %s token gets %d %s", name, status, code)
+		fault(status != http.StatusNotFound || code != "campaign_not_found", "the %s token: status %d %s", name, status, code)
 	}
-	fault(a.First == a.Renewed, "the renewed token is the first")
+	fault(a.First == a.Renewed, "the renewed token equals the first")
 	status, code, err := t.refreshAgain(ctx, clientID, a.Refresh)
 	if err != nil {
 		return nil, err
 	}
-	fault(status != http.StatusUnauthorized || code != "invalid_grant", "the refresh token was not used: it gets %d %s", status, code)
+	fault(status != http.StatusUnauthorized || code != "invalid_grant", "the refresh token is still valid: status %d %s", status, code)
 	fault(a.ErrorType != errorType || a.ErrorCode != "invalid_client",
-		"a wrong secret surfaces as %q with %q, want %q with invalid_client", a.ErrorType, a.ErrorCode, errorType)
+		"a wrong secret: error %q with %q, want %q with invalid_client", a.ErrorType, a.ErrorCode, errorType)
 	return faults, nil
 }
 
-// readWith asks for a campaign that does not exist.
+// readWith reads a campaign that does not exist.
 func (t Trial) readWith(ctx context.Context, token string) (status int, code string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+uuid.New(), http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["BASE_URL"]+"/api/v1/external/campaigns/"+random.UUID(), http.NoBody)
 	if err != nil {
 		return 0, "", err
 	}
@@ -132,27 +133,27 @@ func (t Trial) refreshAgain(ctx context.Context, clientID, token string) (status
 	return answer(r)
 }
 
-// answer sends a request and returns the status and the code of its error.
+// answer sends a request and returns the response's status and error code.
 func answer(r *http.Request) (status int, code string, err error) {
 	got, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, "", err
 	}
 	defer func() { _ = got.Body.Close() }()
-	var said struct{ Code, Error string }
-	if err := json.NewDecoder(got.Body).Decode(&said); err != nil {
-		return 0, "", fmt.Errorf("read the answer to %s: %w", r.URL.Path, err)
+	var problem struct{ Code, Error string }
+	if err := json.NewDecoder(got.Body).Decode(&problem); err != nil {
+		return 0, "", fmt.Errorf("read the response of %s: %w", r.URL.Path, err)
 	}
-	return got.StatusCode, said.Code + said.Error, nil
+	return got.StatusCode, problem.Code + problem.Error, nil
 }
 
 func (t Trial) checkDispatch(ctx context.Context, result *Result, r report, sent []string) error {
 	if r.Status != http.StatusAccepted || r.Accepted != len(sent) {
-		result.Faults = append(result.Faults, fmt.Sprintf("dispatching gets %d, %d of %d accepted", r.Status, r.Accepted, len(sent)))
+		result.Faults = append(result.Faults, fmt.Sprintf("dispatch: status %d, %d of %d accepted", r.Status, r.Accepted, len(sent)))
 		return nil
 	}
 	if r.Again != "batch_required" {
-		result.Faults = append(result.Faults, fmt.Sprintf("dispatching again gets %q, want batch_required", r.Again))
+		result.Faults = append(result.Faults, fmt.Sprintf("repeated dispatch: code %q, want batch_required", r.Again))
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -165,7 +166,7 @@ func (t Trial) checkDispatch(ctx context.Context, result *Result, r report, sent
 	return nil
 }
 
-// arrived waits until the provider has a message to the phone.
+// arrived waits until the provider has accepted a message to the phone number.
 func (t Trial) arrived(ctx context.Context, phone string) error {
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Env["RCS_URL"]+"/_sim/messages?phone="+url.QueryEscape(phone), http.NoBody)

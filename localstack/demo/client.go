@@ -12,15 +12,15 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// client speaks the service's interface.
+// client calls the service's API.
 type client struct {
 	base  string
 	token string
 	http  http.Client
 }
 
-// call is what the dispatch endpoint takes.
-type call struct {
+// dispatchRequest is the request body of the dispatch endpoint.
+type dispatchRequest struct {
 	CampaignID string    `json:"campaignId"`
 	Name       string    `json:"name"`
 	TemplateID string    `json:"templateId"`
@@ -28,8 +28,8 @@ type call struct {
 	Messages   []Message `json:"messages"`
 }
 
-// answer is what it says.
-type answer struct {
+// dispatchResponse is the response body of the dispatch endpoint.
+type dispatchResponse struct {
 	Accepted int `json:"accepted"`
 	Rejected int `json:"rejected"`
 	Feedback struct {
@@ -41,7 +41,7 @@ type answer struct {
 	} `json:"feedback"`
 }
 
-// connect gets an access token with the demo tenant's credential.
+// connect returns a client with an access token of the demo tenant's credential.
 func connect(ctx context.Context, env stackenv.Env) (*client, error) {
 	c := &client{base: env["BASE_URL"], http: http.Client{Timeout: time.Minute}}
 	var token struct {
@@ -57,16 +57,14 @@ func connect(ctx context.Context, env stackenv.Env) (*client, error) {
 	return c, nil
 }
 
-func (c *client) dispatch(ctx context.Context, request call) (answer, error) {
-	var a answer
-	if err := c.post(ctx, "/api/v1/external/campaigns/dispatch", request, &a); err != nil {
-		return a, err
-	}
-	return a, nil
+func (c *client) dispatch(ctx context.Context, request dispatchRequest) (dispatchResponse, error) {
+	var response dispatchResponse
+	err := c.post(ctx, "/api/v1/external/campaigns/dispatch", request, &response)
+	return response, err
 }
 
-// post sends JSON and reads JSON; an answer other than a success is an error
-// that says what the service said.
+// post sends JSON and decodes the JSON response. For a status of 300 or more the error
+// has the response's details.
 func (c *client) post(ctx context.Context, path string, request, into any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -74,7 +72,7 @@ func (c *client) post(ctx context.Context, path string, request, into any) error
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make the request: %w", err)
+		return fmt.Errorf("create the request: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if c.token != "" {
@@ -87,13 +85,13 @@ func (c *client) post(ctx context.Context, path string, request, into any) error
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("read the response: %w", err)
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return refused(response.StatusCode, text)
+		return errorOf(response.StatusCode, text)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("read the response: %w", err)
 	}
 	return nil
 }

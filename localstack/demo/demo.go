@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
-// Demo is one campaign to be sent through the stack at Env.
+// Demo sends a campaign through the stack at Env.
 type Demo struct {
 	Env  stackenv.Env
 	File string
@@ -23,11 +23,11 @@ type Demo struct {
 	Log  *progress.Log
 }
 
-// patience is how long the provider may take none of the messages that are left.
-const patience = time.Minute
+// progressTimeout is the maximum time without a new outcome or webhook.
+const progressTimeout = time.Minute
 
-// Run dispatches what File holds as a new campaign, in batches as large as a
-// call may be, and returns when every accepted message has its outcome.
+// Run dispatches c as a new campaign, in batches of the maximum size, and returns when
+// every accepted message has an outcome and every change has its webhook.
 func (d Demo) Run(ctx context.Context, c Campaign) error {
 	d.Log.Line("")
 	d.Log.Line("Dispatching %s: %d messages to POST %s/api/v1/external/campaigns/dispatch", d.File, len(c.Messages), d.Env["BASE_URL"])
@@ -40,7 +40,7 @@ func (d Demo) Run(ctx context.Context, c Campaign) error {
 	if err != nil {
 		return err
 	}
-	if err := d.tellFailures(ctx, w, o); err != nil {
+	if err := d.printFailures(ctx, w, o); err != nil {
 		return err
 	}
 	return d.followOutcomes(ctx, w, accepted)
@@ -51,12 +51,12 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 	if err != nil {
 		return 0, err
 	}
-	id := uuid.New()
+	id := random.UUID()
 	name := c.Name + " " + d.Now().Format("2006-01-02 15:04:05.000")
 	step := d.Log.Step("dispatch")
 	rejected := 0
 	for batch := range slices.Chunk(c.Messages, campaign.MaxMessages) {
-		request := call{
+		request := dispatchRequest{
 			CampaignID: id, Name: name, TemplateID: d.template(c),
 			Batch: strconv.Itoa(len(w.batches) + 1), Messages: batch,
 		}
@@ -71,14 +71,14 @@ func (d Demo) dispatch(ctx context.Context, c Campaign, w *watcher) (accepted in
 			BatchID: campaign.BatchID(request.Batch),
 		})
 		step.Bar(accepted+rejected, len(c.Messages), "")
-		d.tellRejections(a)
+		d.printRejections(a)
 	}
 	step.Done("campaign %s: %d accepted, %d rejected", id, accepted, rejected)
 	return accepted, nil
 }
 
-// template chooses the seeded template with variables or the one without, as
-// the messages have some, where the file names none.
+// template returns the file's template, or the seeded template with or without
+// variables, as the messages require.
 func (d Demo) template(c Campaign) string {
 	switch {
 	case c.TemplateID != "":
@@ -90,8 +90,8 @@ func (d Demo) template(c Campaign) string {
 	}
 }
 
-// tellRejections shows the first numbers that the service did not accept.
-func (d Demo) tellRejections(a answer) {
+// printRejections prints the first rejected phone numbers and the error file's URL.
+func (d Demo) printRejections(a dispatchResponse) {
 	const shown = 5
 	invalid := a.Feedback.InvalidPhones
 	for _, phone := range invalid[:min(shown, len(invalid))] {
@@ -101,43 +101,43 @@ func (d Demo) tellRejections(a answer) {
 		d.Log.Line("  … and %d more", len(invalid)-shown)
 	}
 	if a.Feedback.ErrorFileURL != "" {
-		d.Log.Line("  all of them in %s", a.Feedback.ErrorFileURL)
+		d.Log.Line("  all rejected numbers: %s", a.Feedback.ErrorFileURL)
 	}
 }
 
-// follow shows the messages on their way until the service's ledger says what
-// became of each, and the provider's agree.
+// follow prints the progress until every accepted message has an outcome in the
+// ledger and the provider has accepted every sent message.
 func (d Demo) follow(ctx context.Context, w *watcher, accepted int) (outcomes, error) {
 	const tick = 150 * time.Millisecond
 	step := d.Log.Step("send")
 	before, moved := -1, d.Now()
 	for {
-		o, err := w.look(ctx)
+		o, err := w.outcomes(ctx)
 		if err != nil {
 			return o, err
 		}
-		step.Bar(o.settled(), accepted, fmt.Sprintf("the provider has %d, %d failed", o.taken, o.failed+o.expired))
-		if o.settled() == accepted && o.taken >= o.sent {
+		step.Bar(o.final(), accepted, fmt.Sprintf("the provider accepted %d, %d failed", o.accepted, o.failed+o.expired))
+		if o.final() == accepted && o.accepted >= o.sent {
 			step.Done("the provider accepted %d messages, %d failed", o.sent, o.failed+o.expired)
 			return o, nil
 		}
-		if o.settled() != before {
-			before, moved = o.settled(), d.Now()
+		if o.final() != before {
+			before, moved = o.final(), d.Now()
 		}
-		if d.Now().Sub(moved) > patience {
+		if d.Now().Sub(moved) > progressTimeout {
 			return o, fmt.Errorf("%d of %d messages have no outcome after a minute without progress: see `make logs`",
-				accepted-o.settled(), accepted)
+				accepted-o.final(), accepted)
 		}
 		select {
 		case <-ctx.Done():
-			return o, errors.New("interrupted: the stack goes on sending")
+			return o, errors.New("interrupted: the stack continues to send")
 		case <-time.After(tick):
 		}
 	}
 }
 
-// tellFailures says why messages failed.
-func (d Demo) tellFailures(ctx context.Context, w *watcher, o outcomes) error {
+// printFailures prints the number of failed messages by code.
+func (d Demo) printFailures(ctx context.Context, w *watcher, o outcomes) error {
 	if o.failed+o.expired == 0 {
 		return nil
 	}

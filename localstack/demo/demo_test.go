@@ -17,8 +17,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// demoEnv is the stack with a credential of the test's own: the seeded one may
-// get only so many tokens a minute.
+// demoEnv returns the stack.env with a new credential: the seeded credential has a
+// limit of tokens a minute, which other tests use up.
 func demoEnv(t *testing.T) stackenv.Env {
 	t.Helper()
 	env := maps.Clone(stackenv.Load(t))
@@ -36,7 +36,7 @@ func demoEnv(t *testing.T) stackenv.Env {
 	return env
 }
 
-func TestRunSaysWhereARefusedFileIsWrong(t *testing.T) {
+func TestRun_InvalidFile(t *testing.T) {
 	t.Parallel()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -48,13 +48,13 @@ func TestRunSaysWhereARefusedFileIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
-	const want = "line 2 has no pedido, which the template needs: add a column or variable pedido (and 1 more)"
+	const want = "line 2 has no variable pedido, which the template requires: add a column or variable pedido (and 1 more)"
 	if err := d.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want an error with %q", err, want)
 	}
 }
 
-func TestRunFollowsACampaignToItsEnd(t *testing.T) {
+func TestRun_MixedOutcomes(t *testing.T) {
 	t.Parallel()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
@@ -64,7 +64,7 @@ func TestRunFollowsACampaignToItsEnd(t *testing.T) {
 		"phone,uid,nome,pedido",
 		"+5511987650001,1,Ana,BR-1",
 		"11987650002,2,Bia,BR-2",
-		"+5511900000001,3,Cid,BR-3", // never reached
+		"+5511900000001,3,Cid,BR-3", // unreachable
 		"12345,4,Davi,BR-4",
 	}, "\n"))
 	d := Demo{Env: demoEnv(t), File: file, Now: time.Now, Log: progress.New(out, time.Now)}
@@ -84,11 +84,11 @@ func TestRunFollowsACampaignToItsEnd(t *testing.T) {
 		"  balance: 3 accepted = 1 failed + 2 ",
 	} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("%q is missing in what it wrote:\n%s", want, text)
+			t.Errorf("the output does not contain %q:\n%s", want, text)
 		}
 	}
-	told := regexp.MustCompile(`(\d+) changes, (\d+) webhooks received`).FindStringSubmatch(string(text))
-	if len(told) == 0 || told[1] != told[2] {
-		t.Errorf("no line says that there came a webhook for each change:\n%s", text)
+	counts := regexp.MustCompile(`(\d+) changes, (\d+) webhooks received`).FindStringSubmatch(string(text))
+	if len(counts) == 0 || counts[1] != counts[2] {
+		t.Errorf("the output has no line with one webhook for each change:\n%s", text)
 	}
 }

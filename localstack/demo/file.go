@@ -1,5 +1,4 @@
-// Package demo sends a campaign through a running stack as a client does, and
-// shows what becomes of it.
+// Package demo sends a campaign through a running stack and prints its outcomes.
 package demo
 
 import (
@@ -16,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// Campaign is a campaign as a file describes it.
+// Campaign is a campaign file.
 type Campaign struct {
 	Name       string    `json:"name"`
 	TemplateID string    `json:"templateId"`
@@ -28,36 +27,35 @@ type Message struct {
 	Phone string         `json:"phone"`
 	UID   string         `json:"uid"`
 	Vars  map[string]any `json:"vars,omitempty"`
-	// place is where in its file it stands.
+	// place is the message's line or index in the file.
 	place string
 }
 
-// ReadFile reads a campaign, which is UTF-8. A .csv file has a line of column
-// names, phone and uid among them; every other column is a variable of the
-// template. Rows that are blank, as spreadsheets write them, are left out. A .json
-// file is an object with messages and, optionally, a name and a templateId: the
-// form of a dispatch call.
+// ReadFile reads a campaign file in UTF-8. The first line of a .csv file has the
+// column names. The columns phone and uid are required; every other column is a
+// variable of the template. Blank rows are ignored. A .json file is a JSON object
+// with messages and, optionally, a name and a templateId, as in a dispatch request.
 func ReadFile(path string) (Campaign, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the person's own choice
+	text, err := os.ReadFile(path) //nolint:gosec // the user selects the file
 	if err != nil {
 		return Campaign{}, fmt.Errorf("read the campaign: %w", err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // spreadsheets write a mark
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // spreadsheets write a byte order mark
 	var c Campaign
 	switch kind := strings.ToLower(filepath.Ext(path)); {
 	case kind != ".json" && kind != ".csv":
-		err = errors.New("it is neither .csv nor .json")
+		err = errors.New("want a .csv or .json file")
 	case len(bytes.TrimSpace(text)) == 0:
-		err = errors.New("it is empty")
+		err = errors.New("the file is empty")
 	case !utf8.Valid(text):
-		err = errors.New("it is not UTF-8: save it as CSV UTF-8")
+		err = errors.New("the file is not in UTF-8: save it as CSV UTF-8")
 	case kind == ".json":
 		err = readJSON(text, &c)
 	default:
 		c.Messages, err = readCSV(text)
 	}
 	if err == nil && len(c.Messages) == 0 {
-		err = errors.New("it has no messages")
+		err = errors.New("the file has no messages")
 	}
 	if err != nil {
 		return Campaign{}, fmt.Errorf("read the campaign %s: %w", path, err)
@@ -70,10 +68,10 @@ func ReadFile(path string) (Campaign, error) {
 
 func readJSON(text []byte, c *Campaign) error {
 	if text = bytes.TrimSpace(text); text[0] != '{' {
-		return errors.New("it is no JSON object with messages, see events/demo-campaign.json")
+		return errors.New("the file is not a JSON object with messages, see events/demo-campaign.json")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // a number goes on as it was written
+	decoder.UseNumber() // keeps numbers as written
 	if err := decoder.Decode(c); err != nil {
 		return explain(text, err)
 	}
@@ -83,26 +81,26 @@ func readJSON(text []byte, c *Campaign) error {
 	return nil
 }
 
-// explain names the line of what is wrong with JSON.
+// explain adds the line to an error of the JSON decoder.
 func explain(text []byte, err error) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("line %d: %s is a %s, which it may not be", lineAt(text, kind.Offset), kind.Field, kind.Value)
+		return fmt.Errorf("line %d: %s must not be a %s", lineAt(text, kind.Offset), kind.Field, kind.Value)
 	}
-	offset := int64(len(text)) // where it ended too early
+	offset := int64(len(text)) // for an unexpected end
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = syntax.Offset
 	}
 	return fmt.Errorf("line %d: %w", lineAt(text, offset), err)
 }
 
-// lineAt returns the number of the line that the byte at offset is in.
+// lineAt returns the line number of a byte offset.
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
 func readCSV(text []byte) ([]Message, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
-	reader.FieldsPerRecord = -1 // we count them ourselves
+	reader.FieldsPerRecord = -1 // checked below, with the line number
 	if first, _, _ := bytes.Cut(text, []byte("\n")); !bytes.Contains(first, []byte(",")) && bytes.Contains(first, []byte(";")) {
-		reader.Comma = ';' // as spreadsheets write in Brazil
+		reader.Comma = ';' // the separator of Brazilian spreadsheets
 	}
 	columns, err := readColumns(reader)
 	if err != nil {
@@ -122,7 +120,7 @@ func readCSV(text []byte) ([]Message, error) {
 		}
 		line, _ := reader.FieldPos(0)
 		if len(row) != len(columns) {
-			return nil, fmt.Errorf("line %d has %d cells where the first line names %d columns", line, len(row), len(columns))
+			return nil, fmt.Errorf("line %d has %d cells, want %d as in the first line", line, len(row), len(columns))
 		}
 		message := messageOf(columns, row)
 		message.place = fmt.Sprintf("line %d", line)
@@ -130,12 +128,11 @@ func readCSV(text []byte) ([]Message, error) {
 	}
 }
 
-// readColumns reads the names of the columns. Those that every file has are
-// known in any case.
+// readColumns reads the column names. The names phone and uid are case-insensitive.
 func readColumns(reader *csv.Reader) ([]string, error) {
 	columns, err := reader.Read()
 	if err != nil {
-		return nil, fmt.Errorf("read its column names: %w", err)
+		return nil, fmt.Errorf("read the column names: %w", err)
 	}
 	seen := map[string]bool{}
 	for i, column := range columns {
@@ -144,12 +141,12 @@ func readColumns(reader *csv.Reader) ([]string, error) {
 			column = lower
 		}
 		if column != "" && seen[column] {
-			return nil, fmt.Errorf("its first line names the column %s twice", column)
+			return nil, fmt.Errorf("the first line has the column %s twice", column)
 		}
 		columns[i], seen[column] = column, true
 	}
 	if !seen["phone"] || !seen["uid"] {
-		return nil, fmt.Errorf("its first line must name the columns phone and uid, it names: %s", strings.Join(columns, ", "))
+		return nil, fmt.Errorf("the first line must have the columns phone and uid, got: %s", strings.Join(columns, ", "))
 	}
 	return columns, nil
 }
@@ -158,7 +155,7 @@ func messageOf(columns, row []string) Message {
 	m := Message{}
 	for i, column := range columns {
 		switch column {
-		case "": // no variable has this name
+		case "": // a column without a name is ignored
 		case "phone":
 			m.Phone = row[i]
 		case "uid":

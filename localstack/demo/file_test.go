@@ -27,7 +27,7 @@ func TestReadFile(t *testing.T) {
 			"a.csv", "\xef\xbb\xbfuid;phone\r\n1;11987654321\r\n",
 			Campaign{Name: "a", Messages: []Message{{Phone: "11987654321", UID: "1"}}},
 		},
-		"column names in any case, blank rows and a column without a name": {
+		"upper-case columns, blank rows, unnamed column": {
 			"a.CSV", "Phone, UID ,\n11987654321,1,\n,,\n , ,\n\n11987654322,2,x\n,\n",
 			Campaign{Name: "a", Messages: []Message{{Phone: "11987654321", UID: "1"}, {Phone: "11987654322", UID: "2"}}},
 		},
@@ -50,28 +50,28 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-func TestReadFileRefuses(t *testing.T) {
+func TestReadFile_Invalid(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ name, text, says string }{
-		"another kind of file": {"a.txt", "phone,uid", "neither"},
-		"broken JSON":          {"a.json", "{\n\"messages\":[", "line 2"},
-		"a list":               {"a.json", "[]", "no JSON object"},
-		"a number for a uid":   {"a.json", "{\n\"messages\":[{\"phone\":\"1\",\"uid\":7}]}", "line 2: messages.uid is a number"},
-		"no messages":          {"a.json", `{"name":"a"}`, "no messages"},
-		"empty JSON":           {"a.json", " \n", "is empty"},
-		"no rows":              {"a.csv", "phone,uid\n", "no messages"},
-		"blank rows only":      {"a.csv", "phone,uid\n,\n", "no messages"},
-		"a short row":          {"a.csv", "phone,uid,nome\n1,1,\n\n1,2\n", "line 4 has 2 cells where the first line names 3 columns"},
-		"an empty file":        {"a.csv", "\xef\xbb\xbf", "is empty"},
-		"no phone":             {"a.csv", "uid,nome\n1,Ana\n", "it names: uid, nome"},
-		"two phones":           {"a.csv", "phone,uid,Phone\n1,1,1\n", "phone twice"},
-		"latin-1":              {"a.csv", "phone,uid,nome\n1,1,Jo\xe3o\n", "save it as CSV UTF-8"},
+	tests := map[string]struct{ name, text, want string }{
+		"other extension":    {"a.txt", "phone,uid", "want a .csv or .json file"},
+		"malformed JSON":     {"a.json", "{\n\"messages\":[", "line 2"},
+		"a list":             {"a.json", "[]", "not a JSON object"},
+		"a number for a uid": {"a.json", "{\n\"messages\":[{\"phone\":\"1\",\"uid\":7}]}", "line 2: messages.uid must not be a number"},
+		"no messages":        {"a.json", `{"name":"a"}`, "no messages"},
+		"empty JSON":         {"a.json", " \n", "is empty"},
+		"no rows":            {"a.csv", "phone,uid\n", "no messages"},
+		"blank rows only":    {"a.csv", "phone,uid\n,\n", "no messages"},
+		"a short row":        {"a.csv", "phone,uid,nome\n1,1,\n\n1,2\n", "line 4 has 2 cells, want 3 as in the first line"},
+		"an empty file":      {"a.csv", "\xef\xbb\xbf", "is empty"},
+		"no phone":           {"a.csv", "uid,nome\n1,Ana\n", "got: uid, nome"},
+		"two phones":         {"a.csv", "phone,uid,Phone\n1,1,1\n", "phone twice"},
+		"latin-1":            {"a.csv", "phone,uid,nome\n1,1,Jo\xe3o\n", "save it as CSV UTF-8"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := ReadFile(write(t, test.name, test.text)); err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v and %v, want an error that says %q", got, err, test.says)
+			if got, err := ReadFile(write(t, test.name, test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v and %v, want an error with %q", got, err, test.want)
 			}
 		})
 	}

@@ -14,15 +14,15 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// ledger is what the service's ledger says of a campaign, and what was told of it.
+// ledger is a campaign's ledger and the number of received webhooks.
 type ledger struct {
 	counts   map[campaign.Outcome]int
-	changes  int // each of which is owed a webhook
-	webhooks int // different ones that arrived
+	changes  int // the service sends a webhook for each
+	webhooks int // received, without duplicates
 }
 
-// settled counts the messages after which nothing has to come.
-func (l ledger) settled() int { return l.known() - l.counts[campaign.OutcomeSent] }
+// final counts the messages with a final outcome.
+func (l ledger) final() int { return l.known() - l.counts[campaign.OutcomeSent] }
 
 func (l ledger) known() (total int) {
 	for _, n := range l.counts {
@@ -31,7 +31,7 @@ func (l ledger) known() (total int) {
 	return total
 }
 
-// String names the outcomes that there are.
+// String lists the outcomes with their counts.
 func (l ledger) String() string {
 	var parts []string
 	for _, outcome := range slices.Sorted(maps.Keys(l.counts)) {
@@ -42,12 +42,12 @@ func (l ledger) String() string {
 	return strings.Join(parts, " + ")
 }
 
-// silence is how long nothing has to come of messages that are never delivered
-// until they are left to their time.
+// silence is the time without changes after which the demo stops waiting for messages
+// that the provider does not deliver.
 const silence = 5 * time.Second
 
-// followOutcomes shows what becomes of the messages and the webhooks that tell
-// it, and the balance at the end.
+// followOutcomes prints the progress of outcomes and webhooks, then the balance. It
+// returns an error if accepted messages have no outcome.
 func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) error {
 	const tick = 500 * time.Millisecond
 	step := d.Log.Step("outcomes")
@@ -57,26 +57,26 @@ func (d Demo) followOutcomes(ctx context.Context, w *watcher, accepted int) erro
 		if err != nil {
 			return err
 		}
-		step.Bar(l.settled(), accepted, fmt.Sprintf("%s, %d webhooks", l, l.webhooks))
+		step.Bar(l.final(), accepted, fmt.Sprintf("%s, %d webhooks", l, l.webhooks))
 		if l.changes+l.webhooks != before {
 			before, moved = l.changes+l.webhooks, d.Now()
 		}
 		quiet := d.Now().Sub(moved)
-		told := l.webhooks >= l.changes
-		if told && (l.settled() == accepted || quiet > silence) {
+		notified := l.webhooks >= l.changes
+		if notified && (l.final() == accepted || quiet > silence) {
 			step.Done("%d changes, %d webhooks received", l.changes, l.webhooks)
 			d.Log.Line("  balance: %d accepted = %s", accepted, l)
 			if l.known() != accepted {
-				return fmt.Errorf("the books do not balance: %d messages have an outcome", l.known())
+				return fmt.Errorf("%d of %d accepted messages have an outcome", l.known(), accepted)
 			}
 			return nil
 		}
-		if quiet > patience {
-			return fmt.Errorf("%d webhooks of %d have not arrived after a minute without progress: see `make logs`", l.changes-l.webhooks, l.changes)
+		if quiet > progressTimeout {
+			return fmt.Errorf("%d of %d webhooks are missing after a minute without progress: see `make logs`", l.changes-l.webhooks, l.changes)
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("interrupted: the stack goes on")
+			return errors.New("interrupted: the stack is still running")
 		case <-time.After(tick):
 		}
 	}
@@ -87,11 +87,11 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 	for _, ref := range w.batches {
 		batch, err := w.store.Batch(ctx, ref)
 		if err != nil {
-			return l, fmt.Errorf("look at the campaign: %w", err)
+			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
 		batchLedger, err := w.store.Ledger(ctx, batch, nil)
 		if err != nil {
-			return l, fmt.Errorf("look at the campaign: %w", err)
+			return l, fmt.Errorf("read the campaign's ledger: %w", err)
 		}
 		for outcome, n := range batchLedger.Head.Counts {
 			l.counts[outcome] += n
@@ -103,15 +103,15 @@ func (w *watcher) ledger(ctx context.Context, sink string) (ledger, error) {
 	return l, err
 }
 
-// received counts the webhooks that the sink took of the campaign's changes.
+// received counts the verified webhooks of the campaign's changes in the sink.
 func (w *watcher) received(ctx context.Context, sink string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, sink+"/_sink/events", http.NoBody)
 	if err != nil {
-		return 0, fmt.Errorf("ask the webhook sink: %w", err)
+		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, fmt.Errorf("ask the webhook sink: %w", err)
+		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	var posts []struct {
@@ -119,20 +119,20 @@ func (w *watcher) received(ctx context.Context, sink string) (int, error) {
 		Verified bool   `json:"verified"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&posts); err != nil {
-		return 0, fmt.Errorf("ask the webhook sink: %w", err)
+		return 0, fmt.Errorf("list the sink's webhooks: %w", err)
 	}
 	ids := map[string]bool{}
 	for _, post := range posts {
-		var letter struct {
+		var message struct {
 			ID   string `json:"id"`
 			Data struct {
 				CampaignID string `json:"campaignId"`
-				Sequence   int    `json:"sequence"` // a change has one
+				Sequence   int    `json:"sequence"` // set for changes
 			} `json:"data"`
 		}
-		mine := post.Verified && json.Unmarshal([]byte(post.Body), &letter) == nil
-		if mine && letter.Data.Sequence > 0 && letter.Data.CampaignID == w.batches[0].CampaignID {
-			ids[letter.ID] = true
+		valid := post.Verified && json.Unmarshal([]byte(post.Body), &message) == nil
+		if valid && message.Data.Sequence > 0 && message.Data.CampaignID == w.batches[0].CampaignID {
+			ids[message.ID] = true
 		}
 	}
 	return len(ids), nil

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/admin"
 )
 
-func TestACampaignReachesTheProviderOnce(t *testing.T) {
+func TestDispatch_SentOnce(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	all := messages(250) // three frames
@@ -18,7 +18,7 @@ func TestACampaignReachesTheProviderOnce(t *testing.T) {
 	got := c.dispatch(c.call(all))
 
 	if got.status != http.StatusAccepted || got.Status != "sending" || got.Accepted != 250 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	first := c.atProvider(all)[all[7]["phone"].(string)][0]
@@ -27,7 +27,7 @@ func TestACampaignReachesTheProviderOnce(t *testing.T) {
 	}
 }
 
-func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
+func TestDispatch_Scheduled(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	all := messages(3)
@@ -38,7 +38,7 @@ func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
 	got := c.dispatch(call)
 
 	if got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(3*time.Minute, "sent", func() bool { return c.sentOnce(all) })
 	for _, d := range c.atProvider(all) {
@@ -49,9 +49,9 @@ func TestAScheduledCampaignIsSentWhenItIsDue(t *testing.T) {
 	}
 }
 
-// A campaign of 100 messages does not wait for one of 4,000 of the same agent, which
-// takes 80 seconds.
-func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
+// A campaign of 100 messages is sent while a campaign of 4,000 messages of the same agent
+// is being sent, which takes 80 seconds.
+func TestDispatch_SmallBesideLargeCampaign(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	_, err := c.service().SaveAgent(t.Context(), admin.AgentForm{ID: c.env["TENANT"], Rate: 50})
@@ -62,7 +62,7 @@ func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
 		part := messages(2000)
 		call["messages"], call["batch"] = part, batch
 		if got := c.dispatch(call); got.Accepted != len(part) {
-			t.Fatalf("answered %d %s", got.status, got.body)
+			t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		big = append(big, part...)
 	}
@@ -70,24 +70,24 @@ func TestASmallCampaignDoesNotWaitForABigOne(t *testing.T) {
 
 	small := messages(100)
 	if got := c.dispatch(c.call(small)); got.Accepted != len(small) {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	answered := time.Now()
 
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(small) })
 	sent := c.acceptedAt(small)
 	first := sent[0].Sub(answered)
-	t.Logf("its first message was sent %v after the answer", first)
+	t.Logf("the first message was sent %v after the response", first)
 	if first > 10*time.Second {
-		t.Errorf("its first message was sent %v after the answer", first)
+		t.Errorf("the first message was sent %v after the response, want at most 10 s", first)
 	}
-	c.eventually(5*time.Minute, "going on", func() bool {
+	c.eventually(5*time.Minute, "continued with the large campaign", func() bool {
 		big := c.acceptedAt(big)
 		return big[len(big)-1].After(sent[len(sent)-1])
 	})
 }
 
-// acceptedAt returns when the provider accepted these messages, in order.
+// acceptedAt returns the times at which the provider accepted the messages, sorted.
 func (c *client) acceptedAt(messages []fields) []time.Time {
 	c.t.Helper()
 	var all []time.Time
@@ -102,13 +102,13 @@ func (c *client) acceptedAt(messages []fields) []time.Time {
 	return all
 }
 
-func TestBatchesExtendACampaign(t *testing.T) {
+func TestDispatch_SecondBatch(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	one, two := messages(2), messages(2)
 	call := c.call(one)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	call["messages"] = two
 	if got := c.dispatch(call); got.status != http.StatusBadRequest || got.Code != "batch_required" {
@@ -116,7 +116,7 @@ func TestBatchesExtendACampaign(t *testing.T) {
 	}
 	call["batch"] = "second"
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(append(one, two...)) })
 	call["batch"] = "third"
@@ -125,9 +125,9 @@ func TestBatchesExtendACampaign(t *testing.T) {
 	}
 }
 
-func TestFatesAtTheProvider(t *testing.T) {
+func TestDispatch_ProviderErrors(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant() // throttled messages slow its agent down
+	c := newClient(t).ownTenant() // throttled messages lower the rate of the agent
 	unreachable, throttled, failing := messages(1), messages(1), messages(1)
 	fates := map[string]string{
 		unreachable[0]["phone"].(string): "unreachable",
@@ -138,7 +138,7 @@ func TestFatesAtTheProvider(t *testing.T) {
 	all := append(append(throttled, failing...), unreachable...)
 
 	if got := c.dispatch(c.call(all)); got.Accepted != 3 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	c.eventually(5*time.Minute, "sent after throttling and failures", func() bool {
@@ -149,7 +149,7 @@ func TestFatesAtTheProvider(t *testing.T) {
 	}
 }
 
-func TestAnErrorFileAnswersByItself(t *testing.T) {
+func TestErrorFile_WithoutToken(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	bad := messages(7)
@@ -158,23 +158,23 @@ func TestAnErrorFileAnswersByItself(t *testing.T) {
 	}
 	got := c.dispatch(c.call(bad))
 	if got.status != http.StatusAccepted || got.Rejected != 7 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	file := c.do(http.MethodGet, got.Feedback.ErrorFileURL, nil, "Authorization", "Bearer nonsense")
 	if file.status != http.StatusOK || !strings.HasPrefix(file.header.Get("Content-Type"), "text/csv") {
-		t.Fatalf("answered %d %s", file.status, file.header.Get("Content-Type"))
+		t.Fatalf("status %d: %s", file.status, file.header.Get("Content-Type"))
 	}
 	if lines := strings.Count(string(file.body), "\r\n"); lines != 8 {
-		t.Errorf("%d lines, want a heading and 7", lines)
+		t.Errorf("%d lines, want a header and 7", lines)
 	}
 	guess := strings.Replace(got.Feedback.ErrorFileURL, ".csv", "x.csv", 1)
 	if missing := c.do(http.MethodGet, guess, nil); missing.status != http.StatusNotFound {
-		t.Errorf("a guessed address: %d", missing.status)
+		t.Errorf("guessed address: status %d, want 404", missing.status)
 	}
 }
 
-// The text of the longest message that the provider takes has 3,072 characters.
-func TestTextTooLongNeverReachesTheProvider(t *testing.T) {
+// The provider accepts texts of at most 3,072 characters.
+func TestDispatch_TextTooLong(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	all := messages(3)
@@ -184,19 +184,19 @@ func TestTextTooLongNeverReachesTheProvider(t *testing.T) {
 	all[1]["vars"] = fields{"nome": name + "o", "pedido": 0}
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 3 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
-	c.eventually(5*time.Minute, "given to the provider or failed", func() bool { return c.read(call).Counts["pending"] == 0 })
+	c.eventually(5*time.Minute, "sent or failed", func() bool { return c.read(call).Counts["pending"] == 0 })
 
 	long := c.fates(call, "")["u-1"]
 	if long.Status != "failed" || long.Code != "text_too_long" {
-		t.Errorf("the message is %s, %s", long.Status, long.Code)
+		t.Errorf("the long message is %s, %s, want failed, text_too_long", long.Status, long.Code)
 	}
 	if taken := c.atProvider(all[1:2])[long.Phone]; len(taken) > 0 {
 		t.Errorf("the provider has the long message: %+v", taken)
 	}
 	if !c.sentOnce([]fields{all[0], all[2]}) {
-		t.Error("the longest text and the short one were not sent once")
+		t.Error("the other two messages were not sent once")
 	}
 }

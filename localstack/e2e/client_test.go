@@ -1,5 +1,5 @@
-// Package e2e_test drives the deployed service as its clients do, on the local
-// stack: real functions, real queues, the provider's simulator.
+// Package e2e_test tests the deployed service on the local stack, with its functions and
+// queues and the provider simulator.
 package e2e_test
 
 import (
@@ -19,14 +19,14 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/httpapi/openapi/openapitest"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const dispatchPath = "/api/v1/external/campaigns/dispatch"
 
-// client calls the API of the stack. Every answer is checked against the
-// OpenAPI document.
+// client calls the API of the stack and validates every response against the OpenAPI
+// document.
 type client struct {
 	t    *testing.T
 	env  stackenv.Env
@@ -38,7 +38,7 @@ func newClient(t *testing.T) *client {
 	return &client{t, stackenv.Load(t), &http.Client{Transport: openapitest.New(t, http.DefaultTransport), Timeout: time.Minute}}
 }
 
-// reply is what the API answered.
+// reply is a response of the API.
 type reply struct {
 	status int
 	header http.Header
@@ -92,13 +92,13 @@ func (c *client) send(r *http.Request) reply {
 	}
 	if strings.Contains(res.Header.Get("Content-Type"), "json") {
 		if err := json.Unmarshal(got.body, &got); err != nil {
-			c.t.Fatalf("%s %s answered no JSON: %v\n%.300s", r.Method, r.URL.Path, err, got.body)
+			c.t.Fatalf("%s %s: the response is not JSON: %v\n%.300s", r.Method, r.URL.Path, err, got.body)
 		}
 	}
 	return got
 }
 
-// tokens are fetched once per credential: the token endpoint counts.
+// tokens caches a token for each credential, because the token endpoint has a rate limit.
 var tokens sync.Map
 
 func (c *client) token() string {
@@ -113,7 +113,7 @@ func (c *client) token() string {
 		form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.env["CLIENT_ID"]}, "client_secret": {c.env["CLIENT_SECRET"]}}
 		got := c.do(http.MethodPost, "/api/v1/oauth/token", []byte(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 		if got.status != http.StatusOK {
-			c.t.Fatalf("no token: %d %s", got.status, got.body)
+			c.t.Fatalf("get a token: status %d: %s", got.status, got.body)
 		}
 		o.value = got.AccessToken
 	})
@@ -137,14 +137,14 @@ func (c *client) post(body []byte, headers ...string) reply {
 
 type fields map[string]any
 
-// call is a valid dispatch call of these messages.
+// call returns a valid dispatch request with the messages.
 func (c *client) call(messages []fields) fields {
-	return fields{"campaignId": uuid.New(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
+	return fields{"campaignId": random.UUID(), "name": "e2e " + rand.Text(), "templateId": c.env["TEMPLATE_ID"], "messages": messages}
 }
 
-// numbered is the last number that a test has. The first one is random: the stack
-// may remember those of a run before.
-var numbered = firstNumber()
+// lastNumber is the last used phone number. The first one is random, because the stack may
+// have messages of a previous run.
+var lastNumber = firstNumber()
 
 func firstNumber() *atomic.Int64 {
 	n, err := rand.Int(rand.Reader, big.NewInt(70_000_000))
@@ -152,14 +152,13 @@ func firstNumber() *atomic.Int64 {
 		panic(err)
 	}
 	var first atomic.Int64
-	first.Store(10_000_000 + n.Int64()) // the simulator's fixed fates lie below
+	first.Store(10_000_000 + n.Int64()) // greater than the numbers with fixed fates
 	return &first
 }
 
-// messages returns n messages to different mobile numbers that no other test
-// uses.
+// messages returns n messages to unused mobile numbers.
 func messages(n int) []fields {
-	first := int(numbered.Add(int64(n))) - n
+	first := int(lastNumber.Add(int64(n))) - n
 	all := make([]fields, n)
 	for i := range all {
 		all[i] = fields{
@@ -170,7 +169,7 @@ func messages(n int) []fields {
 	return all
 }
 
-// delivered is a message as the provider's simulator has it.
+// delivered is a message in the provider simulator.
 type delivered struct {
 	MessageID  string `json:"messageId"`
 	Phone      string `json:"phone"`
@@ -179,7 +178,7 @@ type delivered struct {
 	AcceptedAt string `json:"acceptedAt"`
 }
 
-// atProvider returns what the provider has accepted of these messages, by phone.
+// atProvider returns the accepted ones of the messages at the provider, by phone number.
 func (c *client) atProvider(messages []fields) map[string][]delivered {
 	c.t.Helper()
 	var all []delivered
@@ -196,8 +195,8 @@ func (c *client) atProvider(messages []fields) map[string][]delivered {
 	return mine
 }
 
-// sentOnce reports whether the provider has every message, and fails the test
-// where it has one twice.
+// sentOnce reports whether the provider has accepted every message. It fails the test if
+// it has accepted one twice.
 func (c *client) sentOnce(messages []fields) bool {
 	c.t.Helper()
 	all := true
@@ -210,7 +209,7 @@ func (c *client) sentOnce(messages []fields) bool {
 	return all
 }
 
-// control calls the control API of a test instrument.
+// control calls the control API of the simulator or the sink.
 func (c *client) control(method, address string, in, out any) {
 	c.t.Helper()
 	body, err := json.Marshal(in)
@@ -238,7 +237,7 @@ func (c *client) control(method, address string, in, out any) {
 	}
 }
 
-// eventually waits for a condition that the stack reaches by itself.
+// eventually waits until the condition is true. It fails the test after the given time.
 func (c *client) eventually(within time.Duration, what string, reached func() bool) {
 	c.t.Helper()
 	deadline := time.NewTimer(within)
@@ -248,7 +247,7 @@ func (c *client) eventually(within time.Duration, what string, reached func() bo
 	for !reached() {
 		select {
 		case <-deadline.C:
-			c.t.Fatalf("after %v: not %s", within, what)
+			c.t.Fatalf("after %v not reached: %s", within, what)
 		case <-tick.C:
 		}
 	}

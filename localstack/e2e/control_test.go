@@ -14,48 +14,48 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-func TestACancelledScheduleIsNeverSent(t *testing.T) {
+func TestCancel_ScheduledCampaign(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
+	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	all := messages(150)
 	call := c.call(all)
 	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	if r := c.read(call); r.Status != "scheduled" || r.Counts["pending"] != 150 {
-		t.Errorf("before: %+v", r)
+		t.Errorf("before the cancellation: %+v", r)
 	}
 
 	got := c.command(campaignPath(call)+"/cancel", nil)
 
 	if got.status != http.StatusAccepted || got.Status != "cancelling" {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("status %d: %s", got.status, got.body)
 	}
-	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // a trigger that still fires
+	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // a late trigger of the schedule
 	c.eventually(5*time.Minute, "stopped", func() bool { c.sweepNow(c.ref(call)); return c.read(call).Counts["stopped"] == 150 })
 	if r := c.read(call); r.Status != "cancelled" || r.Cancellation.Stopped != 150 {
-		t.Errorf("after: %+v", r)
+		t.Errorf("after the cancellation: %+v", r)
 	}
 	call["batch"], call["messages"] = "late", messages(1)
 	if got := c.dispatch(call); got.status != http.StatusConflict || got.Code != "campaign_cancelled" {
-		t.Errorf("a batch more: %d %s", got.status, got.body)
+		t.Errorf("another batch: status %d: %s", got.status, got.body)
 	}
 	if n := c.accepted(all); n > 0 {
-		t.Errorf("%d messages were sent", n)
+		t.Errorf("%d messages were sent, want none", n)
 	}
-	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 }
 
-// The task that the cancelling call queued is lost: sweep asks for it again.
-func TestACancelledScheduleEndsWithoutItsTask(t *testing.T) {
+// If the task of the cancellation is lost, sweep queues it again.
+func TestCancel_LostTask(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	call := c.call(messages(3))
 	call["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref, at := c.ref(call), time.Now()
 	if err := c.store().CancelCampaign(t.Context(), ref.ID, at, false); err != nil {
@@ -67,32 +67,31 @@ func TestACancelledScheduleEndsWithoutItsTask(t *testing.T) {
 	c.eventually(5*time.Minute, "stopped", func() bool { c.sweep(); return c.read(call).Counts["stopped"] == 3 })
 }
 
-// Of a campaign that is being sent, what the provider has not got stops, and what
-// is not delivered is taken back.
-func TestACampaignIsCancelledAndRevoked(t *testing.T) {
+// Cancelling a campaign during sending stops unsent messages and revokes undelivered ones.
+func TestCancel_Revoke(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
+	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	first, second := messages(120), messages(130)
-	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(first[:50], "undelivered"), nil)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(first[:50], "undelivered"), nil)
 	call := c.call(first)
 	if got := c.dispatch(call); got.Accepted != 120 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	want := map[string]int{"sent": 50, "read": 70}
 	c.eventually(5*time.Minute, "read", func() bool { return cmp.Equal(want, c.read(call).Counts) })
 	sent := fields{"campaignId": call["campaignId"]}
-	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(second, "down"), nil)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(second, "down"), nil)
 	call["batch"], call["messages"] = "second", second
 	if got := c.dispatch(call); got.Accepted != 130 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 
 	got := c.command(campaignPath(call)+"/cancel?revoke=true", nil)
 
 	if got.status != http.StatusAccepted || got.Status != "cancelling" {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 	want = map[string]int{"revoked": 50, "read": 70, "stopped": 130}
 	c.eventually(5*time.Minute, "stopped and revoked", func() bool {
@@ -101,12 +100,12 @@ func TestACampaignIsCancelledAndRevoked(t *testing.T) {
 	})
 	r := c.read(call)
 	if r.Status != "cancelled" || r.Cancellation.Stopped != 130 || r.Cancellation.Revoked != 50 || r.Cancellation.TooLate != 70 {
-		t.Errorf("after: %+v", r)
+		t.Errorf("after the cancellation: %+v", r)
 	}
-	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(sent)) })
+	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(sent)) })
 }
 
-func TestABatchIsRescheduled(t *testing.T) {
+func TestReschedule(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	all := messages(3)
@@ -115,17 +114,17 @@ func TestABatchIsRescheduled(t *testing.T) {
 	first := time.Now().Add(4 * time.Second)
 	call["schedule"] = first.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	c.reschedule(call, first.Add(time.Hour))
 
 	c.eventually(5*time.Minute, "past its first time", func() bool { return time.Now().After(first) })
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // the old trigger
-	c.eventually(5*time.Minute, "taken", func() bool { return c.empty("RELEASE_QUEUE_URL") })
+	c.eventually(5*time.Minute, "release queue empty", func() bool { return c.empty("RELEASE_QUEUE_URL") })
 	c.sweep()
 	if n, r := c.accepted(all), c.read(call); n > 0 || r.Status != "scheduled" {
-		t.Fatalf("%d messages were sent by the old trigger: %+v", n, r)
+		t.Fatalf("the old trigger sent %d messages: %+v", n, r)
 	}
 
 	due := time.Now().Add(4 * time.Second)
@@ -138,7 +137,7 @@ func TestABatchIsRescheduled(t *testing.T) {
 		}
 	}
 	if got := c.command(campaignPath(call)+"/reschedule", fields{"batch": call["batch"], "schedule": due.Add(time.Hour).UTC().Format(time.RFC3339)}); got.status != http.StatusConflict {
-		t.Errorf("after it was sent: %d %s", got.status, got.body)
+		t.Errorf("reschedule after sending: status %d: %s", got.status, got.body)
 	}
 }
 
@@ -146,12 +145,12 @@ func (c *client) reschedule(call fields, due time.Time) {
 	c.t.Helper()
 	got := c.command(campaignPath(call)+"/reschedule", fields{"batch": call["batch"], "schedule": due.UTC().Format(time.RFC3339Nano)})
 	if got.status/100 != 2 {
-		c.t.Fatalf("rescheduled: %d %s", got.status, got.body)
+		c.t.Fatalf("reschedule: status %d: %s", got.status, got.body)
 	}
 }
 
-// fillOptOuts gives the tenant so many opt-outs that the next one divides the row
-// that it belongs to.
+// fillOptOuts stores opt-outs of the tenant up to the size limit of the rows, so that the
+// next one splits its row.
 func (c *client) fillOptOuts() {
 	c.t.Helper()
 	for shard := range uint64(optout.Shards) {
@@ -164,32 +163,31 @@ func (c *client) fillOptOuts() {
 			Shard: int(shard), Version: 1, Parts: []campaign.OptOutPart{part},
 		})
 		if err != nil || !kept || len(part.Packed) < 64_000 {
-			c.t.Fatalf("a part of %d bytes: %v, %v", len(part.Packed), kept, err)
+			c.t.Fatalf("store a part of %d bytes: %v, %v", len(part.Packed), kept, err)
 		}
 	}
 }
 
-// Who opts out gets no more messages of the tenant, until they opt in again, however
-// many opted out before.
+// A recipient who opts out receives no messages of the tenant until they opt in again.
 func TestOptOuts(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
+	c := newClient(t).ownTenant().receiveEvents()
 	c.fillOptOuts()
 	sink := c.receiver()
 	all := messages(3)
 	texted, left := all[0]["phone"], all[1]["phone"]
-	c.happen(fields{"phone": texted, "text": " Parar "})
-	c.happen(fields{"phone": left, "eventType": "UNSUBSCRIBE"})
-	c.happen(fields{"phone": all[2]["phone"], "text": "obrigada"})
-	c.eventually(5*time.Minute, "told", func() bool {
+	c.sendEvent(fields{"phone": texted, "text": " Parar "})
+	c.sendEvent(fields{"phone": left, "eventType": "UNSUBSCRIBE"})
+	c.sendEvent(fields{"phone": all[2]["phone"], "text": "obrigada"})
+	c.eventually(5*time.Minute, "webhooks received", func() bool {
 		return cmp.Equal(map[string]int{"message.replied": 2, "message.opted_out": 2}, sink.kinds())
 	})
 
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 3 || got.Rejected != 0 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "settled", func() bool {
+	c.eventually(5*time.Minute, "failed or read", func() bool {
 		return cmp.Equal(map[string]int{"failed": 2, "read": 1}, c.read(call).Counts)
 	})
 	for uid, f := range c.fates(call, "&status=failed") {
@@ -198,24 +196,24 @@ func TestOptOuts(t *testing.T) {
 		}
 	}
 
-	c.happen(fields{"phone": texted, "text": "COMEÇAR"})
-	c.happen(fields{"phone": left, "eventType": "SUBSCRIBE"})
-	c.eventually(5*time.Minute, "sent to again", func() bool { // functions know opt-outs for a while
+	c.sendEvent(fields{"phone": texted, "text": "COMEÇAR"})
+	c.sendEvent(fields{"phone": left, "eventType": "SUBSCRIBE"})
+	c.eventually(5*time.Minute, "sent after the opt-in", func() bool { // functions cache opt-outs
 		again := c.call(all[:2])
 		if got := c.dispatch(again); got.Accepted != 2 {
-			t.Fatalf("answered %d %s", got.status, got.body)
+			t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
-		c.eventually(5*time.Minute, "settled", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
+		c.eventually(5*time.Minute, "failed or read", func() bool { n := c.read(again).Counts; return n["failed"]+n["read"] == 2 })
 		return c.read(again).Counts["read"] == 2
 	})
 	shards, err := c.store().OptOuts(t.Context(), c.env["TENANT"])
 	must(t, err)
 	if !slices.ContainsFunc(shards, func(o campaign.OptOuts) bool { return len(o.Parts) > 1 }) {
-		t.Error("no row of opt-outs was divided")
+		t.Error("no row of opt-outs was split")
 	}
-	for _, l := range sink.taken() {
+	for _, l := range sink.accepted() {
 		if l.Type == "message.replied" && l.Data.Phone == all[2]["phone"] && l.Data.Text != "obrigada" {
-			t.Errorf("the reply came as %+v", l)
+			t.Errorf("webhook of the reply: %+v", l)
 		}
 	}
 }

@@ -24,12 +24,12 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// visitor is somebody with a browser, in which nothing is known yet.
+// visitor is a browser without cookies.
 type visitor struct {
 	t      *testing.T
 	env    stackenv.Env
 	client *http.Client
-	seen   []string // the addresses they were led over
+	seen   []string // addresses of the redirects
 }
 
 func newVisitor(t *testing.T) *visitor {
@@ -46,7 +46,7 @@ func newVisitor(t *testing.T) *visitor {
 	return v
 }
 
-// page is what a visitor sees.
+// page is a loaded page.
 type page struct {
 	status int
 	url    *url.URL
@@ -92,13 +92,13 @@ var (
 	formField  = regexp.MustCompile(`<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"`)
 )
 
-// signIn fills the sign-in page that a page of the dashboard leads to.
+// signIn opens a dashboard page and submits the sign-in page that it redirects to.
 func (v *visitor) signIn(path, email, password string) page {
 	v.t.Helper()
 	asked := v.open(v.env["BASE_URL"] + path)
 	action := formAction.FindStringSubmatch(asked.body)
 	if asked.status != http.StatusOK || action == nil || asked.url.Host == strings.TrimPrefix(v.env["BASE_URL"], "http://") {
-		v.t.Fatalf("%s led to %s, %d, not to the sign-in page", path, asked.url, asked.status)
+		v.t.Fatalf("%s redirects to %s with status %d, want the sign-in page", path, asked.url, asked.status)
 	}
 	form := url.Values{"username": {email}, "password": {password}}
 	for _, field := range formField.FindAllStringSubmatch(asked.body, -1) {
@@ -111,26 +111,26 @@ func (v *visitor) signIn(path, email, password string) page {
 	return v.post(to.String(), form)
 }
 
-// person lets somebody of the demo tenant sign in: whoever ends the sessions of the
-// people whom all tests share ends those of the other tests too.
+// person creates a user of the demo tenant. A test that ends sessions must not use the
+// seeded users, whose sessions other tests share.
 func (v *visitor) person(role string) campaign.Person {
 	v.t.Helper()
-	who := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
+	person := campaign.Person{Email: strings.ToLower(rand.Text()) + "@loja-demo.example", Tenant: v.env["TENANT"], Role: role}
 	pool := v.pool()
-	if _, err := pool.Invite(v.t.Context(), who, v.env["DASHBOARD_PASSWORD"]); err != nil {
+	if _, err := pool.Invite(v.t.Context(), person, v.env["DASHBOARD_PASSWORD"]); err != nil {
 		v.t.Fatal(err)
 	}
-	if err := pool.SetPassword(v.t.Context(), who.Email, v.env["DASHBOARD_PASSWORD"]); err != nil {
+	if err := pool.SetPassword(v.t.Context(), person.Email, v.env["DASHBOARD_PASSWORD"]); err != nil {
 		v.t.Fatal(err)
 	}
-	return who
+	return person
 }
 
 func (v *visitor) pool() *cognito.Pool {
 	return &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(v.env.AWS()), ID: v.env["USER_POOL_ID"]}
 }
 
-// operator is what make user is.
+// operator returns the service of `make user`.
 func (v *visitor) operator() *admin.Service {
 	tables := dynamo.FromEnv(dynamodb.NewFromConfig(v.env.AWS()), v.env.Get, time.Now)
 	return &admin.Service{
@@ -145,46 +145,46 @@ func (v *visitor) signOut(csrf string) page {
 	return v.post(v.env["BASE_URL"]+"/dashboard/sign-out", url.Values{"csrf": {csrf}})
 }
 
-func TestAPersonSignsInAndOut(t *testing.T) {
+func TestDashboard_SignInAndOut(t *testing.T) {
 	t.Parallel()
 	v := newVisitor(t)
-	who := v.person("admin")
+	person := v.person("admin")
 	const path = "/dashboard/settings/audit"
-	if got := v.signIn(path, who.Email, "not the password"); got.url.Path == path {
-		t.Fatal("a wrong password opens the dashboard")
+	if got := v.signIn(path, person.Email, "not the password"); got.url.Path == path {
+		t.Fatal("signed in with a wrong password")
 	}
-	got := v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
+	got := v.signIn(path, person.Email, v.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || got.url.Path != path || !strings.Contains(got.body, "<h1>Audit log</h1>") {
-		t.Fatalf("signed in, saw %d at %s:\n%s", got.status, got.url, got.body)
+		t.Fatalf("sign-in: status %d at %s:\n%s", got.status, got.url, got.body)
 	}
 	got = v.signOut(csrfField.FindStringSubmatch(got.body)[1])
 	if got.status != http.StatusOK || got.url.Path != "/dashboard/signed-out" {
-		t.Errorf("signed out, saw %d at %s", got.status, got.url)
+		t.Errorf("sign-out: status %d at %s", got.status, got.url)
 	}
 	if got := v.open(v.env["BASE_URL"] + path); got.url.Path == path {
-		t.Error("after signing out the page is open")
+		t.Error("the page is accessible after the sign-out")
 	}
-	got = v.signIn(path, who.Email, v.env["DASHBOARD_PASSWORD"])
+	got = v.signIn(path, person.Email, v.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || got.url.Path != path {
-		t.Fatalf("signed in again, saw %d at %s", got.status, got.url)
+		t.Fatalf("second sign-in: status %d at %s", got.status, got.url)
 	}
-	entries := regexp.MustCompile(`<td[^>]*>`+regexp.QuoteMeta(who.Email)+`</td><td[^>]*>([^<]+)</td><td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(got.body, -1)
-	var said []string
+	entries := regexp.MustCompile(`<td[^>]*>`+regexp.QuoteMeta(person.Email)+`</td><td[^>]*>([^<]+)</td><td[^>]*>([^<]*)</td>`).FindAllStringSubmatch(got.body, -1)
+	var logged []string
 	for _, e := range entries {
-		said = append(said, e[1]+" "+e[2])
+		logged = append(logged, e[1]+" "+e[2])
 	}
-	if want := []string{"Signed in as admin", "Signed out ", "Signed in as admin"}; !slices.Equal(said, want) {
-		t.Errorf("the audit log says %q, want %q", said, want)
+	if want := []string{"Signed in as admin", "Signed out ", "Signed in as admin"}; !slices.Equal(logged, want) {
+		t.Errorf("the audit log has %q, want %q", logged, want)
 	}
 }
 
-// copied is a thief who has copied the cookies of a browser.
-func copied(v *visitor) *visitor {
+// withCookiesOf returns a browser with the cookies of another one.
+func withCookiesOf(v *visitor) *visitor {
 	v.t.Helper()
-	thief, at := newVisitor(v.t), v.home()
-	thief.client.Jar.SetCookies(at, v.client.Jar.Cookies(at))
-	thief.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return thief
+	attacker, at := newVisitor(v.t), v.home()
+	attacker.client.Jar.SetCookies(at, v.client.Jar.Cookies(at))
+	attacker.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return attacker
 }
 
 func (v *visitor) home() *url.URL {
@@ -196,9 +196,8 @@ func (v *visitor) home() *url.URL {
 	return at
 }
 
-// asked returns what a visitor's requests for a page, for its update and for a change
-// are answered.
-func (v *visitor) asked(csrf string) (page, update, change int) {
+// statuses returns the statuses of requests for a page, for its update and for a change.
+func (v *visitor) statuses(csrf string) (page, update, change int) {
 	v.t.Helper()
 	const path = "/dashboard/campaigns"
 	page = v.open(v.env["BASE_URL"] + path).status
@@ -212,92 +211,92 @@ func (v *visitor) asked(csrf string) (page, update, change int) {
 	return page, update, change
 }
 
-func TestSessions_EndAtOnce(t *testing.T) {
+func TestDashboard_EndedSessions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		end   func(v *visitor, who campaign.Person, csrf string) error
-		again bool // they may sign in again
+		end   func(v *visitor, person campaign.Person, csrf string) error
+		again bool // the user may sign in again
 		role  string
 	}{
 		"signed out": {func(v *visitor, _ campaign.Person, csrf string) error {
 			if got := v.signOut(csrf); got.status != http.StatusOK {
-				return fmt.Errorf("answered %d", got.status)
+				return fmt.Errorf("sign-out: status %d", got.status)
 			}
 			return nil
 		}, true, "admin"},
-		"removed": {func(v *visitor, who campaign.Person, _ string) error {
-			_, err := v.operator().RemovePerson(v.t.Context(), who)
+		"removed": {func(v *visitor, person campaign.Person, _ string) error {
+			_, err := v.operator().RemovePerson(v.t.Context(), person)
 			return err
 		}, false, ""},
-		"made a viewer": {func(v *visitor, who campaign.Person, _ string) error {
-			who.Role = "viewer"
-			who.Email = strings.ToUpper(who.Email)
-			_, err := v.operator().InvitePerson(v.t.Context(), who)
+		"changed to viewer": {func(v *visitor, person campaign.Person, _ string) error {
+			person.Role = "viewer"
+			person.Email = strings.ToUpper(person.Email)
+			_, err := v.operator().InvitePerson(v.t.Context(), person)
 			return err
 		}, true, "viewer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newVisitor(t)
-			who := v.person("admin")
-			got := v.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			person := v.person("admin")
+			got := v.signIn("/dashboard/campaigns", person.Email, v.env["DASHBOARD_PASSWORD"])
 			csrf := csrfField.FindStringSubmatch(got.body)
 			if csrf == nil {
-				t.Fatalf("signed in, saw %d at %s", got.status, got.url)
+				t.Fatalf("sign-in: status %d at %s", got.status, got.url)
 			}
-			thief := copied(v)
-			if page, update, change := thief.asked(csrf[1]); page != http.StatusOK || update != http.StatusOK || change != http.StatusOK {
-				t.Fatalf("before: a copied cookie is answered %d, %d and %d", page, update, change)
+			attacker := withCookiesOf(v)
+			if page, update, change := attacker.statuses(csrf[1]); page != http.StatusOK || update != http.StatusOK || change != http.StatusOK {
+				t.Fatalf("copied cookie before the end: page %d, update %d, change %d, want 200", page, update, change)
 			}
-			if err := test.end(v, who, csrf[1]); err != nil {
+			if err := test.end(v, person, csrf[1]); err != nil {
 				t.Fatal(err)
 			}
-			if page, update, change := thief.asked(csrf[1]); page != http.StatusSeeOther || update != http.StatusNoContent || change != http.StatusUnauthorized {
-				t.Errorf("a copied cookie is answered %d for a page, %d for an update and %d for a change", page, update, change)
+			if page, update, change := attacker.statuses(csrf[1]); page != http.StatusSeeOther || update != http.StatusNoContent || change != http.StatusUnauthorized {
+				t.Errorf("copied cookie after the end: page %d, update %d, change %d, want 303, 204, 401", page, update, change)
 			}
-			renewed := thief.open(v.env["BASE_URL"] + "/dashboard/sign-in")
-			if page, _, _ := thief.asked(csrf[1]); renewed.status != http.StatusSeeOther || page != http.StatusSeeOther {
-				t.Errorf("a copied renewal is answered %d, and a page then %d", renewed.status, page)
+			renewed := attacker.open(v.env["BASE_URL"] + "/dashboard/sign-in")
+			if page, _, _ := attacker.statuses(csrf[1]); renewed.status != http.StatusSeeOther || page != http.StatusSeeOther {
+				t.Errorf("renewal with the copied cookie: status %d, then page %d, want 303", renewed.status, page)
 			}
 			anew := newVisitor(t)
-			got = anew.signIn("/dashboard/campaigns", who.Email, v.env["DASHBOARD_PASSWORD"])
+			got = anew.signIn("/dashboard/campaigns", person.Email, v.env["DASHBOARD_PASSWORD"])
 			in := got.status == http.StatusOK && got.url.Path == "/dashboard/campaigns"
 			if in != test.again || in && strings.Contains(got.body, "read only") != (test.role == "viewer") {
-				t.Errorf("signing in again leads to %s, %d", got.url, got.status)
+				t.Errorf("second sign-in: status %d at %s", got.status, got.url)
 			}
 		})
 	}
 }
 
-func TestWhoSignsInSeesTheirOwn(t *testing.T) {
+func TestDashboard_RoleAndTenant(t *testing.T) {
 	t.Parallel()
 	viewer, other := newVisitor(t), newVisitor(t)
 	got := viewer.signIn("/dashboard/settings/audit", viewer.env["DASHBOARD_VIEWER_EMAIL"], viewer.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusForbidden || !strings.Contains(got.body, "read only") {
-		t.Errorf("a viewer saw %d at %s", got.status, got.url)
+		t.Errorf("viewer: status %d at %s, want 403", got.status, got.url)
 	}
 	got = other.signIn("/dashboard/templates", other.env["DASHBOARD_OTHER_EMAIL"], other.env["DASHBOARD_PASSWORD"])
 	if got.status != http.StatusOK || strings.Contains(got.body, other.env["TEMPLATE_ID"]) || !strings.Contains(got.body, other.env["OTHER_TEMPLATE_ID"]) {
-		t.Errorf("another tenant's admin saw %d at %s:\n%s", got.status, got.url, got.body)
+		t.Errorf("other tenant's admin: status %d at %s, want only their template:\n%s", got.status, got.url, got.body)
 	}
 }
 
-func TestAStolenSignInIsRefused(t *testing.T) {
+func TestDashboard_StolenSignIn(t *testing.T) {
 	t.Parallel()
-	thief, victim := newVisitor(t), newVisitor(t)
-	thief.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
-		if strings.HasSuffix(r.URL.Path, "/sign-in/callback") { // kept for the victim
-			thief.seen = append(thief.seen, r.URL.String())
+	attacker, victim := newVisitor(t), newVisitor(t)
+	attacker.client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+		if strings.HasSuffix(r.URL.Path, "/sign-in/callback") { // the victim opens it
+			attacker.seen = append(attacker.seen, r.URL.String())
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}
-	thief.signIn("/dashboard/templates", thief.env["DASHBOARD_OTHER_EMAIL"], thief.env["DASHBOARD_PASSWORD"])
-	if len(thief.seen) != 1 {
-		t.Fatalf("the thief was led over %q", thief.seen)
+	attacker.signIn("/dashboard/templates", attacker.env["DASHBOARD_OTHER_EMAIL"], attacker.env["DASHBOARD_PASSWORD"])
+	if len(attacker.seen) != 1 {
+		t.Fatalf("redirects %q, want the callback only", attacker.seen)
 	}
-	got := victim.open(thief.seen[0])
+	got := victim.open(attacker.seen[0])
 	if got.status != http.StatusBadRequest || !strings.Contains(got.body, "did not begin in this browser") {
-		t.Errorf("the victim saw %d at %s", got.status, got.url)
+		t.Errorf("victim: status %d at %s, want 400", got.status, got.url)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A mistyped dry run sends nothing, whatever the gateway makes of the query.
+// A mistyped dryRun parameter must not send messages, however the gateway parses the query.
 func TestDryRun_Mistyped(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -21,14 +21,14 @@ func TestDryRun_Mistyped(t *testing.T) {
 		"dryRun=true;x=1", "x=1;dryRun=true", "dryRun=%zz", "dryRun=true%", "dry%52un=True", "x=1?dryRun=true", "dryRun%3Dtrue",
 	} {
 		if got := c.do(http.MethodPost, dispatchPath+"?"+query, body, authorization...); got.status != http.StatusBadRequest || got.Code != "invalid_dry_run" {
-			t.Errorf("%s: %d %s", query, got.status, got.body)
+			t.Errorf("%s: status %d: %s", query, got.status, got.body)
 		}
 	}
 	path := "/api/v1/external/campaigns/" + call["campaignId"].(string)
 	if got := c.do(http.MethodGet, path, nil, authorization...); got.status != http.StatusNotFound {
-		t.Errorf("there is a campaign: %d %s", got.status, got.body)
+		t.Errorf("read the campaign: status %d: %s, want 404", got.status, got.body)
 	}
 	if got := c.do(http.MethodPost, dispatchPath+"?dryRun=true", body, authorization...); got.status != http.StatusOK {
-		t.Errorf("a dry run: %d %s", got.status, got.body)
+		t.Errorf("dry run: status %d: %s, want 200", got.status, got.body)
 	}
 }

@@ -22,19 +22,18 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
 const samples = "../../events/"
 
-// Each document in events/ is an event of the function it is named after. They
-// are one story: a client gets a token, dispatches a campaign, reads the API's
-// description and, in the dashboard, the sample; the provider tells of a delivery; the campaign's tasks, which
-// the queues have carried already, arrive once more; an outcome is fed; and sweep finds nothing amiss.
-func TestEverySampleEventDrivesItsFunction(t *testing.T) {
+// Each file in events/ is an event of the function with its name. Later events depend on
+// earlier ones: token, dispatch, reads, a delivery event of the provider, the repeated
+// tasks of the campaign, the feed of an outcome, and sweep.
+func TestSampleEvents_Invoke(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
-	id := uuid.New()
+	id := random.UUID()
 	fill := map[string]string{
 		"TENANT": c.env["TENANT"], "TEMPLATE_ID": c.env["TEMPLATE_ID"],
 		"CLIENT_ID": c.env["CLIENT_ID"], "CLIENT_SECRET": c.env["CLIENT_SECRET"],
@@ -62,45 +61,45 @@ func TestEverySampleEventDrivesItsFunction(t *testing.T) {
 		Status             string
 		Accepted, Rejected int
 	}{id, "sending", 2, 1}); dispatched != want {
-		t.Errorf("dispatch answered %+v, want %+v", dispatched, want)
+		t.Errorf("dispatch returned %+v, want %+v", dispatched, want)
 	}
 
 	var description struct{ OpenAPI string }
 	httpAnswer(t, invoke("campaigns"), http.StatusOK, &description)
 	if !strings.HasPrefix(description.OpenAPI, "3.1") {
-		t.Errorf("campaigns described the API by OpenAPI %q, want 3.1", description.OpenAPI)
+		t.Errorf("campaigns returned an OpenAPI document of version %q, want 3.1", description.OpenAPI)
 	}
 	if got := string(invoke("dashboard")); !strings.HasPrefix(compact(t, []byte(got)), `{"statusCode":200,`) || !strings.Contains(got, "first_call.py") {
-		t.Errorf("dashboard answered %.200s, want a page with the Python sample", got)
+		t.Errorf("dashboard returned %.200s, want a page with the Python sample", got)
 	}
 
 	want := map[string]int{
 		"+5511900000011": 1,
 		"+5511900000012": 1,
 	}
-	sent := func() bool { return cmp.Equal(c.sentWith(id), want) }
+	sent := func() bool { return cmp.Equal(c.sentContaining(id), want) }
 	c.eventually(3*time.Minute, "sent to both numbers", sent)
 	c.fillOutcome(id, fill)
 	if got := compact(t, invoke("events")); !strings.HasPrefix(got, `{"statusCode":200,`) {
-		t.Errorf("events answered %s, want 200", got)
+		t.Errorf("events returned %s, want status 200", got)
 	}
 	for _, function := range []string{"release", "send", "outcomes", "notify", "revoke"} {
 		if got := compact(t, invoke(function)); got != `{"batchItemFailures":[]}` {
-			t.Errorf("%s answered %s, want an empty list of failures", function, got)
+			t.Errorf("%s returned %s, want an empty list of failures", function, got)
 		}
 	}
 	for _, function := range []string{"feed", "sweep"} {
 		if got := compact(t, invoke(function)); got != "null" {
-			t.Errorf("%s answered %s, want null", function, got)
+			t.Errorf("%s returned %s, want null", function, got)
 		}
 	}
-	if diff := cmp.Diff(want, c.sentWith(id)); diff != "" {
-		t.Errorf("tasks that came again sent again (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, c.sentContaining(id)); diff != "" {
+		t.Errorf("messages after the repeated tasks (-want +got):\n%s", diff)
 	}
 }
 
-// fillOutcome fills in what the samples say of the message that the provider has
-// of a campaign.
+// fillOutcome sets the placeholders of the samples for the campaign's message at the
+// provider.
 func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Helper()
 	var all []delivered
@@ -132,7 +131,7 @@ func (c *client) fillOutcome(word string, fill map[string]string) {
 	c.t.Fatal("the provider has no message of the campaign")
 }
 
-func TestEveryFunctionHasItsSampleEvent(t *testing.T) {
+func TestSampleEvents_EveryFunction(t *testing.T) {
 	t.Parallel()
 	names := func(pattern string, name func(path string) string) []string {
 		t.Helper()
@@ -154,12 +153,12 @@ func TestEveryFunctionHasItsSampleEvent(t *testing.T) {
 		t.Errorf("functions and events differ (-functions +events):\n%s", diff)
 	}
 	if len(events) == 0 {
-		t.Error("there are no sample events")
+		t.Error("found no sample events")
 	}
 }
 
-// sample returns a document of events/ with its ${NAME} filled in. None may be
-// left.
+// sample returns a file of events/ with its placeholders ${NAME} replaced. It fails the
+// test if a value is missing.
 func sample(t *testing.T, name string, fill map[string]string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(samples + name + ".json")
@@ -167,24 +166,24 @@ func sample(t *testing.T, name string, fill map[string]string) []byte {
 		t.Fatal(err)
 	}
 	filled := os.Expand(string(text), func(placeholder string) string {
-		if placeholder == "default" { // the name of the API's stage, $default
+		if placeholder == "default" { // $default is the name of the API's stage
 			return "$default"
 		}
 		value, ok := fill[placeholder]
 		if !ok {
-			t.Fatalf("%s.json: nothing to put in the place of ${%s}", name, placeholder)
+			t.Fatalf("%s.json: no value for the placeholder ${%s}", name, placeholder)
 		}
 		return value
 	})
 	return []byte(filled)
 }
 
-// invoke calls a deployed function with an event and returns what it answered.
+// invoke calls a deployed function with an event and returns its result.
 func (c *client) invoke(function string, event []byte) []byte {
 	c.t.Helper()
 	key := strings.ToUpper(function) + "_FUNCTION"
 	if c.env[key] == "" {
-		c.t.Fatalf("the stack's addresses have no %s", key)
+		c.t.Fatalf("stack.env has no %s", key)
 	}
 	out, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
 		FunctionName: aws.String(c.env[key]), Payload: event,
@@ -202,12 +201,12 @@ func compact(t *testing.T, document []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := json.Compact(&b, document); err != nil {
-		t.Fatalf("%s is no JSON: %v", document, err)
+		t.Fatalf("%s is not JSON: %v", document, err)
 	}
 	return b.String()
 }
 
-// httpAnswer reads the JSON body of an HTTP function's answer.
+// httpAnswer decodes the JSON body of an HTTP function's response.
 func httpAnswer(t *testing.T, payload []byte, status int, body any) {
 	t.Helper()
 	var answer struct {
@@ -215,19 +214,19 @@ func httpAnswer(t *testing.T, payload []byte, status int, body any) {
 		Body       string
 	}
 	if err := json.Unmarshal(payload, &answer); err != nil {
-		t.Fatalf("the answer is no JSON: %v", err)
+		t.Fatalf("the response is not JSON: %v", err)
 	}
 	if answer.StatusCode != status {
-		t.Fatalf("the answer is %d %s, want %d", answer.StatusCode, answer.Body, status)
+		t.Fatalf("status %d: %s, want %d", answer.StatusCode, answer.Body, status)
 	}
 	if err := json.Unmarshal([]byte(answer.Body), body); err != nil {
-		t.Fatalf("the answer's body is no JSON: %v", err)
+		t.Fatalf("the body is not JSON: %v", err)
 	}
 }
 
-// sentWith counts the messages at the provider whose text holds a word, by
-// phone.
-func (c *client) sentWith(word string) map[string]int {
+// sentContaining counts the messages at the provider with a word in their text, by phone
+// number.
+func (c *client) sentContaining(word string) map[string]int {
 	c.t.Helper()
 	var all []delivered
 	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)

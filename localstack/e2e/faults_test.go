@@ -26,51 +26,51 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-func TestProviderDownForLongerThanEveryRetry(t *testing.T) { //nolint:paralleltest // the provider is down for all
-	const lastAttempt = 7 // after which a task is not put back
+func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage affects all tests
+	const lastAttempt = 7 // the send function does not queue the task again after it
 	c := newClient(t).ownTenant()
 	given, queued := messages(150), messages(150)
-	b := c.acceptAlone(c.call(given))
+	b := c.acceptWithoutRelease(c.call(given))
 	c.release(b, 0)
-	c.behave(map[string]any{"errorRate": 1})
+	c.setBehaviour(map[string]any{"errorRate": 1})
 	call := c.call(queued)
 	if got := c.dispatch(call); got.Accepted != 150 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for frame := range b.Frames() {
 		c.runTask("send", campaign.SendTask{BatchRef: b.BatchRef, Frame: frame, Attempt: lastAttempt})
 	}
 	c.eventually(3*time.Minute, "released", func() bool { return c.batch(c.ref(call)).State == campaign.BatchSending })
 	if n := c.accepted(append(queued, given...)); n > 0 {
-		t.Fatalf("%d messages were accepted by a provider that is down", n)
+		t.Fatalf("the provider accepted %d messages during the outage", n)
 	}
 
-	c.behave(map[string]any{})
+	c.setBehaviour(map[string]any{})
 
 	c.eventually(5*time.Minute, "sent after the outage", func() bool { c.sweep(); return c.sentOnce(append(queued, given...)) })
 	for _, deliveries := range c.atProvider(given) {
 		if deliveries[0].Attempts < 2 {
-			t.Fatal("a message was not tried during the outage")
+			t.Fatal("a message was not attempted during the outage")
 		}
 	}
 }
 
-// Each step of a batch may be the last of the process that does it.
-func TestSweepFindsWhatWasLostOnTheWay(t *testing.T) {
+// A process may crash after each step of a batch.
+func TestSweep_LostTasks(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(c *client, b campaign.Batch){
-		"the hand-off": func(*client, campaign.Batch) {},
-		"the rest of the release": func(c *client, b campaign.Batch) {
+		"release task": func(*client, campaign.Batch) {},
+		"rest of the release": func(c *client, b campaign.Batch) {
 			_, err := c.store().StartRelease(c.t.Context(), b.BatchRef, "", time.Now(), time.Now())
 			must(c.t, err)
 		},
-		"the frames": func(c *client, b campaign.Batch) { c.release(b, 0) },
+		"frames": func(c *client, b campaign.Batch) { c.release(b, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t)
 			all := messages(150)
-			b := c.acceptAlone(c.call(all))
+			b := c.acceptWithoutRelease(c.call(all))
 			lose(c, b)
 			c.eventually(5*time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
 			c.eventually(5*time.Minute, "finished", func() bool { return c.finished(b.BatchRef) })
@@ -78,13 +78,13 @@ func TestSweepFindsWhatWasLostOnTheWay(t *testing.T) {
 	}
 }
 
-func TestTasksThatComeAgainChangeNothing(t *testing.T) {
+func TestTasks_Repeated(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant() // of whose messages the provider tells nothing
+	c := newClient(t).ownTenant() // without a webhook for events
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 150 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) && c.finished(ref) })
@@ -95,23 +95,23 @@ func TestTasksThatComeAgainChangeNothing(t *testing.T) {
 		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref})
 		c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: ref, Frame: 1, Only: []int{7}, Attempt: 3})
 	}
-	c.eventually(5*time.Minute, "taken from the queues", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
+	c.eventually(5*time.Minute, "release and send queues empty", func() bool { return c.empty("RELEASE_QUEUE_URL") && c.empty("SEND_QUEUE_URL") })
 	later := messages(1)
 	if got := c.dispatch(c.call(later)); got.Accepted != 1 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "sent after them", func() bool { return c.sentOnce(later) })
+	c.eventually(5*time.Minute, "later message sent", func() bool { return c.sentOnce(later) })
 
-	c.checkTriedOnce(all)
+	c.checkAttemptedOnce(all)
 	if after := c.batch(ref); after.State != before.State || !after.NextCheck.Equal(before.NextCheck) {
-		t.Errorf("the batch is %s until %v, it was %s until %v", after.State, after.NextCheck, before.State, before.NextCheck)
+		t.Errorf("the batch is %s with the next check at %v, was %s with %v", after.State, after.NextCheck, before.State, before.NextCheck)
 	}
 	if got := c.counts(ref); got[campaign.OutcomeSent] != 150 || len(got) != len(batchLedger) {
-		t.Errorf("the books say %v, they said %v", got, batchLedger)
+		t.Errorf("counts %v, were %v", got, batchLedger)
 	}
 }
 
-func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
+func TestRelease_EarlyAndRepeatedTask(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	all := messages(3)
@@ -119,7 +119,7 @@ func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
 	due := time.Now().Add(5 * time.Second).UTC()
 	call["schedule"] = due.Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Status != "scheduled" {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 
 	for range 3 {
@@ -135,41 +135,41 @@ func TestAScheduleMayFireEarlyAndTwice(t *testing.T) {
 	}
 }
 
-// checkTriedOnce fails the test where a message was given to the provider more
-// than once, which it would not delivery by itself.
-func (c *client) checkTriedOnce(messages []fields) {
+// checkAttemptedOnce fails the test if a message was sent more than once. The provider
+// ignores repeated messages, so that its accepted messages alone do not show them.
+func (c *client) checkAttemptedOnce(messages []fields) {
 	c.t.Helper()
 	for _, deliveries := range c.atProvider(messages) {
 		if len(deliveries) != 1 || deliveries[0].Attempts != 1 {
-			c.t.Fatalf("a message came to the provider as %+v, want it once", deliveries)
+			c.t.Fatalf("the provider received %+v, want one attempt", deliveries)
 		}
 	}
 }
 
-// behave sets how the provider behaves until the end of the test.
-func (c *client) behave(behaviour map[string]any) {
+// setBehaviour sets the provider's behaviour. The test's cleanup resets it.
+func (c *client) setBehaviour(behaviour map[string]any) {
 	c.t.Helper()
 	address := c.env["RCS_URL"] + "/_sim/behaviour"
 	c.control(http.MethodPut, address, behaviour, nil)
 	c.t.Cleanup(func() { c.control(http.MethodPut, address, map[string]any{}, nil) })
 }
 
-// lostHandoff is the hand-off of a process that dies before it.
-type lostHandoff struct{}
+// failingScheduler fails as a process that crashes before it schedules the release.
+type failingScheduler struct{}
 
-var errLost = errors.New("the hand-off is lost")
+var errNotScheduled = errors.New("the release is not scheduled")
 
-func (lostHandoff) Schedule(context.Context, campaign.Batch) error { return errLost }
+func (failingScheduler) Schedule(context.Context, campaign.Batch) error { return errNotScheduled }
 
-// acceptAlone accepts a call on the stack's tables and bucket, and tells nobody:
-// as a process does that dies after its commit. Its next check is due at once.
-func (c *client) acceptAlone(call fields) campaign.Batch {
+// acceptWithoutRelease accepts a call on the stack's tables and bucket without a release
+// task, as a process that crashes after its commit. The batch's next check is due.
+func (c *client) acceptWithoutRelease(call fields) campaign.Batch {
 	c.t.Helper()
 	service := &dispatch.Service{
 		Tokens:      &accesstoken.Verifier{Keys: &kms.Signer{Client: awskms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
 		Store:       c.store(),
 		Blobs:       c.blobs(),
-		Releases:    lostHandoff{},
+		Releases:    failingScheduler{},
 		SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 		Now:         time.Now, BaseURL: c.env["BASE_URL"],
 	}
@@ -180,13 +180,13 @@ func (c *client) acceptAlone(call fields) campaign.Batch {
 	answer := httptest.NewRecorder()
 	httpapi.HandlerFunc(service.ServeDispatch).ServeHTTP(answer, r)
 	if answer.Code != http.StatusAccepted {
-		c.t.Fatalf("answered %d %s", answer.Code, answer.Body)
+		c.t.Fatalf("status %d: %s", answer.Code, answer.Body)
 	}
 	return c.batch(c.ref(call))
 }
 
-// release moves the batch on as if its frames had been queued, and lets sweep
-// look at it after the time.
+// release marks the batch as released without queuing its frames. Sweep checks it after
+// next.
 func (c *client) release(b campaign.Batch, next time.Duration) {
 	c.t.Helper()
 	at := time.Now().Add(next)
@@ -196,7 +196,7 @@ func (c *client) release(b campaign.Batch, next time.Duration) {
 	must(c.t, err)
 }
 
-// runTask runs a queue's function with a task, and returns when it is done.
+// runTask invokes a queue's function with a task and waits for its end.
 func (c *client) runTask(function string, task any) {
 	c.t.Helper()
 	body, err := json.Marshal(task)
@@ -204,11 +204,11 @@ func (c *client) runTask(function string, task any) {
 	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1", Body: string(body)}}})
 	must(c.t, err)
 	if got := compact(c.t, c.invoke(function, event)); got != `{"batchItemFailures":[]}` {
-		c.t.Fatalf("%s answered %s", function, got)
+		c.t.Fatalf("%s returned %s, want no failures", function, got)
 	}
 }
 
-// empty reports whether no message of the queue waits to be taken.
+// empty reports whether the queue has no visible messages.
 func (c *client) empty(queue string) bool {
 	c.t.Helper()
 	const name = types.QueueAttributeNameApproximateNumberOfMessages
@@ -225,35 +225,35 @@ func (c *client) blobs() *s3.Store {
 	}
 }
 
-// The emulator deletes nothing by itself: sweep ends what has no end of its own.
-func TestSweepForgetsACampaignThatHasEnded(t *testing.T) {
+// The emulator does not delete expired rows, so sweep must.
+func TestSweep_ExpiredCampaign(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	call := c.call(messages(1))
 	old := campaign.Batch{BatchRef: c.ref(call), AcceptedAt: time.Now().Add(-campaign.Retention), Accepted: 1, State: campaign.BatchCompleted}
 	_, _ = rand.Read(old.Key[:])
 	must(t, c.store().Accept(t.Context(), campaign.AcceptCommand{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
-	c.eventually(5*time.Minute, "forgotten", func() bool {
+	c.eventually(5*time.Minute, "campaign deleted", func() bool {
 		c.sweep()
 		_, err := c.store().Lifetime(t.Context(), old.ID)
 		return errors.Is(err, campaign.ErrNotFound)
 	})
-	if got := c.dispatch(call); got.Accepted != 1 { // the id and the name are free again
-		t.Errorf("answered %d %s", got.status, got.body)
+	if got := c.dispatch(call); got.Accepted != 1 { // the id and the name are available again
+		t.Errorf("dispatch: status %d: %s", got.status, got.body)
 	}
 }
 
-// A call of which every number is rejected leaves nothing to send: sweep ends its
-// campaign, and tells so.
-func TestSweepTellsTheEndOfACampaignOfNobody(t *testing.T) {
+// If every number of a call is rejected, sweep completes the campaign and its webhook is
+// sent.
+func TestSweep_CampaignWithoutMessages(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
-	told := c.receiver("campaign.completed")
-	nobody := messages(1)
-	nobody[0]["phone"] = "11 is no number"
-	call := c.call(nobody)
+	c := newClient(t).ownTenant().receiveEvents()
+	hook := c.receiver("campaign.completed")
+	invalid := messages(1)
+	invalid[0]["phone"] = "not a number"
+	call := c.call(invalid)
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "told to be completed", func() bool { c.sweep(); return len(told.taken()) > 0 })
+	c.eventually(5*time.Minute, "webhook received", func() bool { c.sweep(); return len(hook.accepted()) > 0 })
 }

@@ -14,12 +14,12 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
-// Records are fed in their order, and one that fails holds up those behind it. So the
-// address of an unreadable record arrives only where the webhooks of the one before it
-// were queued, by what the function's role allows.
+// Lambda processes the records of a shard in order, and a failing record blocks the next
+// ones. The unreadable record reaches the dead-letter queue only after the function has
+// queued the webhooks of the record before it with its own role.
 func TestFeed_UnreadableRecord(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -37,18 +37,18 @@ func TestFeed_UnreadableRecord(t *testing.T) {
 	}
 	_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: damaged})
 	must(t, err)
-	c.eventually(time.Minute, "the address of the record is a dead letter", func() bool {
+	c.eventually(time.Minute, "record position in the dead-letter queue", func() bool {
 		return c.takeUnread(damaged["pk"].(*types.AttributeValueMemberS).Value)
 	})
 }
 
-// acceptedFarAhead is an accepted batch of a tenant, which sweep does not look at.
+// acceptedFarAhead stores an accepted batch that is due in 2100, so that sweep ignores it.
 func acceptedFarAhead(t *testing.T, store *dynamo.CampaignStore, tenant string) campaign.Batch {
 	t.Helper()
 	far := time.Date(2100, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := campaign.Batch{
-		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: uuid.New()}, BatchID: campaign.BatchID(rand.Text())},
-		TemplateID: uuid.New(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
+		BatchRef:   campaign.BatchRef{ID: campaign.ID{Tenant: tenant, CampaignID: random.UUID()}, BatchID: campaign.BatchID(rand.Text())},
+		TemplateID: random.UUID(), TemplateVersion: 1, Payload: rand.Text(), Accepted: 1, Key: newBatchKey(),
 		AcceptedAt: time.Now(), Due: far, NextCheck: far, Scheduled: true, State: campaign.BatchPending,
 	}
 	must(t, store.Accept(t.Context(), campaign.AcceptCommand{Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{0}}, rand.Text()))
@@ -60,8 +60,8 @@ func newBatchKey() (key campaign.BatchKey) {
 	return key
 }
 
-// takeUnread takes the address of a record of that key from the dead letters, and
-// reports whether it was there.
+// takeUnread removes the position of the key's record from the dead-letter queue. It
+// reports whether the position was there.
 func (c *client) takeUnread(pk string) bool {
 	c.t.Helper()
 	queues, url := sqs.NewFromConfig(c.env.AWS()), aws.String(c.env["FEED_DEAD_LETTERS_URL"])

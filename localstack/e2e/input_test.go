@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// What the handler's own tests try is tried here through the gateway, as far as
-// the gateway makes a difference.
-func TestBadInputThroughTheGateway(t *testing.T) {
+// Invalid input whose result may depend on the gateway. The handler's tests have the rest.
+func TestDispatch_InvalidBody(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	for name, test := range map[string]struct {
@@ -19,7 +18,7 @@ func TestBadInputThroughTheGateway(t *testing.T) {
 		status int
 		code   string
 	}{
-		"broken JSON":            {`{"campaignId":`, 400, "malformed_json"},
+		"malformed JSON":         {`{"campaignId":`, 400, "malformed_json"},
 		"no body":                {"", 400, "malformed_json"},
 		"a lone surrogate":       {`{"name":"\ud800"}`, 400, "invalid_utf8"},
 		"50,000 nested brackets": {strings.Repeat("[", 50_000), 400, "too_deep"},
@@ -30,31 +29,31 @@ func TestBadInputThroughTheGateway(t *testing.T) {
 			t.Parallel()
 			got := newClient(t).post([]byte(test.body))
 			if got.status != test.status || got.Code != test.code {
-				t.Errorf("answered %d %.300s, want %d %s", got.status, got.body, test.status, test.code)
+				t.Errorf("status %d: %.300s, want %d %s", got.status, got.body, test.status, test.code)
 			}
 		})
 	}
 	if got := c.post([]byte("{\"name\":\"\xff\"}")); got.status != http.StatusBadRequest {
-		t.Errorf("invalid UTF-8: answered %d %.300s, want 400", got.status, got.body)
+		t.Errorf("invalid UTF-8: status %d: %.300s, want 400", got.status, got.body)
 	}
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestAPI_UnknownPathAndMethod(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	if got := c.do(http.MethodGet, "/api/v1/nothing", nil); got.status != http.StatusNotFound || got.Code != "not_found" {
-		t.Errorf("an unknown path: %d %s", got.status, got.body)
+		t.Errorf("unknown path: status %d: %s", got.status, got.body)
 	}
 	got := c.do(http.MethodGet, dispatchPath, nil)
 	if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != http.MethodPost {
-		t.Errorf("a wrong method: %d, Allow %q", got.status, got.header.Get("Allow"))
+		t.Errorf("wrong method: status %d, Allow %q", got.status, got.header.Get("Allow"))
 	}
 	if ct := got.header.Get("Content-Type"); ct != "application/problem+json" {
 		t.Errorf("Content-Type %q", ct)
 	}
 }
 
-func TestTokensThatDispatchRefuses(t *testing.T) {
+func TestDispatch_Tokens(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	call, err := json.Marshal(c.call(messages(1)))
@@ -82,7 +81,7 @@ func TestTokensThatDispatchRefuses(t *testing.T) {
 			t.Parallel()
 			got := newClient(t).do(http.MethodPost, dispatchPath, call, "Authorization", test.header, "Content-Type", "application/json")
 			if got.status != test.status || got.Code != test.code {
-				t.Errorf("answered %d %.300s, want %d %s", got.status, got.body, test.status, test.code)
+				t.Errorf("status %d: %.300s, want %d %s", got.status, got.body, test.status, test.code)
 			}
 			if test.status == http.StatusUnauthorized && !strings.HasPrefix(got.header.Get("WWW-Authenticate"), "Bearer") {
 				t.Errorf("WWW-Authenticate %q", got.header.Get("WWW-Authenticate"))
@@ -91,15 +90,15 @@ func TestTokensThatDispatchRefuses(t *testing.T) {
 	}
 }
 
-// Every route behind a token refuses those that dispatch refuses, and shows nothing
-// of a campaign to another tenant.
-func TestTokensThatTheRoutesOfACampaignRefuse(t *testing.T) {
+// Every route of a campaign rejects invalid tokens and hides the campaign from other
+// tenants.
+func TestCampaignRoutes_Tokens(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	call := c.call(messages(1))
 	call["batch"], call["schedule"] = "later", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	body, err := json.Marshal(fields{"batch": "later", "schedule": time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)})
 	if err != nil {
@@ -124,16 +123,16 @@ func TestTokensThatTheRoutesOfACampaignRefuse(t *testing.T) {
 		}
 	}
 	if r := c.read(call); r.Status != "scheduled" {
-		t.Errorf("the campaign is %s", r.Status)
+		t.Errorf("the campaign is %s, want scheduled", r.Status)
 	}
 }
 
-func TestARevokedCredentialAndAnExpiredRefreshToken(t *testing.T) {
+func TestToken_RevokedAndExpired(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	for name, body := range map[string]map[string]string{
-		"a revoked credential": {"grant_type": "client_credentials", "client_id": c.env["REVOKED_CLIENT_ID"], "client_secret": c.env["REVOKED_CLIENT_SECRET"]},
-		"an old refresh token": {"grant_type": "refresh_token", "refresh_token": c.env["EXPIRED_REFRESH_TOKEN"]},
+		"revoked credential":    {"grant_type": "client_credentials", "client_id": c.env["REVOKED_CLIENT_ID"], "client_secret": c.env["REVOKED_CLIENT_SECRET"]},
+		"expired refresh token": {"grant_type": "refresh_token", "refresh_token": c.env["EXPIRED_REFRESH_TOKEN"]},
 	} {
 		encoded, err := json.Marshal(body)
 		if err != nil {
@@ -141,17 +140,17 @@ func TestARevokedCredentialAndAnExpiredRefreshToken(t *testing.T) {
 		}
 		got := c.do(http.MethodPost, "/api/v1/oauth/token", encoded, "Content-Type", "application/json")
 		if got.status != http.StatusUnauthorized || got.Error == "" {
-			t.Errorf("%s: answered %d %s", name, got.status, got.body)
+			t.Errorf("%s: status %d: %s", name, got.status, got.body)
 		}
 	}
 }
 
-func TestAnotherTenantsTemplate(t *testing.T) {
+func TestDispatch_TemplateOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	call := c.call(messages(1))
 	call["templateId"] = c.env["OTHER_TEMPLATE_ID"]
 	if got := c.dispatch(call); got.status != http.StatusForbidden || got.Code != "template_of_another_tenant" {
-		t.Errorf("answered %d %s", got.status, got.body)
+		t.Errorf("dispatch: status %d: %s", got.status, got.body)
 	}
 }

@@ -1,7 +1,6 @@
 package e2e_test
 
-// The functions' processes are found in /proc, which is why this test is for
-// Linux.
+// This test finds the functions' processes in /proc, so it runs on Linux only.
 
 import (
 	"bytes"
@@ -12,28 +11,28 @@ import (
 	"time"
 )
 
-func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
+func TestSend_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills functions that other tests use
 	c := newClient(t).ownTenant()
-	c.behave(map[string]any{"latencyMs": 3000}) // what is killed first has accepted messages to record
+	c.setBehaviour(map[string]any{"latencyMs": 3000}) // the first kill is between sending and recording
 	all := messages(1000)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != 1000 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just got its task
+	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just received its task
 	for range 4 {
 		before := c.accepted(all)
-		c.eventually(5*time.Minute, "at work again", func() bool {
+		c.eventually(5*time.Minute, "sending again", func() bool {
 			c.sweep()
 			n := c.accepted(all)
 			return n > before || n == len(all)
 		})
-		killed += c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // in the middle of frames
-		c.behave(map[string]any{"latencyMs": 100})
+		killed += c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // while frames are being sent
+		c.setBehaviour(map[string]any{"latencyMs": 100})
 	}
-	c.behave(map[string]any{})
+	c.setBehaviour(map[string]any{})
 
-	c.eventually(5*time.Minute, "sent by those that were left", func() bool { c.sweep(); return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
 	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
 
 	again := 0
@@ -43,13 +42,12 @@ func TestKilledFunctionsLoseAndRepeatNothing(t *testing.T) { //nolint:parallelte
 		}
 	}
 	if again == 0 {
-		t.Error("no message was tried twice: nothing was killed between sending and recording")
+		t.Error("no message has two attempts: no function was killed between sending and recording")
 	}
-	t.Logf("%d processes were killed, %d messages tried again", killed, again)
+	t.Logf("killed %d processes, %d messages have more than one attempt", killed, again)
 }
 
-// killFunctions kills every process of these functions of the stack, and returns
-// how many there were.
+// killFunctions kills all processes of the given functions and returns their number.
 func (c *client) killFunctions(functions ...string) int {
 	c.t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -58,7 +56,7 @@ func (c *client) killFunctions(functions ...string) int {
 	for _, path := range paths {
 		environ, err := os.ReadFile(path)
 		if err != nil || !c.isFunction(environ, functions...) {
-			continue // not ours, or gone
+			continue // another process, or exited
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		must(c.t, err)
@@ -69,8 +67,7 @@ func (c *client) killFunctions(functions ...string) int {
 	return killed
 }
 
-// isFunction reports whether a process with that environment is one of the stack's
-// functions.
+// isFunction reports whether the environment belongs to one of the functions.
 func (c *client) isFunction(environ []byte, functions ...string) bool {
 	has := func(variable string) bool {
 		return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+variable+"\x00"))

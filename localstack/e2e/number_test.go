@@ -30,34 +30,34 @@ import (
 	"campaign-dispatch/internal/privacy/optout"
 )
 
-// traces is one person, in everything that a tenant's data can hold of them, among
-// other people.
-type traces struct {
+// personData is the data of one phone number in a tenant with other numbers.
+type personData struct {
 	c       *client
 	phone   string
-	words   []string // that nobody else's data holds: numbers, uids, values, texts
-	sent    fields   // a campaign of two batches that were sent
-	waits   fields   // one whose batch waits for its time
+	words   []string // unique words of the data: numbers, uids, values, texts
+	sent    fields   // a campaign with two sent batches
+	waits   fields   // a campaign with a scheduled batch
 	batches []campaign.BatchRef
-	others  map[string][]string // the uids of the others, by campaign
-	log     []change            // of the first batch
+	others  map[string][]string // uids of the other numbers, by campaign
+	log     []change            // log of the first batch
 	hook    receiver
 }
 
-// leaveTraces makes a tenant whose data holds the person, in every place there is.
-func leaveTraces(t *testing.T) *traces {
+// newPersonData creates a tenant with data of one phone number in every kind of row and
+// object.
+func newPersonData(t *testing.T) *personData {
 	t.Helper()
-	c := newClient(t).ownTenant().hear()
-	x := &traces{c: c, hook: c.receiver(), others: map[string][]string{}}
+	c := newClient(t).ownTenant().receiveEvents()
+	x := &personData{c: c, hook: c.receiver(), others: map[string][]string{}}
 	all := messages(203)
 	x.phone = all[120]["phone"].(string)
 	x.words = append(x.words, x.phone[1:], x.phone[3:])
 	first := c.call(x.among(all[:150], 120))
-	for i := range 20 { // more than fit an answer that is kept in its row
-		first["messages"] = append(first["messages"].([]fields), x.badly(i))
+	for i := range 20 { // too many for a kept response in its row
+		first["messages"] = append(first["messages"].([]fields), x.invalidMessage(i))
 	}
 	c.accept(first, "Idempotency-Key", rand.Text())
-	second := fields{"campaignId": first["campaignId"], "name": first["name"], "templateId": first["templateId"], "batch": "2", "messages": slices.Concat(all[150:200], []fields{x.badly(30)})}
+	second := fields{"campaignId": first["campaignId"], "name": first["name"], "templateId": first["templateId"], "batch": "2", "messages": slices.Concat(all[150:200], []fields{x.invalidMessage(30)})}
 	c.accept(second, "Idempotency-Key", rand.Text())
 	third := c.call(x.among(slices.Concat(all[200:], all[120:121]), 3))
 	third["schedule"] = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
@@ -73,31 +73,32 @@ func leaveTraces(t *testing.T) *traces {
 		}
 	}
 	c.eventually(3*time.Minute, "read", func() bool { return c.read(first).Counts["read"] == 200 })
-	c.happen(fields{"phone": x.phone, "text": x.word("resposta")})
+	c.sendEvent(fields{"phone": x.phone, "text": x.word("resposta")})
 	x.upload()
 	x.log = c.batchLog(first, x.batches[0].BatchID)
-	c.eventually(5*time.Minute, "told of the reply", func() bool { return x.hook.kinds()["message.replied"] == 1 })
+	c.eventually(5*time.Minute, "webhook of the reply received", func() bool { return x.hook.kinds()["message.replied"] == 1 })
 	return x
 }
 
-// word returns a word that nothing else holds.
-func (x *traces) word(what string) string {
+// word returns a new unique word of the number's data.
+func (x *personData) word(what string) string {
 	w := what + rand.Text()
 	x.words = append(x.words, w)
 	return w
 }
 
-func (x *traces) mine(uid string) bool { return slices.Contains(x.words, uid) }
+func (x *personData) mine(uid string) bool { return slices.Contains(x.words, uid) }
 
-// among makes one of the messages the person's.
-func (x *traces) among(all []fields, at int) []fields {
+// among replaces one of the messages with a message to the number.
+func (x *personData) among(all []fields, at int) []fields {
 	all = slices.Clone(all)
 	all[at] = fields{"phone": x.phone, "uid": x.word("uid"), "vars": fields{"nome": x.word("nome"), "pedido": x.word("pedido")}}
 	return all
 }
 
-// badly writes the person's number as no number is accepted, or nobody's.
-func (x *traces) badly(i int) fields {
+// invalidMessage returns a message with the number in a rejected format, or with another
+// invalid number.
+func (x *personData) invalidMessage(i int) fields {
 	forms := map[int]string{0: "(%s) %s-%s", 1: "0%s%s%s", 30: "%s %s %s"}
 	if form, ok := forms[i]; ok {
 		number := fmt.Sprintf(form, x.phone[3:5], x.phone[5:10], x.phone[10:])
@@ -110,54 +111,53 @@ func (x *traces) badly(i int) fields {
 func (c *client) accept(call fields, headers ...string) {
 	c.t.Helper()
 	if got := c.dispatch(call, headers...); got.status != http.StatusAccepted {
-		c.t.Fatalf("answered %d %s", got.status, got.body)
+		c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 }
 
-// upload leaves a campaign file as the dashboard keeps one.
-func (x *traces) upload() {
+// upload stores a campaign file as the dashboard does.
+func (x *personData) upload() {
 	x.c.t.Helper()
 	file := fmt.Sprintf("{\"campaignId\":\"\"}\nphone;uid\n+5561911111111;a\n%s;%s\n", x.phone, x.word("uid"))
 	must(x.c.t, x.c.blobs().Put(x.c.t.Context(), "uploads/"+x.c.env["TENANT"]+"/"+rand.Text()[:22], []byte(file), "application/octet-stream"))
 }
 
-// store is the stores of a desk that can die: after so many writes nothing of it
-// works any more.
+// store and bucket fail after a limited number of writes, as after a crash.
 type store struct {
 	*dynamo.CampaignStore
-	*mortal
+	*limitedWrites
 }
 
 type bucket struct {
 	*s3.Store
-	*mortal
+	*limitedWrites
 }
 
-var errDead = errors.New("dead")
+var errWriteLimit = errors.New("write limit exceeded")
 
-// mortal lives for so many writes. The last one takes place or not, and its answer is
-// lost.
-type mortal struct {
+// limitedWrites allows a number of writes. The last one returns an error, whether or not
+// it takes place.
+type limitedWrites struct {
 	mu     sync.Mutex
 	left   int
 	writes bool // the last one takes place
 	dead   bool
 }
 
-func (m *mortal) write(do func() error) error {
+func (m *limitedWrites) write(do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
-		return errDead
+		return errWriteLimit
 	}
 	if m.left--; m.left > 0 {
 		return do()
 	}
 	m.dead = true
 	if m.writes {
-		return errors.Join(do(), errDead)
+		return errors.Join(do(), errWriteLimit)
 	}
-	return errDead
+	return errWriteLimit
 }
 
 func (s store) ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (ok bool, err error) {
@@ -183,7 +183,7 @@ func (b bucket) Put(ctx context.Context, key string, body []byte, contentType st
 	return b.write(func() error { return b.Store.Put(ctx, key, body, contentType) })
 }
 
-// Change is a write only where it changes something.
+// Change counts as a write only if it changes the object.
 func (b bucket) Change(ctx context.Context, key, contentType string, change func([]byte) ([]byte, error)) error {
 	var died error
 	err := b.Store.Change(ctx, key, contentType, func(body []byte) ([]byte, error) {
@@ -205,9 +205,9 @@ func (b bucket) Delete(ctx context.Context, key string) error {
 	return b.write(func() error { return b.Store.Delete(ctx, key) })
 }
 
-// people is a desk, two hours from now: what came until now was applied. It dies with
-// m.
-func (x *traces) people(m *mortal) *privacy.Service {
+// service returns a privacy service with a limit of writes. Its clock is two hours ahead,
+// when all received events count as applied.
+func (x *personData) service(m *limitedWrites) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	return &privacy.Service{
 		Store: store{x.c.store(), m}, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
@@ -215,18 +215,18 @@ func (x *traces) people(m *mortal) *privacy.Service {
 	}
 }
 
-func immortal() *mortal { return &mortal{left: 1 << 30} }
+func unlimitedWrites() *limitedWrites { return &limitedWrites{left: 1 << 30} }
 
-func (x *traces) export() privacy.Export {
+func (x *personData) export() privacy.Export {
 	x.c.t.Helper()
-	got, err := x.people(immortal()).Export(x.c.t.Context(), x.c.env["TENANT"], x.phone)
+	got, err := x.service(unlimitedWrites()).Export(x.c.t.Context(), x.c.env["TENANT"], x.phone)
 	must(x.c.t, err)
 	return got
 }
 
-// found returns where the tenant's data, or the bucket at all, holds any of the
-// person's words.
-func (x *traces) found() map[string]int {
+// found counts the tenant's rows and the bucket's objects that contain a word of the
+// number's data, by kind.
+func (x *personData) found() map[string]int {
 	x.c.t.Helper()
 	places := map[string]int{}
 	look := func(place string, content []byte) {
@@ -273,8 +273,8 @@ func (x *traces) found() map[string]int {
 	return places
 }
 
-// rows gives the rows of both tables to look, as texts.
-func (x *traces) rows(look func(row []byte)) {
+// rows calls look with each row of both tables as text.
+func (x *personData) rows(look func(row []byte)) {
 	x.c.t.Helper()
 	for _, table := range []string{"CAMPAIGNS_TABLE", "AUTH_TABLE"} {
 		pages := dynamodb.NewScanPaginator(x.c.store().Client, &dynamodb.ScanInput{TableName: aws.String(x.c.env[table])})
@@ -302,8 +302,8 @@ func flat(row map[string]types.AttributeValue) (content []byte) {
 	return content
 }
 
-// checkOthers fails the test where any of the others' messages is not there.
-func (x *traces) checkOthers() {
+// checkOthers fails the test if a message of another number is missing.
+func (x *personData) checkOthers() {
 	x.c.t.Helper()
 	for _, call := range []fields{x.sent, x.waits} {
 		fates := x.c.fates(call, "")
@@ -312,21 +312,21 @@ func (x *traces) checkOthers() {
 				continue
 			}
 			if m := fates[uid]; m.Phone == "" {
-				x.c.t.Fatalf("the message of %s is gone", uid)
+				x.c.t.Fatalf("the message %s of another number is missing", uid)
 			}
 		}
 	}
 }
 
-func TestAnExportTellsAllThatIsHeldOfANumber(t *testing.T) {
+func TestExport_AllData(t *testing.T) {
 	t.Parallel()
-	x := leaveTraces(t)
+	x := newPersonData(t)
 	got := x.export()
-	told, err := json.Marshal(got)
+	document, err := json.Marshal(got)
 	must(t, err)
 	for _, w := range x.words {
-		if !bytes.Contains(told, []byte(w)) {
-			t.Errorf("it does not tell %s…", w[:4])
+		if !bytes.Contains(document, []byte(w)) {
+			t.Errorf("the export does not contain %s…", w[:4])
 		}
 	}
 	counts := []int{len(got.Messages), len(got.Rejected), len(got.Answers), len(got.Events), len(got.Uploads)}
@@ -337,49 +337,49 @@ func TestAnExportTellsAllThatIsHeldOfANumber(t *testing.T) {
 	for _, c := range got.Messages[0].Changes {
 		statuses = append(statuses, c.Status)
 	}
-	if len(statuses) < 2 || statuses[0] != "sent" || statuses[len(statuses)-1] != "read" { // delivered may be told too late
-		t.Errorf("the changes of the message that was sent are %v", statuses)
+	if len(statuses) < 2 || statuses[0] != "sent" || statuses[len(statuses)-1] != "read" { // the delivered event may be late
+		t.Errorf("changes of the sent message: %v", statuses)
 	}
 	if m := got.Messages[1]; m.Status != "pending" || m.ScheduledFor == nil {
-		t.Errorf("the message that waits is %s, for %v", m.Status, m.ScheduledFor)
+		t.Errorf("the scheduled message is %s, scheduled for %v", m.Status, m.ScheduledFor)
 	}
-	if all := string(told); strings.Contains(all, "bad-3") || strings.Contains(all, `"u-1"`) {
-		t.Error("it tells of others")
+	if all := string(document); strings.Contains(all, "bad-3") || strings.Contains(all, `"u-1"`) {
+		t.Error("the export contains data of other numbers")
 	}
 }
 
-func TestNothingIsLeftOfAnErasedNumber(t *testing.T) {
+func TestErase_AllData(t *testing.T) {
 	t.Parallel()
-	x := leaveTraces(t)
+	x := newPersonData(t)
 	c, ctx := x.c, t.Context()
 	if got := slices.Sorted(maps.Keys(x.found())); !cmp.Equal(got, []string{"answers", "errors", "events", "payload", "payloads", "row", "set", "uploads"}) {
-		t.Fatalf("before: found in %v", got)
+		t.Fatalf("before the erasure: found in %v", got)
 	}
-	deaths := 0
-	for try := 0; ; try++ { // each try does one step more, and dies; every other one before it
-		_, err := x.people(&mortal{left: 1 + try%3, writes: try%2 == 0}).Erase(ctx, c.env["TENANT"], x.phone)
+	crashes := 0
+	for try := 0; ; try++ { // each try crashes after 1 to 3 writes; every second one omits the last
+		_, err := x.service(&limitedWrites{left: 1 + try%3, writes: try%2 == 0}).Erase(ctx, c.env["TENANT"], x.phone)
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errDead) {
+		if !errors.Is(err, errWriteLimit) {
 			t.Fatal(err)
 		}
-		deaths++
+		crashes++
 		x.checkOthers()
 	}
-	if deaths < 10 {
-		t.Errorf("it died %d times only", deaths)
+	if crashes < 10 {
+		t.Errorf("the erasure crashed %d times, want 10 at least", crashes)
 	}
-	x.checkRemains()
+	x.checkOrphanedPayloads()
 
 	if got := x.found(); len(got) > 0 {
-		t.Errorf("after: found in %v", got)
+		t.Errorf("after the erasure: found in %v", got)
 	}
 	if got := x.export(); !got.Nothing() {
-		t.Errorf("an export tells of %d messages, %d rejected lines", len(got.Messages), len(got.Rejected))
+		t.Errorf("export after the erasure: %d messages, %d rejected lines, want none", len(got.Messages), len(got.Rejected))
 	}
-	if again, err := x.people(immortal()).Erase(ctx, c.env["TENANT"], x.phone); err != nil || !again.Nothing() {
-		t.Errorf("again, it erased %+v, %v", again, err)
+	if again, err := x.service(unlimitedWrites()).Erase(ctx, c.env["TENANT"], x.phone); err != nil || !again.Nothing() {
+		t.Errorf("second erasure: %+v, %v, want nothing", again, err)
 	}
 	x.checkOthers()
 	x.checkWaiting()
@@ -387,83 +387,83 @@ func TestNothingIsLeftOfAnErasedNumber(t *testing.T) {
 	x.checkEarlyEvents()
 }
 
-// checkRemains checks that what the erasures that died left behind is kept as long as a
-// table may be restored that knows of it.
-func (x *traces) checkRemains() {
+// checkOrphanedPayloads checks that payloads of crashed erasures are kept as long as a
+// restored table may reference them.
+func (x *personData) checkOrphanedPayloads() {
 	c := x.c
 	c.t.Helper()
-	young, err := x.people(immortal()).Erase(c.t.Context(), c.env["TENANT"], x.phone)
+	young, err := x.service(unlimitedWrites()).Erase(c.t.Context(), c.env["TENANT"], x.phone)
 	if err != nil || young.Complete() || young.Young == 0 || young.Remains > 0 || young.YoungUntil.Before(time.Now().AddDate(0, 0, 34)) {
-		c.t.Errorf("beside what was left behind it erased %+v, %v", young, err)
+		c.t.Errorf("erasure with recent orphaned payloads: %+v, %v", young, err)
 	}
-	late := x.people(immortal())
+	late := x.service(unlimitedWrites())
 	late.Now = func() time.Time { return time.Now().AddDate(0, 0, 36) }
 	if done, err := late.Erase(c.t.Context(), c.env["TENANT"], x.phone); err != nil || done.Remains != young.Young || !done.Complete() {
-		c.t.Errorf("36 days later it erased %+v, %v, want the %d payloads", done, err, young.Young)
+		c.t.Errorf("erasure 36 days later: %+v, %v, want the %d payloads", done, err, young.Young)
 	}
 }
 
-// checkWaiting lets the batch that waits be sent: to all but the person.
-func (x *traces) checkWaiting() {
+// checkWaiting sends the scheduled batch and checks that the erased message is not sent.
+func (x *personData) checkWaiting() {
 	c := x.c
 	c.t.Helper()
 	waits := x.waits["messages"].([]fields)
 	c.reschedule(x.waits, time.Now().Add(5*time.Second))
-	c.eventually(3*time.Minute, "sent to the others", func() bool {
+	c.eventually(3*time.Minute, "other messages of the scheduled batch sent", func() bool {
 		return cmp.Equal(map[string]int{"read": 3, "failed": 1}, c.read(x.waits).Counts)
 	})
 	if n := len(c.atProvider(waits)[x.phone]); n != 1 {
-		c.t.Errorf("the provider has %d messages to the person, want the 1 that was sent before", n)
+		c.t.Errorf("the provider has %d messages to the number, want 1 from before the erasure", n)
 	}
 	failed := c.fates(x.waits, "&status=failed")
 	if diff := cmp.Diff(map[string]string{"": "erased"}, map[string]string{failed[""].Phone: failed[""].Code}); diff != "" {
-		c.t.Errorf("phone and code of the message that was erased (-want +got):\n%s", diff)
+		c.t.Errorf("phone and code of the erased message (-want +got):\n%s", diff)
 	}
 }
 
-// checkEarlyEvents lets the person opt out once more: what tells of it stays until it
-// is surely applied, and the opt-out itself for ever.
-func (x *traces) checkEarlyEvents() {
+// checkEarlyEvents opts the number out again. An erasure keeps the event until it is
+// certainly applied, and always keeps the opt-out.
+func (x *personData) checkEarlyEvents() {
 	c := x.c
 	c.t.Helper()
-	c.happen(fields{"phone": x.phone, "text": "parar"})
+	c.sendEvent(fields{"phone": x.phone, "text": "parar"})
 	c.eventually(5*time.Minute, "opted out", func() bool { return x.export().OptOut.OptedOut })
-	soon := x.people(immortal())
+	soon := x.service(unlimitedWrites())
 	soon.Now = time.Now
 	early, err := soon.Erase(c.t.Context(), c.env["TENANT"], x.phone)
 	if err != nil || early.Early != 1 || early.Again.Before(time.Now()) {
-		c.t.Errorf("within the hour it erased %+v, %v", early, err)
+		c.t.Errorf("erasure within the hour: %+v, %v", early, err)
 	}
-	late, err := x.people(immortal()).Erase(c.t.Context(), c.env["TENANT"], x.phone)
+	late, err := x.service(unlimitedWrites()).Erase(c.t.Context(), c.env["TENANT"], x.phone)
 	if err != nil || late.Early != 0 || late.Events != 1 || !late.OptedOut {
-		c.t.Errorf("after the hour it erased %+v, %v", late, err)
+		c.t.Errorf("erasure after the hour: %+v, %v", late, err)
 	}
 	if got := x.export(); !got.Nothing() || !got.OptOut.OptedOut || got.OptOut.Since == nil {
-		c.t.Errorf("then an export tells of %d events, and the opt-out %+v", len(got.Events), got.OptOut)
+		c.t.Errorf("export: %d events and opt-out %+v, want the opt-out only", len(got.Events), got.OptOut)
 	}
-	if got := x.found(); len(got) > 0 { // the opt-out rests packed
-		c.t.Errorf("then found in %v", got)
+	if got := x.found(); len(got) > 0 { // the opt-out is packed, so its number is not found
+		c.t.Errorf("after the erasure: found in %v", got)
 	}
 }
 
-// checkLateEvents checks that what was told of the person's messages is counted and
-// listed as before, and told to endpoints without the person.
-func (x *traces) checkLateEvents() {
+// checkLateEvents checks that the outcomes of erased messages are counted and listed as
+// before, and that their webhooks have no data of the number.
+func (x *personData) checkLateEvents() {
 	c := x.c
 	c.t.Helper()
 	if got := c.read(x.sent).Counts; !cmp.Equal(map[string]int{"read": 200}, got) {
 		c.t.Errorf("counts %v after the erasure", got)
 	}
-	for i, e := range c.batchLog(x.sent, x.batches[0].BatchID) { // which has no gaps
+	for i, e := range c.batchLog(x.sent, x.batches[0].BatchID) { // also checks for gaps
 		want := x.log[i]
 		if x.mine(want.UID) {
 			want.UID = ""
 		}
 		if e != want {
-			c.t.Errorf("event %d is %+v now, it was %+v", i+1, e, x.log[i])
+			c.t.Errorf("event %d is %+v, was %+v", i+1, e, x.log[i])
 		}
 	}
-	c.eventually(5*time.Minute, "told of the message that was not sent", func() bool {
+	c.eventually(5*time.Minute, "webhook of the erased message received", func() bool {
 		for _, post := range x.hook.posts() {
 			if strings.Contains(post.Body, `"code":"erased"`) {
 				return strings.Contains(post.Body, `"erased":true`) && strings.Contains(post.Body, `"phone":""`) && strings.Contains(post.Body, `"uid":""`)

@@ -28,7 +28,7 @@ import (
 
 const tokenPath = "/api/v1/oauth/token"
 
-func TestAStandardOAuthClient(t *testing.T) {
+func TestToken_StandardClient(t *testing.T) {
 	t.Parallel()
 	for name, style := range map[string]oauth2.AuthStyle{
 		"secret in the header": oauth2.AuthStyleInHeader,
@@ -46,42 +46,42 @@ func TestAStandardOAuthClient(t *testing.T) {
 			token, err := grant.Token(ctx)
 			must(t, err)
 			if life := time.Until(token.Expiry); token.Type() != "Bearer" || life < 55*time.Minute || life > time.Hour {
-				t.Errorf("a %s token for %v, want a Bearer token for an hour", token.Type(), life)
+				t.Errorf("%s token valid for %v, want a Bearer token valid for an hour", token.Type(), life)
 			}
 			renewing := oauth2.Config{ClientID: grant.ClientID, ClientSecret: grant.ClientSecret, Endpoint: endpoint}
 			renewed, err := renewing.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
 			must(t, err)
 			if renewed.AccessToken == token.AccessToken || renewed.RefreshToken == token.RefreshToken {
-				t.Error("the refresh brought the same tokens")
+				t.Error("the refresh returned the same tokens")
 			}
 			for _, issued := range []*oauth2.Token{token, renewed} {
 				if status := c.dryRun(issued.AccessToken); status != http.StatusOK {
-					t.Errorf("dispatch answered its token with %d", status)
+					t.Errorf("dispatch with the token: status %d, want 200", status)
 				}
 			}
 		})
 	}
 }
 
-func TestARefreshTokenWorksOnce(t *testing.T) {
+func TestRefresh_SecondUse(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	first := c.grant()
 	second := c.refresh(first.RefreshToken)
 	if second.status != http.StatusOK || second.RefreshToken == "" {
-		t.Fatalf("the first use: answered %d %s", second.status, second.body)
+		t.Fatalf("first use: status %d: %s", second.status, second.body)
 	}
 	if got := c.refresh(first.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
-		t.Errorf("the second use: answered %d %s", got.status, got.body)
+		t.Errorf("second use: status %d: %s", got.status, got.body)
 	}
 	if got := c.refresh(second.RefreshToken); got.status != http.StatusOK {
-		t.Errorf("the token that came of it: answered %d %s", got.status, got.body)
+		t.Errorf("use of the new refresh token: status %d: %s", got.status, got.body)
 	}
 }
 
-// A token that is used again long after its rotation has two owners: all that
-// came out of it ends.
-func TestAStolenRefreshTokenEndsItsFamily(t *testing.T) {
+// A refresh token that is used again long after its rotation is stolen. The service revokes
+// its whole family.
+func TestRefresh_LateReuse(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	stolen, kept := c.grant().RefreshToken, rand.Text()+rand.Text()
@@ -93,46 +93,46 @@ func TestAStolenRefreshTokenEndsItsFamily(t *testing.T) {
 
 	for _, token := range []string{stolen, kept} {
 		if got := c.refresh(token); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
-			t.Errorf("answered %d %s", got.status, got.body)
+			t.Errorf("status %d: %s", got.status, got.body)
 		}
 	}
 }
 
-func TestOneOfTheRacingRefreshesWins(t *testing.T) {
+func TestRefresh_Concurrent(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	token := c.grant().RefreshToken
-	count := countRacing(func() string {
+	count := countConcurrent(func() string {
 		got := c.refresh(token)
 		return strconv.Itoa(got.status) + " " + got.Error
 	})
-	// A client has ten requests a minute: the grant was the first of them.
-	if count["200 "] != 1 || count["200 "]+count["401 invalid_grant"]+count["429 too_many_requests"] != racers {
-		t.Errorf("answers %v, want one 200, and 401 or 429 for the others", count)
+	// A client has ten requests a minute. The grant is the first one.
+	if count["200 "] != 1 || count["200 "]+count["401 invalid_grant"]+count["429 too_many_requests"] != concurrentCalls {
+		t.Errorf("statuses %v, want one 200, and 401 or 429 for the others", count)
 	}
 }
 
-func TestTheRateLimitIsExactAndEachClientsOwn(t *testing.T) {
+func TestToken_RateLimitPerClient(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
-	count := countRacing(func() string {
+	count := countConcurrent(func() string {
 		got := c.grant()
 		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status == http.StatusTooManyRequests && (err != nil || wait < 1 || wait > 60) {
 			t.Errorf("Retry-After %q, want 1 to 60 seconds", got.header.Get("Retry-After"))
 		}
 		return strconv.Itoa(got.status)
 	})
-	if diff := cmp.Diff(map[string]int{"200": 10, "429": racers - 10}, count); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
+	if diff := cmp.Diff(map[string]int{"200": 10, "429": concurrentCalls - 10}, count); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	if got := c.ownCredential().grant(); got.status != http.StatusOK {
-		t.Errorf("another client: answered %d %s", got.status, got.body)
+		t.Errorf("another client: status %d: %s", got.status, got.body)
 	}
 }
 
-// The emulator's gateway gives every caller the same address, so the function is
-// called with events.
-func TestAGuesserIsLimitedWhateverClientItNames(t *testing.T) {
+// The emulator's gateway sets the same address for all clients, so the test invokes the
+// function.
+func TestToken_RateLimitPerAddress(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	address := "2001:db8:" + hex.EncodeToString([]byte(rand.Text()[:2])) + "::1"
@@ -141,14 +141,14 @@ func TestAGuesserIsLimitedWhateverClientItNames(t *testing.T) {
 		count[c.tokenStatus(address, "rcs_"+rand.Text(), "guess")]++
 	}
 	if diff := cmp.Diff(map[int]int{http.StatusUnauthorized: 60, http.StatusTooManyRequests: 20}, count); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
+		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	if got := c.tokenStatus(address, c.env["CLIENT_ID"], c.env["CLIENT_SECRET"]); got != http.StatusOK {
-		t.Errorf("the right secret from the same address: answered %d", got)
+		t.Errorf("correct secret from the same address: status %d, want 200", got)
 	}
 }
 
-// tokenStatus asks the deployed function for a token from an address.
+// tokenStatus returns the status of a token request from an address.
 func (c *client) tokenStatus(address, clientID, secret string) int {
 	c.t.Helper()
 	document := sample(c.t, "token", map[string]string{"CLIENT_ID": clientID, "CLIENT_SECRET": secret})
@@ -157,52 +157,52 @@ func (c *client) tokenStatus(address, clientID, secret string) int {
 	return answer.StatusCode
 }
 
-func TestARevokedCredentialEndsAtOnce(t *testing.T) {
+func TestCredential_Revoked(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	granted := c.grant()
 	if status := c.dryRun(granted.AccessToken); status != http.StatusOK {
-		t.Fatalf("before: dispatch answered %d", status)
+		t.Fatalf("dispatch before the revocation: status %d, want 200", status)
 	}
 	must(t, c.service().RevokeCredential(t.Context(), c.env["CLIENT_ID"]))
 	if status := c.dryRun(granted.AccessToken); status != http.StatusUnauthorized {
-		t.Errorf("dispatch answered %d", status)
+		t.Errorf("dispatch: status %d, want 401", status)
 	}
 	if got := c.refresh(granted.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
-		t.Errorf("refresh answered %d %s", got.status, got.body)
+		t.Errorf("refresh: status %d: %s", got.status, got.body)
 	}
 	if got := c.grant(); got.status != http.StatusUnauthorized || got.Error != "invalid_client" {
-		t.Errorf("the grant answered %d %s", got.status, got.body)
+		t.Errorf("grant: status %d: %s", got.status, got.body)
 	}
 }
 
-func TestARotatedSecretLeavesTimeToChange(t *testing.T) {
+func TestCredential_RotatedSecret(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownCredential()
 	rotated, err := c.service().RotateCredential(t.Context(), c.env["CLIENT_ID"], time.Hour)
 	must(t, err)
 	if got := c.grant(); got.status != http.StatusOK {
-		t.Errorf("with the previous secret: answered %d %s", got.status, got.body)
+		t.Errorf("with the previous secret: status %d: %s", got.status, got.body)
 	}
 	c.env["CLIENT_SECRET"] = rotated.Secret
 	if got := c.grant(); got.status != http.StatusOK {
-		t.Errorf("with the new secret: answered %d %s", got.status, got.body)
+		t.Errorf("with the new secret: status %d: %s", got.status, got.body)
 	}
 	granted := c.grant()
 	_, err = c.service().RotateCredential(t.Context(), c.env["CLIENT_ID"], 0)
 	must(t, err)
 	if got := c.grant(); got.status != http.StatusUnauthorized {
-		t.Errorf("with a secret that was not kept: answered %d %s", got.status, got.body)
+		t.Errorf("with an ended secret: status %d: %s", got.status, got.body)
 	}
 	if got := c.refresh(granted.RefreshToken); got.status != http.StatusUnauthorized || got.Error != "invalid_grant" {
-		t.Errorf("with a refresh token of that secret: answered %d %s", got.status, got.body)
+		t.Errorf("with a refresh token of the ended secret: status %d: %s", got.status, got.body)
 	}
 	if status := c.dryRun(granted.AccessToken); status != http.StatusOK {
-		t.Errorf("dispatch answered its access token with %d", status)
+		t.Errorf("dispatch with its access token: status %d, want 200", status)
 	}
 }
 
-func TestAnybodyCanVerifyATokenByThePublishedKeys(t *testing.T) {
+func TestJWKS_VerifyToken(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	var document struct {
@@ -229,7 +229,7 @@ func TestAnybodyCanVerifyATokenByThePublishedKeys(t *testing.T) {
 	}
 }
 
-func TestTheMetadataNamesWhatThereIs(t *testing.T) {
+func TestMetadata(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	base := c.env["BASE_URL"]
@@ -250,12 +250,12 @@ func TestTheMetadataNamesWhatThereIs(t *testing.T) {
 	}
 	for _, document := range []string{"jwks_uri", "service_documentation"} {
 		if answer := c.do(http.MethodGet, want[document].(string), nil); answer.status != http.StatusOK {
-			t.Errorf("%s answers %d", document, answer.status)
+			t.Errorf("%s: status %d, want 200", document, answer.status)
 		}
 	}
 }
 
-// ownCredential returns a client with a credential of its own.
+// ownCredential returns a client with a new credential.
 func (c *client) ownCredential() *client {
 	c.t.Helper()
 	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
@@ -263,27 +263,27 @@ func (c *client) ownCredential() *client {
 	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }
 
-// grant asks for tokens with the client's secret.
+// grant requests tokens with the client's secret.
 func (c *client) grant() reply {
 	c.t.Helper()
-	return c.askToken(url.Values{
+	return c.requestToken(url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {c.env["CLIENT_ID"]}, "client_secret": {c.env["CLIENT_SECRET"]},
 	})
 }
 
-// refresh asks for tokens with a refresh token. It names the client, whose
-// failures are then counted apart from those of other tests.
+// refresh requests tokens with a refresh token. It sends the client id, so that the service
+// counts failures separately from other tests.
 func (c *client) refresh(token string) reply {
 	c.t.Helper()
-	return c.askToken(url.Values{"grant_type": {"refresh_token"}, "client_id": {c.env["CLIENT_ID"]}, "refresh_token": {token}})
+	return c.requestToken(url.Values{"grant_type": {"refresh_token"}, "client_id": {c.env["CLIENT_ID"]}, "refresh_token": {token}})
 }
 
-func (c *client) askToken(form url.Values) reply {
+func (c *client) requestToken(form url.Values) reply {
 	c.t.Helper()
 	return c.do(http.MethodPost, tokenPath, []byte(form.Encode()), "Content-Type", "application/x-www-form-urlencoded")
 }
 
-// dryRun returns the status of a call that is right but for its token, perhaps.
+// dryRun returns the status of a valid dispatch call with the token.
 func (c *client) dryRun(token string) int {
 	c.t.Helper()
 	body, err := json.Marshal(c.call(messages(1)))
@@ -291,23 +291,22 @@ func (c *client) dryRun(token string) int {
 	return c.do(http.MethodPost, dispatchPath+"?dryRun=true", body, "Authorization", "Bearer "+token, "Content-Type", "application/json").status
 }
 
-// get reads a document.
+// get decodes a JSON document of the API.
 func (c *client) get(path string, document any) {
 	c.t.Helper()
 	got := c.do(http.MethodGet, path, nil)
 	if got.status != http.StatusOK {
-		c.t.Fatalf("%s answered %d %s", path, got.status, got.body)
+		c.t.Fatalf("GET %s: status %d: %s", path, got.status, got.body)
 	}
 	must(c.t, json.Unmarshal(got.body, document))
 }
 
-// countRacing calls ask as often as there are racers, at once, and counts what
-// it returns.
-func countRacing(ask func() string) map[string]int {
+// countConcurrent calls ask concurrentCalls times concurrently and counts its results.
+func countConcurrent(ask func() string) map[string]int {
 	var mu sync.Mutex
 	count := map[string]int{}
 	var running sync.WaitGroup
-	for range racers {
+	for range concurrentCalls {
 		running.Go(func() {
 			answer := ask()
 			mu.Lock()
@@ -327,7 +326,7 @@ func hashOf(token string) string {
 func publicKey(t *testing.T, jwk map[string]string) *ecdsa.PublicKey {
 	t.Helper()
 	if jwk["kty"] != "EC" || jwk["crv"] != "P-256" || jwk["alg"] != "ES256" || jwk["use"] != "sig" {
-		t.Errorf("a key for something else: %v", jwk)
+		t.Errorf("key %v, want an ES256 signing key", jwk)
 	}
 	point := []byte{4} // uncompressed
 	for _, coordinate := range []string{"x", "y"} {

@@ -27,7 +27,7 @@ import (
 	"campaign-dispatch/internal/ops/redrive"
 )
 
-func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
+func TestPause_Tenant(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	subject := admin.Subject{Tenant: c.env["TENANT"]}
@@ -35,7 +35,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(3*time.Minute, "released", func() bool { return c.batch(ref).State == campaign.BatchSending })
@@ -43,10 +43,10 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 		c.sweepNow(ref)
 	}
 	if wait := time.Until(c.batch(ref).NextCheck); wait < 30*time.Second {
-		t.Errorf("sweep looks at the paused batch again in %v, as if it were not paused", wait)
+		t.Errorf("sweep checks the paused batch again in %v, want 30 s at least", wait)
 	}
 	if n := c.accepted(all); n > 0 {
-		t.Fatalf("%d messages were sent in spite of the pause", n)
+		t.Fatalf("%d messages were sent during the pause", n)
 	}
 
 	must(t, c.service().Resume(t.Context(), subject))
@@ -54,7 +54,7 @@ func TestNothingIsSentWhileATenantIsPaused(t *testing.T) {
 	c.eventually(5*time.Minute, "sent after the pause", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
 }
 
-func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
+func TestSend_ExpiredMessages(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	subject := admin.Subject{Tenant: c.env["TENANT"]}
@@ -64,7 +64,7 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 	notAfter := time.Now().Add(3 * time.Second)
 	call["notAfter"] = notAfter.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	ref := c.ref(call)
 	c.eventually(5*time.Minute, "finished", func() bool {
@@ -73,16 +73,16 @@ func TestMessagesExpireWhenTheirTimeHasPassed(t *testing.T) {
 	must(t, c.service().Resume(t.Context(), subject))
 	c.sweepNow(ref)
 	if diff := cmp.Diff(map[campaign.Outcome]int{campaign.OutcomeExpired: 150}, c.counts(ref)); diff != "" {
-		t.Errorf("the batch's books (-want +got):\n%s", diff)
+		t.Errorf("counts of the batch (-want +got):\n%s", diff)
 	}
 	if n := c.accepted(all); n > 0 {
 		t.Errorf("%d expired messages were sent", n)
 	}
 }
 
-func TestTheBatchLedgerOfABatchBalance(t *testing.T) {
+func TestLedger_Counts(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant() // of whose messages the provider tells nothing
+	c := newClient(t).ownTenant() // without a webhook for events
 	all := messages(250)
 	fates := map[string]string{}
 	for i, fate := range map[int]string{3: "unreachable", 120: "unsupported", 249: "forbidden", 17: "answer_lost", 201: "unavailable"} {
@@ -97,29 +97,29 @@ func TestTheBatchLedgerOfABatchBalance(t *testing.T) {
 	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(ref) })
 	want := map[campaign.Outcome]int{campaign.OutcomeSent: 247, campaign.OutcomeFailed: 3}
 	if diff := cmp.Diff(want, c.counts(ref)); diff != "" {
-		t.Errorf("the batch's books (-want +got):\n%s", diff)
+		t.Errorf("counts of the batch (-want +got):\n%s", diff)
 	}
 	if n := c.accepted(all); got.Accepted != 250 || n != 247 {
 		t.Errorf("%d accepted and %d at the provider, want 250 and 247", got.Accepted, n)
 	}
 }
 
-// A task that cannot be done ends with the dead letters, and does its work once
-// the cause is gone and an operator has put it back.
-func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // for its time the send queue repeats everything after a second
+// A failing task reaches the dead-letter queue. After its cause is fixed, a redrive
+// completes it.
+func TestRedrive(t *testing.T) { //nolint:paralleltest // it sets a visibility timeout of one second on the send queue
 	c := newClient(t).ownTenant()
 	all := messages(3)
-	b := c.acceptAlone(c.call(all))
-	c.release(b, time.Hour) // sweep is not to help
+	b := c.acceptWithoutRelease(c.call(all))
+	c.release(b, time.Hour) // keeps sweep from sending the batch
 	payload, err := c.blobs().Get(t.Context(), b.Payload)
 	must(t, err)
 	must(t, c.blobs().Put(t.Context(), b.Payload, []byte("damaged"), "application/octet-stream"))
-	hidden := c.hideFor("SEND_QUEUE_URL", "1")
+	hidden := c.setVisibilityTimeout("SEND_QUEUE_URL", "1")
 	c.put("SEND_QUEUE_URL", campaign.SendTask{BatchRef: b.BatchRef})
-	c.eventually(5*time.Minute, "a dead letter", func() bool { return c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) })
-	c.hideFor("SEND_QUEUE_URL", hidden)
+	c.eventually(5*time.Minute, "task in the dead-letter queue", func() bool { return c.queueContains("SEND_DEAD_LETTERS_URL", b.CampaignID) })
+	c.setVisibilityTimeout("SEND_QUEUE_URL", hidden)
 	if n := c.accepted(all); n > 0 {
-		t.Fatalf("%d messages were sent of a damaged payload", n)
+		t.Fatalf("%d messages of a damaged payload were sent", n)
 	}
 
 	must(t, c.blobs().Put(t.Context(), b.Payload, payload, "application/octet-stream"))
@@ -130,14 +130,13 @@ func TestRedriveBringsADeadLetterBack(t *testing.T) { //nolint:paralleltest // f
 	}
 
 	c.eventually(3*time.Minute, "sent after the redrive", func() bool { return c.sentOnce(all) })
-	if c.holds("SEND_DEAD_LETTERS_URL", b.CampaignID) {
-		t.Error("the letter is still dead")
+	if c.queueContains("SEND_DEAD_LETTERS_URL", b.CampaignID) {
+		t.Error("the task is still in the dead-letter queue")
 	}
 }
 
-// ownTenant returns a client of a new tenant, with an agent, a template and a
-// credential of its own: what is paused, slowed down or limited there disturbs
-// no other test.
+// ownTenant returns a client of a new tenant with an agent, a template and a credential,
+// so that pauses and rate limits do not affect other tests.
 func (c *client) ownTenant() *client {
 	c.t.Helper()
 	ctx, service := c.t.Context(), c.service()
@@ -151,7 +150,7 @@ func (c *client) ownTenant() *client {
 	return c.with("TENANT", id, "TEMPLATE_ID", template.ID, "CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }
 
-// with returns a client for which some of the stack's values are others.
+// with returns a client with other values of stack.env.
 func (c *client) with(pairs ...string) *client {
 	env := maps.Clone(c.env)
 	for i := 0; i < len(pairs); i += 2 {
@@ -160,8 +159,8 @@ func (c *client) with(pairs ...string) *client {
 	return &client{c.t, env, c.http}
 }
 
-// keyDocument returns a key for the agent: the simulator knows all agents by
-// the demo agent's key.
+// keyDocument returns the agent's key document. All agents of the simulator have the demo
+// agent's key.
 func (c *client) keyDocument(agentID string) []byte {
 	c.t.Helper()
 	reader := ssm.Reader{Config: c.env.AWS(), Now: time.Now}
@@ -189,7 +188,7 @@ func (c *client) tables() dynamo.Tables {
 
 func (c *client) sqs() *sqs.Client { return sqs.NewFromConfig(c.env.AWS()) }
 
-// ref names the batch of a call.
+// ref returns the reference of a call's batch.
 func (c *client) ref(call fields) campaign.BatchRef {
 	batch, _ := call["batch"].(string)
 	id := campaign.ID{Tenant: c.env["TENANT"], CampaignID: call["campaignId"].(string)}
@@ -203,7 +202,7 @@ func (c *client) batch(ref campaign.BatchRef) campaign.Batch {
 	return b
 }
 
-// counts returns how many of the batch's messages have which outcome.
+// counts returns the number of the batch's messages by outcome.
 func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	c.t.Helper()
 	batchLedger, err := c.store().Ledger(c.t.Context(), c.batch(ref), nil)
@@ -211,7 +210,7 @@ func (c *client) counts(ref campaign.BatchRef) map[campaign.Outcome]int {
 	return batchLedger.Head.Counts
 }
 
-// accepted returns how many messages the provider has accepted of these.
+// accepted returns how many of the messages the provider has accepted.
 func (c *client) accepted(messages []fields) int {
 	c.t.Helper()
 	n := 0
@@ -221,8 +220,7 @@ func (c *client) accepted(messages []fields) int {
 	return n
 }
 
-// finished reports whether every message of the batch was given to the provider or
-// has failed, after sweep had a look at it.
+// finished runs sweep on the batch and reports whether every message is sent or failed.
 func (c *client) finished(ref campaign.BatchRef) bool {
 	c.t.Helper()
 	c.sweepNow(ref)
@@ -230,8 +228,8 @@ func (c *client) finished(ref campaign.BatchRef) bool {
 	return state == campaign.BatchSent || state == campaign.BatchCompleted
 }
 
-// sweepNow sweeps as if the batch's next check had come. One that was sent is
-// left alone: its check ends what was not answered.
+// sweepNow makes the batch's next check due and runs sweep. It skips a sent batch, whose
+// check would expire messages without events.
 func (c *client) sweepNow(ref campaign.BatchRef) {
 	c.t.Helper()
 	if b := c.batch(ref); b.State != campaign.BatchSent {
@@ -240,7 +238,7 @@ func (c *client) sweepNow(ref campaign.BatchRef) {
 	c.sweep()
 }
 
-// checkNow lets the batch's next check come.
+// checkNow makes the batch's next check due.
 func (c *client) checkNow(b campaign.Batch) {
 	c.t.Helper()
 	if b.NextCheck.After(time.Now()) {
@@ -249,8 +247,7 @@ func (c *client) checkNow(b campaign.Batch) {
 	}
 }
 
-// sweep runs the sweep function. What it could not sweep, which may be another
-// test's, is a count in its log.
+// sweep runs the sweep function. It ignores failed items, which may belong to other tests.
 func (c *client) sweep() {
 	c.t.Helper()
 	_, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
@@ -259,7 +256,7 @@ func (c *client) sweep() {
 	must(c.t, err)
 }
 
-// put puts a task on a queue of the stack.
+// put sends a task to a queue of the stack.
 func (c *client) put(queue string, task any) {
 	c.t.Helper()
 	body, err := json.Marshal(task)
@@ -270,8 +267,8 @@ func (c *client) put(queue string, task any) {
 	must(c.t, err)
 }
 
-// holds reports whether a message of the queue that nobody else holds has the word.
-func (c *client) holds(queue, word string) bool {
+// queueContains reports whether a visible message of the queue contains the word.
+func (c *client) queueContains(queue, word string) bool {
 	c.t.Helper()
 	out, err := c.sqs().ReceiveMessage(c.t.Context(), &sqs.ReceiveMessageInput{
 		QueueUrl: aws.String(c.env[queue]), MaxNumberOfMessages: 10, VisibilityTimeout: 1,
@@ -280,9 +277,9 @@ func (c *client) holds(queue, word string) bool {
 	return slices.ContainsFunc(out.Messages, func(m types.Message) bool { return strings.Contains(aws.ToString(m.Body), word) })
 }
 
-// hideFor sets for how many seconds a queue hides what was received, and returns
-// for how long it did before. The end of the test sets that again.
-func (c *client) hideFor(queue, seconds string) string {
+// setVisibilityTimeout sets a queue's visibility timeout in seconds and returns the previous
+// one. The test's cleanup restores it.
+func (c *client) setVisibilityTimeout(queue, seconds string) string {
 	c.t.Helper()
 	const name = types.QueueAttributeNameVisibilityTimeout
 	out, err := c.sqs().GetQueueAttributes(c.t.Context(), &sqs.GetQueueAttributesInput{

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/sink"
-	"campaign-dispatch/localstack/uuid"
 )
 
 const campaignsPath = "/api/v1/external/campaigns/"
 
-// hear lets the provider tell what becomes of the tenant's messages.
-func (c *client) hear() *client {
+// receiveEvents registers the webhook of the tenant's agent at the provider.
+func (c *client) receiveEvents() *client {
 	c.t.Helper()
 	tenant, err := c.store().Tenant(c.t.Context(), c.env["TENANT"])
 	must(c.t, err)
@@ -30,15 +30,15 @@ func (c *client) hear() *client {
 	return c.with("AGENT_ID", agent.ID)
 }
 
-// happen makes the provider tell of an event.
-func (c *client) happen(event fields) {
+// sendEvent makes the provider send an event.
+func (c *client) sendEvent(event fields) {
 	c.t.Helper()
 	event["agentId"] = c.env["AGENT_ID"]
 	c.control(http.MethodPost, c.env["RCS_URL"]+"/_sim/events", event, nil)
 }
 
-// receiver is an endpoint of a tenant for webhooks of all kinds but
-// campaign.completed, and what arrives there.
+// receiver is a webhook endpoint of a tenant. By default it receives all kinds except
+// campaign.completed.
 type receiver struct {
 	c       *client
 	id      string
@@ -54,12 +54,12 @@ func (c *client) receiver(kinds ...string) receiver {
 	must(c.t, err)
 	server := httptest.NewServer(s)
 	c.t.Cleanup(server.Close)
-	e := campaign.Endpoint{ID: uuid.New(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
+	e := campaign.Endpoint{ID: random.UUID(), Tenant: c.env["TENANT"], URL: server.URL + "/webhooks", Secret: secret, Kinds: kinds}
 	must(c.t, c.store().SaveEndpoint(c.t.Context(), e))
 	return receiver{c, e.ID, server.URL}
 }
 
-// refuse makes the receiver answer 503 to everything, or take it again.
+// refuse makes the receiver return 503 to everything, or accept everything again.
 func (r receiver) refuse(on bool) {
 	r.c.t.Helper()
 	behaviour := map[string]int{}
@@ -69,7 +69,7 @@ func (r receiver) refuse(on bool) {
 	r.c.control(http.MethodPut, r.address+"/_sink/behaviour", behaviour, nil)
 }
 
-// posts are all webhooks that came, the refused ones too.
+// posts returns all received webhooks, including refused ones.
 func (r receiver) posts() []sink.Event {
 	r.c.t.Helper()
 	var all []sink.Event
@@ -77,8 +77,8 @@ func (r receiver) posts() []sink.Event {
 	return all
 }
 
-// letter is the body of a webhook.
-type letter struct {
+// webhookMessage is the body of a webhook.
+type webhookMessage struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
@@ -95,43 +95,43 @@ type letter struct {
 	} `json:"data"`
 }
 
-// taken returns the webhooks that were taken, by id, and fails the test where
-// one is not signed well, or comes again with another content.
-func (r receiver) taken() map[string]letter {
+// accepted returns the accepted webhooks by id. It fails the test if a signature is invalid
+// or a repeated webhook has another body.
+func (r receiver) accepted() map[string]webhookMessage {
 	r.c.t.Helper()
-	letters, bodies := map[string]letter{}, map[string]string{}
+	webhooks, bodies := map[string]webhookMessage{}, map[string]string{}
 	for _, post := range r.posts() {
 		id := post.Headers["webhook-id"]
 		if !post.Verified {
-			r.c.t.Fatalf("the signature of webhook %s is not good", id)
+			r.c.t.Fatalf("the signature of webhook %s is invalid", id)
 		}
 		if before, again := bodies[id]; again && before != post.Body {
-			r.c.t.Fatalf("webhook %s came with two contents:\n%s\n%s", id, before, post.Body)
+			r.c.t.Fatalf("webhook %s has two different bodies:\n%s\n%s", id, before, post.Body)
 		}
 		bodies[id] = post.Body
-		var l letter
-		must(r.c.t, json.Unmarshal([]byte(post.Body), &l))
-		if l.ID != id {
-			r.c.t.Fatalf("webhook %s says that it is %s", id, l.ID)
+		var m webhookMessage
+		must(r.c.t, json.Unmarshal([]byte(post.Body), &m))
+		if m.ID != id {
+			r.c.t.Fatalf("webhook %s has the id %s in its body", id, m.ID)
 		}
 		if post.Status < http.StatusMultipleChoices {
-			letters[id] = l
+			webhooks[id] = m
 		}
 	}
-	return letters
+	return webhooks
 }
 
-// kinds returns how many webhooks were taken of which kind.
+// kinds returns the number of accepted webhooks by kind.
 func (r receiver) kinds() map[string]int {
 	r.c.t.Helper()
 	n := map[string]int{}
-	for _, l := range r.taken() {
+	for _, l := range r.accepted() {
 		n[l.Type]++
 	}
 	return n
 }
 
-// report is a campaign as the API reads it back.
+// report is a campaign in the API.
 type report struct {
 	Status       string
 	Accepted     int
@@ -146,7 +146,7 @@ type report struct {
 	}
 }
 
-// fetch reads a resource of the API.
+// fetch decodes a resource of the API.
 func (c *client) fetch(path string, into any) {
 	c.t.Helper()
 	got := c.do(http.MethodGet, path, nil, "Authorization", "Bearer "+c.token())
@@ -158,7 +158,8 @@ func (c *client) fetch(path string, into any) {
 
 func campaignPath(call fields) string { return campaignsPath + call["campaignId"].(string) }
 
-// read returns the campaign of a call, whose ledger must balance at any time.
+// read returns the campaign of a call. It fails the test if the counts do not add up to the
+// accepted messages.
 func (c *client) read(call fields) report {
 	c.t.Helper()
 	var r report
@@ -168,7 +169,7 @@ func (c *client) read(call fields) report {
 		sum += n
 	}
 	if sum != r.Accepted {
-		c.t.Fatalf("%d messages were accepted, and there are outcomes of %d: %v", r.Accepted, sum, r.Counts)
+		c.t.Fatalf("%d messages accepted, and the counts add up to %d: %v", r.Accepted, sum, r.Counts)
 	}
 	for state, n := range r.Counts {
 		if n == 0 {
@@ -178,7 +179,7 @@ func (c *client) read(call fields) report {
 	return r
 }
 
-// fate is a message as the API reads it back.
+// fate is a message in the API.
 type fate struct{ MessageID, UID, Phone, Status, Code string }
 
 // fates returns the campaign's messages by uid.
@@ -210,7 +211,7 @@ type change struct {
 	Status   string
 }
 
-// log returns the logs of the campaign's batches, one after the other.
+// log returns the concatenated logs of the campaign's batches.
 func (c *client) log(call fields) []change {
 	c.t.Helper()
 	var all []change
@@ -220,8 +221,7 @@ func (c *client) log(call fields) []change {
 	return all
 }
 
-// batchLog returns the log of a batch, and fails the test where its sequence has a
-// gap.
+// batchLog returns the log of a batch. It fails the test if the sequence has a gap.
 func (c *client) batchLog(call fields, batch string) []change {
 	c.t.Helper()
 	var all []change
@@ -243,36 +243,36 @@ func (c *client) batchLog(call fields, batch string) []change {
 	return all
 }
 
-// had reports whether the receiver took a webhook of every change of the log.
-func (r receiver) had(log []change) bool {
+// receivedAll reports whether the receiver has accepted a webhook for every change.
+func (r receiver) receivedAll(log []change) bool {
 	r.c.t.Helper()
-	letters := r.taken()
+	webhooks := r.accepted()
 	for _, e := range log {
-		if _, ok := letters[e.ID]; !ok {
+		if _, ok := webhooks[e.ID]; !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// checkHad fails the test where the webhooks are not those of the log: one of
-// each change, telling the same.
-func (r receiver) checkHad(log []change) {
+// checkReceived fails the test unless the receiver has one webhook for each change, with the
+// same content.
+func (r receiver) checkReceived(log []change) {
 	r.c.t.Helper()
-	letters := r.taken()
+	webhooks := r.accepted()
 	for _, e := range log {
-		l := letters[e.ID]
+		l := webhooks[e.ID]
 		if l.Type != e.Type || l.Data.Sequence != e.Sequence || l.Data.UID != e.UID {
-			r.c.t.Errorf("the log says %+v, the webhook %+v", e, l)
+			r.c.t.Errorf("the log has %+v, the webhook %+v", e, l)
 		}
 	}
-	if len(letters) != len(log) {
-		r.c.t.Errorf("%d webhooks for %d changes", len(letters), len(log))
+	if len(webhooks) != len(log) {
+		r.c.t.Errorf("%d webhooks for %d changes", len(webhooks), len(log))
 	}
 }
 
-// fated gives the messages a fate, by their numbers.
-func fated(messages []fields, fate string) map[string]string {
+// withFate returns a fate for the numbers of all messages.
+func withFate(messages []fields, fate string) map[string]string {
 	fates := map[string]string{}
 	for _, m := range messages {
 		fates[m["phone"].(string)] = fate

@@ -1,7 +1,6 @@
 package e2e_test
 
-// The functions' processes are found in /proc, which is why this test is for
-// Linux.
+// This test finds the functions' processes in /proc, so it runs on Linux only.
 
 import (
 	"maps"
@@ -18,8 +17,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// soakMessages is how many messages the test sends that kills functions all the
-// while: as many as SOAK_MESSAGES says, or as few as show all that can happen.
+// soakMessages returns the number of messages: SOAK_MESSAGES, or 500.
 func soakMessages(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("SOAK_MESSAGES")
@@ -31,23 +29,22 @@ func soakMessages(t *testing.T) int {
 	return n
 }
 
-// The provider's events come late, three times and in any order, the functions
-// are killed all the while, and still every message ends as it should, every
-// change is told, and the ledger balance.
-func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // it kills what works for other tests too
+// The provider's events arrive late, three times and out of order, and functions are killed
+// meanwhile. Every message must have its outcome and every change its webhook.
+func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills functions that other tests use
 	const failing, silent, killEvery = 20, 20, 80
 	total := soakMessages(t)
-	patience := 2*time.Minute + time.Duration(total)*100*time.Millisecond
-	c := newClient(t).ownTenant().hear()
+	limit := 2*time.Minute + time.Duration(total)*100*time.Millisecond
+	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	for _, queue := range []string{"SEND_QUEUE_URL", "EVENTS_QUEUE_URL", "NOTIFY_QUEUE_URL"} {
-		c.hideFor(queue, "5")
+		c.setVisibilityTimeout(queue, "5")
 	}
 	all := messages(total)
-	fates := fated(all[:failing], "unreachable")
-	maps.Copy(fates, fated(all[failing:failing+silent], "undelivered"))
+	fates := withFate(all[:failing], "unreachable")
+	maps.Copy(fates, withFate(all[failing:failing+silent], "undelivered"))
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fates, nil)
-	c.behave(map[string]any{"latencyMs": 20, "eventDelayMs": 300, "eventJitterMs": 3000, "eventCopies": 3})
+	c.setBehaviour(map[string]any{"latencyMs": 20, "eventDelayMs": 300, "eventJitterMs": 3000, "eventCopies": 3})
 	call := c.call(all)
 	batches := c.dispatchAll(call)
 
@@ -55,7 +52,7 @@ func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // i
 	killed := 0
 	for range total / killEvery {
 		before := c.read(call).Counts
-		c.eventually(5*time.Minute, "at work again", func() bool {
+		c.eventually(5*time.Minute, "counts changed", func() bool {
 			c.sweep()
 			counts := c.read(call).Counts
 			return !cmp.Equal(before, counts) || counts["read"] == read
@@ -66,35 +63,35 @@ func TestKilledFunctionsLoseNoOutcome(t *testing.T) { //nolint:paralleltest // i
 	}
 
 	want := map[string]int{"read": read, "failed": failing, "sent": silent}
-	c.eventually(patience, "all read", func() bool {
+	c.eventually(limit, "all read", func() bool {
 		for _, batch := range batches {
 			c.sweepNow(c.ref(batch))
 		}
 		return cmp.Equal(want, c.read(call).Counts)
 	})
-	c.eventually(patience, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	c.eventually(limit, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 	for uid, f := range c.fates(call, "") {
 		if want := expected(uid, failing, silent); f.Status != want {
 			t.Errorf("message %s is %s, want %s", uid, f.Status, want)
 		}
 	}
-	sink.checkHad(c.log(call))
+	sink.checkReceived(c.log(call))
 
-	for _, batch := range batches { // the time for answers is over
+	for _, batch := range batches { // the time for events has ended
 		if b := c.batch(c.ref(batch)); b.State == campaign.BatchSent {
 			c.checkNow(b)
 		}
 	}
 	want = map[string]int{"read": read, "failed": failing, "expired": silent}
 	c.eventually(5*time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
-	c.eventually(patience, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
+	c.eventually(limit, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 	if status := c.read(call).Status; status != "completed" {
-		t.Errorf("the campaign is %s at last", status)
+		t.Errorf("the campaign is %s, want completed", status)
 	}
-	t.Logf("%d processes were killed, %d posts told %d changes", killed, len(sink.posts()), len(c.log(call)))
+	t.Logf("killed %d processes, received %d posts for %d changes", killed, len(sink.posts()), len(c.log(call)))
 }
 
-// dispatchAll dispatches a call of any number of messages in batches.
+// dispatchAll dispatches any number of messages in batches.
 func (c *client) dispatchAll(call fields) []fields {
 	c.t.Helper()
 	var batches []fields
@@ -102,7 +99,7 @@ func (c *client) dispatchAll(call fields) []fields {
 		batch := maps.Clone(call)
 		batch["batch"], batch["messages"] = strconv.Itoa(len(batches)), part
 		if got := c.dispatch(batch); got.Accepted != len(part) {
-			c.t.Fatalf("answered %d %s", got.status, got.body)
+			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
 		batches = append(batches, batch)
 	}

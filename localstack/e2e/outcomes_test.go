@@ -10,19 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
-// Messages reach their outcomes in whatever order the provider tells them.
-func TestOutcomesInOddOrders(t *testing.T) {
+// Messages reach their outcomes in any order of the provider's events.
+func TestOutcomes_AnyOrder(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
+	c := newClient(t).ownTenant().receiveEvents()
 	sink := c.receiver()
 	all := messages(6)
-	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "undelivered"), nil)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "undelivered"), nil)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != len(all) {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	c.eventually(5*time.Minute, "sent", func() bool { return c.read(call).Counts["sent"] == len(all) })
 	orders := map[string]struct {
@@ -43,13 +43,13 @@ func TestOutcomesInOddOrders(t *testing.T) {
 		for uid, order := range orders {
 			if round < len(order.events) {
 				m := messages[uid]
-				c.happen(fields{"phone": m.Phone, "eventType": order.events[round], "messageId": m.MessageID})
+				c.sendEvent(fields{"phone": m.Phone, "eventType": order.events[round], "messageId": m.MessageID})
 			}
 			if round+1 >= len(order.events) {
 				want[uid] = order.ends
 			}
 		}
-		c.eventually(5*time.Minute, "as the provider told", func() bool {
+		c.eventually(5*time.Minute, "outcomes as in the events", func() bool {
 			now := c.fates(call, "")
 			for uid, status := range want {
 				if now[uid].Status != status {
@@ -60,15 +60,15 @@ func TestOutcomesInOddOrders(t *testing.T) {
 		})
 	}
 
-	c.eventually(5*time.Minute, "all told", func() bool { c.sweep(); return sink.had(c.log(call)) })
-	sink.checkHad(c.log(call))
+	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	sink.checkReceived(c.log(call))
 	if diff := cmp.Diff(map[string]int{"read": 2, "expired": 1, "delivered": 3}, c.read(call).Counts); diff != "" {
-		t.Errorf("the books (-want +got):\n%s", diff)
+		t.Errorf("counts (-want +got):\n%s", diff)
 	}
 }
 
-// expected is what becomes of the message with the uid, where the first ones
-// fail and the next ones are never delivered.
+// expected returns the status of the message with the uid. The first messages fail and the
+// next ones are not delivered.
 func expected(uid string, failing, silent int) string {
 	var i int
 	if _, err := fmt.Sscanf(uid, "u-%d", &i); err != nil {
@@ -83,70 +83,69 @@ func expected(uid string, failing, silent int) string {
 	return "read"
 }
 
-// An endpoint that is down gets probes only, delays nobody, and has everything
-// once it is well.
-// A campaign of which nothing can be sent is at its end as soon as that is known.
-func TestTheEndOfACampaignThatReachesNobodyIsTold(t *testing.T) {
+// A campaign without reachable numbers is completed after the last failure.
+func TestOutcomes_AllUnreachable(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant().hear()
-	told := c.receiver("campaign.completed")
+	c := newClient(t).ownTenant().receiveEvents()
+	hook := c.receiver("campaign.completed")
 	all := messages(3)
-	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "unreachable"), nil)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "unreachable"), nil)
 	call := c.call(all)
 	if got := c.dispatch(call); got.Accepted != len(all) {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "told to be completed", func() bool { return len(told.taken()) > 0 })
-	for _, letter := range told.taken() {
-		if letter.Type != "campaign.completed" || letter.Data.CampaignID != call["campaignId"] {
-			t.Errorf("%+v", letter)
+	c.eventually(5*time.Minute, "webhook received", func() bool { return len(hook.accepted()) > 0 })
+	for _, m := range hook.accepted() {
+		if m.Type != "campaign.completed" || m.Data.CampaignID != call["campaignId"] {
+			t.Errorf("webhook %+v, want campaign.completed of the campaign", m)
 		}
 	}
 }
 
-func TestAnEndpointThatFailsAndComesBack(t *testing.T) {
+// An endpoint that is down receives only probes and does not delay others. After its
+// recovery it receives all webhooks.
+func TestWebhooks_EndpointOutage(t *testing.T) {
 	t.Parallel()
 	const total = 100
-	down, other := newClient(t).ownTenant().hear(), newClient(t).ownTenant().hear()
-	dead, well := down.receiver(), other.receiver()
-	dead.refuse(true)
+	down, other := newClient(t).ownTenant().receiveEvents(), newClient(t).ownTenant().receiveEvents()
+	failing, healthy := down.receiver(), other.receiver()
+	failing.refuse(true)
 	call := down.call(messages(total))
 	if got := down.dispatch(call); got.Accepted != total {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	circuit := func() campaign.Circuit {
-		state, err := down.store().Circuit(t.Context(), down.env["TENANT"], dead.id)
+		state, err := down.store().Circuit(t.Context(), down.env["TENANT"], failing.id)
 		must(t, err)
 		return state
 	}
-	down.eventually(5*time.Minute, "given up for now", func() bool { return circuit().Open() })
+	down.eventually(5*time.Minute, "circuit open", func() bool { return circuit().Open() })
 
 	down.eventually(5*time.Minute, "read", func() bool { return down.read(call).Counts["read"] == total })
-	before, probes := len(dead.posts()), circuit().Probes
+	before, probes := len(failing.posts()), circuit().Probes
 	others := other.call(messages(total))
 	start := time.Now()
 	if got := other.dispatch(others); got.Accepted != total {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	other.eventually(5*time.Minute, "all told to the other tenant", func() bool {
-		return other.read(others).Counts["read"] == total && well.had(other.log(others))
+	other.eventually(5*time.Minute, "webhooks of the other tenant received", func() bool {
+		return other.read(others).Counts["read"] == total && healthy.receivedAll(other.log(others))
 	})
 	waited := time.Since(start)
-	posts := len(dead.posts()) - before
+	posts := len(failing.posts()) - before
 	if most := circuit().Probes - probes + 1; posts > most {
-		t.Errorf("%d posts to an endpoint that is down, want probes only: %d", posts, most)
+		t.Errorf("%d posts to the failing endpoint, want at most %d probes", posts, most)
 	}
-	t.Logf("%d posts in all while %d changes waited; the other tenant had its webhooks after %v", len(dead.posts()), len(down.log(call)), waited)
+	t.Logf("%d posts while %d changes were pending; the other tenant had its webhooks after %v", len(failing.posts()), len(down.log(call)), waited)
 
-	dead.refuse(false)
+	failing.refuse(false)
 
-	down.eventually(3*time.Minute, "all told at last", func() bool { down.sweep(); return dead.had(down.log(call)) })
-	dead.checkHad(down.log(call))
+	down.eventually(3*time.Minute, "webhooks received after the outage", func() bool { down.sweep(); return failing.receivedAll(down.log(call)) })
+	failing.checkReceived(down.log(call))
 }
 
-// A webhook is never posted to where the sender could reach what nobody else
-// can, and follows no redirect.
-func TestRefusedAddresses(t *testing.T) {
+// The service does not post webhooks to private addresses and does not follow redirects.
+func TestWebhooks_RefusedAddresses(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	for _, address := range []string{
@@ -155,21 +154,21 @@ func TestRefusedAddresses(t *testing.T) {
 		"http://example.com/", c.env["WEBHOOK_SINK_URL"],
 	} {
 		if _, err := c.service().CreateEndpoint(t.Context(), c.env["TENANT"], address, nil); err == nil {
-			t.Errorf("%s was registered", address)
+			t.Errorf("%s was registered, want an error", address)
 		}
 	}
 
-	elsewhere := c.receiver("message.replied") // nobody replies
+	elsewhere := c.receiver("message.replied") // never sent in this test
 	moved := redirector(t, elsewhere.address+"/webhooks")
-	endpoints := map[string]string{ // past the check when they were registered, as a name that changes its address
-		uuid.New(): "http://169.254.169.254/latest/meta-data", uuid.New(): "http://[::ffff:10.0.0.1]/", uuid.New(): "http://0.0.0.0:80/", uuid.New(): moved,
+	endpoints := map[string]string{ // stored without the check at registration, as if a DNS name changed its address
+		random.UUID(): "http://169.254.169.254/latest/meta-data", random.UUID(): "http://[::ffff:10.0.0.1]/", random.UUID(): "http://0.0.0.0:80/", random.UUID(): moved,
 	}
 	for id, address := range endpoints {
 		e := campaign.Endpoint{ID: id, Tenant: c.env["TENANT"], URL: address, Secret: "whsec_c2VjcmV0"}
 		must(t, c.store().SaveEndpoint(t.Context(), e))
 	}
 	if got := c.dispatch(c.call(messages(1))); got.Accepted != 1 {
-		t.Fatalf("answered %d %s", got.status, got.body)
+		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	for id, address := range endpoints {
 		want := "address_refused"
@@ -188,11 +187,11 @@ func TestRefusedAddresses(t *testing.T) {
 		}
 	}
 	if n := len(elsewhere.posts()); n > 0 {
-		t.Errorf("%d redirects were followed", n)
+		t.Errorf("%d redirects were followed, want none", n)
 	}
 }
 
-// redirector returns the address of a server that sends everybody on.
+// redirector returns the address of a server that redirects every request to target.
 func redirector(t *testing.T, target string) string {
 	t.Helper()
 	server := httptest.NewServer(http.RedirectHandler(target, http.StatusTemporaryRedirect))
@@ -200,35 +199,35 @@ func redirector(t *testing.T, target string) string {
 	return server.URL
 }
 
-// A batch that has failed for almost 72 hours ends at the provider's next refusals.
-func TestWhatTheProviderKeepsRefusingEnds(t *testing.T) {
+// A batch that has failed for almost 72 hours expires at the provider's next error.
+func TestSend_ProviderRefusesUntilExpiry(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	told := c.receiver("message.failed", "campaign.completed")
+	hook := c.receiver("message.failed", "campaign.completed")
 	all := messages(3)
-	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fated(all, "down"), nil)
+	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", withFate(all, "down"), nil)
 	call := c.call(all)
-	b := c.acceptAlone(call)
+	b := c.acceptWithoutRelease(call)
 	almost := campaign.Failing{For: campaign.MaxFailing - time.Second, At: time.Now().Add(-10 * time.Second)}
 	counted, err := c.store().SetFailing(t.Context(), b, almost)
 	must(t, err)
 	if !counted {
-		t.Fatal("the batch has been tried before")
+		t.Fatal("the batch has a failure time already")
 	}
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: b.BatchRef})
 
-	c.eventually(5*time.Minute, "told to have ended", func() bool {
+	c.eventually(5*time.Minute, "webhooks received", func() bool {
 		c.sweep()
-		kinds := told.kinds()
+		kinds := hook.kinds()
 		return kinds["message.failed"] == len(all) && kinds["campaign.completed"] == 1
 	})
 
-	for _, l := range told.taken() {
+	for _, l := range hook.accepted() {
 		if l.Type == "message.failed" && (l.Data.Code != "not_sent_in_time" || l.Data.Reason == "") {
-			t.Errorf("%+v", l.Data)
+			t.Errorf("webhook %+v, want code not_sent_in_time and a reason", l.Data)
 		}
 	}
 	if got := c.read(call); got.Status != "completed" || got.Counts["failed"] != len(all) {
-		t.Errorf("the campaign is %+v", got)
+		t.Errorf("campaign %+v, want completed with all messages failed", got)
 	}
 }

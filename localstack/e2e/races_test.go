@@ -11,35 +11,34 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
 )
 
-const racers = 12
+const concurrentCalls = 12
 
-// Of racing calls of which only one can be right, one is accepted, and what the
-// provider gets is that one's.
-func TestOneOfTheRacingCallsWins(t *testing.T) {
+// If concurrent calls conflict, the service accepts one and sends only its messages.
+func TestDispatch_ConcurrentConflicts(t *testing.T) {
 	t.Parallel()
 	shared := messages(1)[0]
 	for name, test := range map[string]struct {
-		exists  bool // the campaign, before the race
+		exists  bool // the campaign exists before the calls
 		prepare func(call fields, i int)
-		status  int // of the others
+		status  int // status of the other calls
 		code    string
 	}{
-		"the same new campaign and no batch": {
+		"same new campaign without a batch": {
 			status: http.StatusBadRequest, code: "batch_required",
 		},
-		"the same name": {
-			prepare: func(call fields, _ int) { call["campaignId"] = uuid.New() },
+		"same name": {
+			prepare: func(call fields, _ int) { call["campaignId"] = random.UUID() },
 			status:  http.StatusConflict, code: "campaign_name_taken",
 		},
-		"the same batch": {
+		"same batch": {
 			exists:  true,
 			prepare: func(call fields, _ int) { call["batch"] = "second" },
 			status:  http.StatusConflict, code: "batch_already_used",
 		},
-		"batches that share a number": {
+		"batches with a common number": {
 			exists: true,
 			prepare: func(call fields, i int) {
 				call["batch"] = fmt.Sprint("batch ", i)
@@ -51,20 +50,20 @@ func TestOneOfTheRacingCallsWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t)
-			calls := c.alike(test.exists)
+			calls := c.conflictingCalls(test.exists)
 			for i, call := range calls {
 				if test.prepare != nil {
 					test.prepare(call, i)
 				}
 			}
-			replies := c.race(calls)
+			replies := c.dispatchConcurrently(calls)
 			winner := slices.IndexFunc(replies, func(r reply) bool { return r.status == http.StatusAccepted })
 			if winner < 0 {
-				t.Fatalf("nobody won: %d %s", replies[0].status, replies[0].body)
+				t.Fatalf("no call was accepted: status %d: %s", replies[0].status, replies[0].body)
 			}
 			for i, got := range replies {
 				if i != winner && (got.status != test.status || got.Code != test.code) {
-					t.Errorf("call %d, when call %d had won: answered %d %s, want %d %s", i, winner, got.status, got.body, test.status, test.code)
+					t.Errorf("call %d after the accepted call %d: status %d: %s, want %d %s", i, winner, got.status, got.body, test.status, test.code)
 				}
 			}
 			c.checkSentOnly(calls, winner)
@@ -72,12 +71,12 @@ func TestOneOfTheRacingCallsWins(t *testing.T) {
 	}
 }
 
-// alike returns as many calls as race, to one campaign, with different messages.
-// Where it is to exist it has a batch already.
-func (c *client) alike(exists bool) []fields {
+// conflictingCalls returns concurrentCalls calls of one campaign with different messages. If
+// exists is set, it dispatches a first batch.
+func (c *client) conflictingCalls(exists bool) []fields {
 	c.t.Helper()
-	id, name := uuid.New(), "race "+rand.Text()
-	calls := make([]fields, racers)
+	id, name := random.UUID(), "race "+rand.Text()
+	calls := make([]fields, concurrentCalls)
 	for i := range calls {
 		calls[i] = c.call(messages(2))
 		calls[i]["campaignId"], calls[i]["name"] = id, name
@@ -86,27 +85,27 @@ func (c *client) alike(exists bool) []fields {
 		first := c.call(messages(1))
 		first["campaignId"], first["name"] = id, name
 		if got := c.dispatch(first); got.status != http.StatusAccepted {
-			c.t.Fatalf("the first batch: answered %d %s", got.status, got.body)
+			c.t.Fatalf("first batch: status %d: %s", got.status, got.body)
 		}
 	}
 	return calls
 }
 
-func TestRacingBatchesWithDisjointNumbersAreAllAccepted(t *testing.T) {
+func TestDispatch_ConcurrentBatches(t *testing.T) {
 	t.Parallel()
-	for name, exists := range map[string]bool{"they extend a campaign": true, "one of them creates it": false} {
+	for name, exists := range map[string]bool{"existing campaign": true, "new campaign": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t)
-			calls := c.alike(exists)
+			calls := c.conflictingCalls(exists)
 			var all []fields
 			for i, call := range calls {
 				call["batch"] = fmt.Sprint("batch ", i)
 				all = append(all, call["messages"].([]fields)...)
 			}
-			for i, got := range c.race(calls) {
+			for i, got := range c.dispatchConcurrently(calls) {
 				if got.status != http.StatusAccepted || got.Accepted != 2 {
-					t.Errorf("call %d: answered %d %s", i, got.status, got.body)
+					t.Errorf("call %d: status %d: %s", i, got.status, got.body)
 				}
 			}
 			c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
@@ -114,20 +113,20 @@ func TestRacingBatchesWithDisjointNumbersAreAllAccepted(t *testing.T) {
 	}
 }
 
-// The same call, sent again while the first is under way, is one call: also where
-// the answer is too large for a row, and is kept beside it.
-func TestRacingRepetitionsOfAnIdempotentCallAreOne(t *testing.T) {
+// Repeated calls with one idempotency key count as one call, also if the response is too
+// large for a row and stored in the bucket.
+func TestDispatch_ConcurrentIdempotentCalls(t *testing.T) {
 	t.Parallel()
-	for name, refused := range map[string]int{"clean": 0, "with many numbers refused": 100} {
+	for name, refused := range map[string]int{"valid": 0, "many rejected numbers": 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t)
 			all := messages(2)
-			call := c.call(append(wrongNumbers(refused), all...))
-			replies := c.race(slices.Repeat([]fields{call}, racers), "Idempotency-Key", rand.Text())
+			call := c.call(append(invalidMessages(refused), all...))
+			replies := c.dispatchConcurrently(slices.Repeat([]fields{call}, concurrentCalls), "Idempotency-Key", rand.Text())
 			for i, got := range replies {
 				if got.status != http.StatusAccepted || got.Rejected != refused || !cmp.Equal(got.body, replies[0].body) {
-					t.Errorf("call %d: answered %d %s, want what all were answered", i, got.status, got.body)
+					t.Errorf("call %d: status %d: %s, want the same response for all calls", i, got.status, got.body)
 				}
 			}
 			c.eventually(5*time.Minute, "sent", func() bool { return c.sentOnce(all) })
@@ -135,8 +134,8 @@ func TestRacingRepetitionsOfAnIdempotentCallAreOne(t *testing.T) {
 	}
 }
 
-// wrongNumbers are messages that are refused.
-func wrongNumbers(n int) []fields {
+// invalidMessages returns messages with invalid numbers.
+func invalidMessages(n int) []fields {
 	all := messages(n)
 	for _, m := range all {
 		m["phone"] = "123"
@@ -144,10 +143,11 @@ func wrongNumbers(n int) []fields {
 	return all
 }
 
-// race posts all calls at once and returns the answers in their order.
-func (c *client) race(calls []fields, headers ...string) []reply {
+// dispatchConcurrently posts all calls concurrently and returns the responses in the order
+// of the calls.
+func (c *client) dispatchConcurrently(calls []fields, headers ...string) []reply {
 	c.t.Helper()
-	c.token() // before the race
+	c.token() // fill the cache first
 	replies := make([]reply, len(calls))
 	start := make(chan struct{})
 	var running sync.WaitGroup
@@ -162,16 +162,16 @@ func (c *client) race(calls []fields, headers ...string) []reply {
 	return replies
 }
 
-// checkSentOnly waits until the winner's messages are sent, and fails the test
-// where one of another call was.
+// checkSentOnly waits until the accepted call's messages are sent. It fails the test if a
+// message of another call was sent.
 func (c *client) checkSentOnly(calls []fields, winner int) {
 	c.t.Helper()
 	won := calls[winner]["messages"].([]fields)
-	c.eventually(5*time.Minute, "the winner's messages sent", func() bool { return c.sentOnce(won) })
+	c.eventually(5*time.Minute, "messages of the accepted call sent", func() bool { return c.sentOnce(won) })
 	for i, call := range calls {
-		own := call["messages"].([]fields)[:2] // the third is everybody's
+		own := call["messages"].([]fields)[:2] // a third message is common to all calls
 		if n := c.accepted(own); i != winner && n > 0 {
-			c.t.Errorf("call %d was refused, and %d of its messages were sent", i, n)
+			c.t.Errorf("call %d was rejected, but %d of its messages were sent", i, n)
 		}
 	}
 }

@@ -8,9 +8,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// A container reaches nothing at 127.0.0.1, and finds no table by its name in the
-// template.
-func TestSamEnvNamesTheStack(t *testing.T) {
+// In a container, addresses at 127.0.0.1 and logical ids of tables do not work.
+func TestSamEnv(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	all, err := samlocal.Read(t.Context(), env, "machine.example")
@@ -27,7 +26,7 @@ func TestSamEnvNamesTheStack(t *testing.T) {
 	found := map[string]bool{}
 	for function, variables := range all {
 		if _, ok := variables["AWS_ENDPOINT_URL"]; !ok {
-			t.Errorf("%s would call AWS itself", function)
+			t.Errorf("%s has no AWS_ENDPOINT_URL and would call AWS", function)
 		}
 		for name, value := range variables {
 			if expected, ok := want[name]; ok && value != expected {
@@ -42,6 +41,6 @@ func TestSamEnvNamesTheStack(t *testing.T) {
 		}
 	}
 	if len(all) != 12 {
-		t.Errorf("there are variables of %d functions, want 12", len(all))
+		t.Errorf("got the variables of %d functions, want 12", len(all))
 	}
 }

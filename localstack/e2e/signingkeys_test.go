@@ -20,21 +20,21 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/localstack/ownstack"
-	"campaign-dispatch/localstack/uuid"
+	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/ephemeralstack"
 )
 
 // rotation is a stack of the test's own, whose signing keys are replaced.
 type rotation struct {
 	*client
 
-	stack *ownstack.Stack
+	stack *ephemeralstack.Stack
 }
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
 	c := newClient(t)
-	stack, err := ownstack.New(t.Context(), "campaign-dispatch-rotation", ".local/rotation")
+	stack, err := ephemeralstack.New(t.Context(), "campaign-dispatch-rotation", ".local/rotation")
 	must(t, err)
 	stack.Root = "../.."
 	t.Cleanup(func() { must(t, stack.Down(context.Background())) }) // the test's own context has ended by then
@@ -99,7 +99,7 @@ func (r *rotation) signed(keyID string, issued time.Time) string {
 // valid checks whether all functions that take tokens accept one.
 func (r *rotation) valid(name, token string, want bool) {
 	r.t.Helper()
-	dispatch, read := r.dryRun(token), r.do(http.MethodGet, "/api/v1/external/campaigns/"+uuid.New(), nil, "Authorization", "Bearer "+token).status
+	dispatch, read := r.dryRun(token), r.do(http.MethodGet, "/api/v1/external/campaigns/"+random.UUID(), nil, "Authorization", "Bearer "+token).status
 	if want && (dispatch != http.StatusOK || read != http.StatusNotFound) || !want && (dispatch != http.StatusUnauthorized || read != http.StatusUnauthorized) {
 		r.t.Errorf("%s: dispatch answered %d, reading a campaign %d, want it valid: %v", name, dispatch, read, want)
 	}

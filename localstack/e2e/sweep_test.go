@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 )
 
-// The rule calls the alias, so the setting has to be the alias's.
-func TestLambdaDoesNotRetrySweep(t *testing.T) {
+// The rule calls the alias, so the alias must have the setting.
+func TestSweep_NoRetries(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	got, err := lambda.NewFromConfig(c.env.AWS()).GetFunctionEventInvokeConfig(t.Context(), &lambda.GetFunctionEventInvokeConfigInput{

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Call names a call of AWS by the place in the program that makes it, as far as
-// the call itself tells: all calls of one place have one name.
+// Call names a call to AWS by what identifies the place in the program that makes it. All
+// calls of one place have one name.
 type Call struct {
 	Function  string // as the template names it, in lower case and without "function"
 	Operation string // DynamoDB.UpdateItem
-	Subject   string // what it is about: kinds of rows, a queue, a folder of the bucket
+	Subject   string // kinds of rows, a queue, or a folder of the bucket
 }
 
-// String returns the call as a person reads it.
+// String returns the call for people.
 func (c Call) String() string {
 	return strings.TrimSpace(c.Function + " " + c.Operation + " " + c.Subject)
 }
@@ -76,8 +76,8 @@ var (
 	rowKind   = regexp.MustCompile(`^[A-Z]+(#|$)`)
 )
 
-// rows returns the kinds of rows that a call of DynamoDB is about: what the
-// values of its keys begin with, and the index that it reads.
+// rows returns the kinds of rows of a DynamoDB call: the prefixes of its keys, and the index
+// that it reads.
 func rows(said any) []string {
 	found := map[string]bool{}
 	collect(said, "", found)

@@ -7,33 +7,33 @@ import (
 	"time"
 )
 
-// Kind is what goes wrong with a call.
+// Kind is a kind of fault.
 type Kind string
 
-// The kinds of faults. A call that a client of AWS repeats by itself is one call.
+// The kinds of faults. The retries of an AWS client belong to its call.
 const (
-	Throttled Kind = "throttled"               // however often it is repeated
-	Refused   Kind = "refused"                 // as one that the caller may not make
+	Throttled Kind = "throttled"               // with every retry
+	Refused   Kind = "refused"                 // by missing permissions
 	Lost      Kind = "answer lost"             // applied, the connection closed before the first byte of the first answer
 	Cut       Kind = "answer cut"              // applied, and closed in the middle of the first answer
-	AllLost   Kind = "every answer lost"       // of the call and its repetitions, each of which is applied
-	Slow      Kind = "slow beyond the timeout" // applied, and every answer held back longer than anybody waits
-	Killed    Kind = "process killed after it" // applied, and the process that called dies before the answer
+	AllLost   Kind = "every answer lost"       // of the call and its retries; each is applied
+	Slow      Kind = "slow beyond the timeout" // applied; every answer comes after the timeout
+	Killed    Kind = "process killed after it" // applied; the calling process dies before the answer
 )
 
 // Kinds are all kinds of faults.
 func Kinds() []Kind { return []Kind{Throttled, Refused, Lost, Cut, AllLost, Killed, Slow} }
 
-// patience is longer than the functions' clients of AWS wait for an answer.
+// patience is longer than the timeout of the functions' AWS clients.
 const patience = 13 * time.Second
 
-// Fault is what goes wrong with the next call of that name, once.
+// Fault fails the next call of a name, once.
 type Fault struct {
 	Kind Kind
 	Call Call
 }
 
-// String returns the fault as a person reads it.
+// String returns the fault for people.
 func (f Fault) String() string { return fmt.Sprintf("%s: %s", f.Call, f.Kind) }
 
 // Armed is a fault that waits for its call.
@@ -45,11 +45,11 @@ type Armed struct {
 	met        bool
 }
 
-// Happened is closed when the fault has met its call.
+// Happened is closed when the fault meets its call.
 func (a *Armed) Happened() <-chan struct{} { return a.happened }
 
-// takes reports whether the fault is one of this request: of the first one of its
-// name, and where it stays, of the repetitions of that.
+// takes reports whether the fault applies to a request: to the first one of its name, and
+// for some kinds to the retries of that one.
 func (a *Armed) takes(c Call, invocation string) bool {
 	if !a.met {
 		if c != a.Call {
@@ -63,7 +63,7 @@ func (a *Armed) takes(c Call, invocation string) bool {
 	return stays && invocation != "" && invocation == a.invocation
 }
 
-// refusal is an error as the call's service tells it.
+// refusal is an error in the format of the service.
 func refusal(operation string, kind Kind) (status int, header http.Header, body string) {
 	service, _, _ := strings.Cut(operation, ".")
 	code, status := "AccessDeniedException", http.StatusBadRequest

@@ -1,6 +1,6 @@
-// Package faultproxy stands between the functions of a local stack and the
-// emulator of AWS. It knows each call by the function that makes it and what it is
-// about, and makes a chosen one go wrong.
+// Package faultproxy is a proxy between the functions of a local stack and the emulator of
+// AWS. It identifies each call by its function, operation and subject, and fails chosen
+// ones.
 package faultproxy
 
 import (
@@ -18,34 +18,34 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/localstack/callers"
-	"campaign-dispatch/localstack/relay"
+	"campaign-dispatch/localstack/forward"
+	"campaign-dispatch/localstack/procnet"
 )
 
-// Proxy passes calls on. Its zero value is of no use: see Start.
+// Proxy forwards calls. Start creates it.
 type Proxy struct {
-	relay   relay.Relay
-	stack   string // name of the stack, with which its functions' names begin
-	callers callers.Finder
-	server  *http.Server
+	forwarder forward.Forwarder
+	stack     string // prefix of the functions' names
+	finder    procnet.Finder
+	server    *http.Server
 
 	mu        sync.Mutex
-	functions map[string]string // by the key that signs a call
+	functions map[string]string // by the access key that signs a call
 	seen      map[Call]int
 	armed     []*Armed
 	lost      []string
 }
 
-// Start listens on a port of 127.0.0.1 of its own. Stack is the name of the stack
-// whose functions call, to is where the emulator will be.
+// Start listens on a free port of 127.0.0.1 for the functions of a stack, and forwards their
+// calls to the emulator.
 func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the functions' calls: %w", err)
 	}
 	p := &Proxy{
-		relay: relay.New(to), stack: stack,
-		callers: callers.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
+		forwarder: forward.New(to), stack: stack,
+		finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()}, functions: map[string]string{}, seen: map[Call]int{},
 	}
 	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = p.server.Serve(listener) }()
@@ -53,7 +53,7 @@ func Start(ctx context.Context, stack string, to *url.URL) (*Proxy, error) {
 }
 
 // URL is the address of AWS for the functions.
-func (p *Proxy) URL() string { return p.callers.Endpoint }
+func (p *Proxy) URL() string { return p.finder.Endpoint }
 
 // Stop ends the proxy.
 func (p *Proxy) Stop() { _ = p.server.Close() }
@@ -65,8 +65,8 @@ func (p *Proxy) Seen() map[Call]int {
 	return maps.Clone(p.seen)
 }
 
-// Strangers are the calls of which it is unknown who made them, by operation. Those
-// whose process died before it could be found are not among them.
+// Strangers are the calls of unknown processes, by operation. Calls of processes that died
+// before they were found are not among them.
 func (p *Proxy) Strangers() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +79,7 @@ func (p *Proxy) Strangers() map[string]int {
 	return strangers
 }
 
-// Arm lets the next call of the fault's name go wrong.
+// Arm fails the next call of the fault's name.
 func (p *Proxy) Arm(f Fault) *Armed {
 	a := &Armed{Fault: f, happened: make(chan struct{})}
 	p.mu.Lock()
@@ -88,7 +88,7 @@ func (p *Proxy) Arm(f Fault) *Armed {
 	return a
 }
 
-// Disarm takes a fault back.
+// Disarm removes a fault.
 func (p *Proxy) Disarm(a *Armed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,19 +101,18 @@ func (p *Proxy) Disarm(a *Armed) {
 	p.armed = kept
 }
 
-// Lose makes every call that puts the word on a queue from dispatch fail from now
-// on: the hand-off of a campaign with that id is lost.
+// Lose fails every call of dispatch that queues the word, so that the hand-off of a campaign
+// with that id is lost.
 func (p *Proxy) Lose(word string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost = append(p.lost, word)
 }
 
-// Kill ends the living processes of a function, so that its next call is one of
-// a new process.
+// Kill ends the processes of a function, so that a new process makes its next call.
 func (p *Proxy) Kill(function string) {
-	for pid, name := range p.callers.All() {
-		if callers.Short(p.stack, name) == function {
+	for pid, name := range p.finder.All() {
+		if procnet.Short(p.stack, name) == function {
 			kill(pid)
 		}
 	}
@@ -125,14 +124,14 @@ func kill(pid int) {
 	}
 }
 
-// ServeHTTP passes a call on, or lets it go wrong.
+// ServeHTTP forwards a call, or fails it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller is gone
 	}
 	function, err := p.function(r)
-	played := err == nil && function == "" // a person on the pages is, by this process
+	played := err == nil && function == "" // this process plays the user of the pages
 	died := err != nil && r.Context().Err() != nil
 	if played || died {
 		p.pass(w, r, body)
@@ -154,7 +153,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// note counts a call and returns what is to go wrong with it, "" for nothing.
+// note counts a call and returns its fault, "" for none.
 func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,21 +173,21 @@ func (p *Proxy) note(c Call, invocation string, body []byte) Kind {
 	return ""
 }
 
-// function returns which function makes a request, "" where this process does.
-// Each has a role's key of its own; whose it is, the process tells that signs with it.
+// function returns the function that makes a request, "" for this process. Each function
+// signs with the key of its own role; the signing process identifies the role.
 func (p *Proxy) function(r *http.Request) (string, error) {
-	key := callers.Key(r)
+	key := procnet.Key(r)
 	p.mu.Lock()
 	name := p.functions[key]
 	p.mu.Unlock()
 	if name != "" {
 		return name, nil
 	}
-	caller, err := p.callers.Behind(r.RemoteAddr)
+	caller, err := p.finder.Behind(r.RemoteAddr)
 	if err != nil {
 		return "", err
 	}
-	name = callers.Short(p.stack, caller.Function)
+	name = procnet.Short(p.stack, caller.Function)
 	if key != "" && name != "" {
 		p.mu.Lock()
 		p.functions[key] = name
@@ -198,21 +197,21 @@ func (p *Proxy) function(r *http.Request) (string, error) {
 }
 
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
-	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		hangUp(w, nil)
 		return
 	}
-	relay.Write(w, answer, text)
+	forward.Write(w, answer, text)
 }
 
-// fail makes the call, and keeps the answer from the caller.
+// fail makes the call, and withholds the answer.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault Kind) {
-	var caller callers.Process
+	var caller procnet.Process
 	if fault == Killed {
-		caller, _ = p.callers.Behind(r.RemoteAddr)
+		caller, _ = p.finder.Behind(r.RemoteAddr)
 	}
-	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	switch {
 	case err != nil:
 		hangUp(w, nil)
@@ -229,7 +228,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, body []byte, fault 
 	}
 }
 
-func killIf(caller callers.Process) {
+func killIf(caller procnet.Process) {
 	if caller.ID != 0 {
 		kill(caller.ID)
 	}
@@ -244,8 +243,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// half is an answer up to the middle of its body, or of its head where it has no
-// body.
+// half is an answer up to the middle of its body, or of its header if it has no body.
 func half(answer *http.Response, text []byte) []byte {
 	answer.ContentLength, answer.TransferEncoding = int64(len(text)), nil
 	answer.Body = io.NopCloser(bytes.NewReader(text))

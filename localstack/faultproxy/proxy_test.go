@@ -13,13 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A fault meets one call of its name, with the repetitions that it is for, and no
-// other: the emulator sees what is applied.
+// A fault meets one call of its name, with the retries that it includes, and no other.
 func TestAFaultMeetsItsCall(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]struct {
-		applied int  // of a call and its repetition
-		repeat  bool // the repetition is answered
+		applied int  // of a call and its retry
+		repeat  bool // the retry is answered
 	}{
 		Throttled: {0, false}, Refused: {1, true}, Lost: {2, true}, Cut: {2, true}, AllLost: {2, false},
 	} {
@@ -58,8 +57,8 @@ func TestAFaultMeetsItsCall(t *testing.T) {
 	}
 }
 
-// Who made a call is looked up while it waits. A process that died meanwhile is
-// nobody to be found; one that waits and is not found is a stranger.
+// The process of a call is looked up while the call waits. A process that died meanwhile is
+// ignored; a running one that is not found is a stranger.
 func TestStrangersAreThoseThatWait(t *testing.T) {
 	t.Parallel()
 	p := startBefore(t, func(http.ResponseWriter, *http.Request) {})
@@ -76,7 +75,7 @@ func TestStrangersAreThoseThatWait(t *testing.T) {
 	}
 }
 
-// startBefore starts a proxy before an emulator that answers like that.
+// startBefore starts a proxy to an emulator with these answers.
 func startBefore(t *testing.T, answer http.HandlerFunc) *Proxy {
 	t.Helper()
 	emulator := httptest.NewServer(answer)
@@ -95,7 +94,7 @@ func startBefore(t *testing.T, answer http.HandlerFunc) *Proxy {
 
 var errStatus = errors.New("refused")
 
-// callOnce reads a row by a client of AWS, as the function send does.
+// callOnce reads a row by an AWS client, as the function send does.
 func callOnce(t *testing.T, p *Proxy, invocation, sk string) error {
 	t.Helper()
 	body := `{"TableName":"t","Key":{"pk":{"S":"C#a"},"sk":{"S":"` + sk + `"}}}`

@@ -1,8 +1,10 @@
 package linearity
 
 import (
+	"context"
 	"errors"
 	mathrand "math/rand/v2"
+	"net/http"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -67,5 +69,17 @@ func TestDispatchIsLinearizable(t *testing.T) {
 	}
 	if got.Unknown > 0 || got.Accepted < histories || got.Calls != histories*Clients*callsEach {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Where no call is answered, every order is possible, and to search them all takes hours.
+func TestCheck_Interrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	service := Service{baseURL: "http://127.0.0.1:1", http: http.DefaultClient}
+	r, err := service.Check(ctx, 1, mathrand.New(mathrand.NewPCG(1, 2)))
+	if !errors.Is(err, context.Canceled) || r.Histories != 0 {
+		t.Errorf("%+v (%v), want no history and the interruption", r, err)
 	}
 }

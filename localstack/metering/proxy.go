@@ -11,20 +11,20 @@ import (
 	"sync"
 	"time"
 
-	"campaign-dispatch/localstack/callers"
-	"campaign-dispatch/localstack/relay"
+	"campaign-dispatch/localstack/forward"
+	"campaign-dispatch/localstack/procnet"
 )
 
 // Proxy stands between the functions of a local stack and the emulator of AWS,
 // passes their calls on and counts them. Its zero value is of no use: see Start.
 type Proxy struct {
-	stack   string
-	finder  callers.Finder
-	rules   Rules
-	relay   relay.Relay
-	server  *http.Server
-	pending chan exchange
-	counted sync.WaitGroup
+	stack     string
+	finder    procnet.Finder
+	rules     Rules
+	forwarder forward.Forwarder
+	server    *http.Server
+	pending   chan exchange
+	counted   sync.WaitGroup
 
 	mu        sync.Mutex
 	functions map[string]*Usage
@@ -62,7 +62,7 @@ func Start(ctx context.Context, stack string, to *url.URL, sizes func(table *str
 	}
 	const waiting, counters = 1000, 2
 	p := &Proxy{
-		stack: stack, relay: relay.New(to), rules: OfService(sizes), finder: callers.Finder{Endpoint: "http://" + listener.Addr().String()},
+		stack: stack, forwarder: forward.New(to), rules: OfService(sizes), finder: procnet.Finder{Endpoint: "http://" + listener.Addr().String()},
 		pending:   make(chan exchange, waiting),
 		functions: map[string]*Usage{}, chains: map[int]*chain{}, keys: map[string]string{}, unknown: map[string]int{},
 	}
@@ -115,7 +115,7 @@ func (p *Proxy) Unknown() map[string]int {
 // caller is who has a connection, once it was looked up.
 type caller struct {
 	once sync.Once
-	callers.Process
+	procnet.Process
 }
 
 type callerKey struct{}
@@ -126,17 +126,17 @@ func withCaller(ctx context.Context, _ net.Conn) context.Context {
 
 // callerOf returns the process that makes a request. One that is gone before it was
 // looked up has no number, but the function that its key is of.
-func (p *Proxy) callerOf(r *http.Request) callers.Process {
+func (p *Proxy) callerOf(r *http.Request) procnet.Process {
 	c, ok := r.Context().Value(callerKey{}).(*caller)
 	if !ok {
-		return callers.Process{}
+		return procnet.Process{}
 	}
 	c.once.Do(func() {
 		if found, err := p.finder.Behind(r.RemoteAddr); err == nil {
-			c.Process = callers.Process{ID: found.ID, Function: callers.Short(p.stack, found.Function)}
+			c.Process = procnet.Process{ID: found.ID, Function: procnet.Short(p.stack, found.Function)}
 		}
 	})
-	by, key := c.Process, callers.Key(r)
+	by, key := c.Process, procnet.Key(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if by.Function == "" {
@@ -155,7 +155,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the caller is gone
 	}
 	by, begun := p.callerOf(r), time.Now()
-	answer, text, err := p.relay.Forward(r, body) //nolint:bodyclose // it is closed
+	answer, text, err := p.forwarder.Forward(r, body) //nolint:bodyclose // it is closed
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -166,7 +166,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.counted.Add(1)
 	p.pending <- call
-	relay.Write(w, answer, text)
+	forward.Write(w, answer, text)
 }
 
 // usage returns what a function has used; p.mu is held.
@@ -181,7 +181,7 @@ func (p *Proxy) usage(function string) *Usage {
 
 // note takes down when a call was made. A process serves one invocation at a time:
 // the chains of its calls are those of its invocations.
-func (p *Proxy) note(by callers.Process, begun, ended time.Time) {
+func (p *Proxy) note(by procnet.Process, begun, ended time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.chains[by.ID]

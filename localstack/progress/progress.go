@@ -1,7 +1,6 @@
-// Package progress tells a person at a terminal, or a log, what is being done:
-// a line for each finished step, and while steps run one live line with their
-// bars. Where the output is no terminal the live line becomes a line now and
-// then.
+// Package progress prints the steps of a command: a line for each finished step, and
+// on a terminal one live line with the bars of the running steps. Without a terminal
+// it prints the running steps every two seconds instead.
 package progress
 
 import (
@@ -13,11 +12,11 @@ import (
 	"time"
 )
 
-// quiet is how long a log that is no terminal waits between two lines about
-// the steps that are still running.
+// quiet is the minimum time between two lines about running steps if the output is
+// not a terminal.
 const quiet = 2 * time.Second
 
-// Log writes the steps of a command. Its methods may be called side by side.
+// Log writes the steps of a command. Its methods are safe for concurrent use.
 type Log struct {
 	out   io.Writer
 	live  bool // the output is a terminal
@@ -34,14 +33,14 @@ func New(f *os.File, now func() time.Time) *Log {
 	return &Log{out: f, live: live, now: now, drawn: now()}
 }
 
-// Line writes a line of its own.
+// Line writes a line.
 func (l *Log) Line(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.write(fmt.Sprintf(format, args...))
 }
 
-// Clear forgets the steps that still run: whoever failed says why.
+// Clear removes the running steps from the live line.
 func (l *Log) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +50,7 @@ func (l *Log) Clear() {
 	}
 }
 
-// Step begins a step. It ends with Done, or with the log's Clear.
+// Step starts a step. Done or Clear ends it.
 func (l *Log) Step(name string) *Step {
 	s := &Step{log: l, name: name, begun: l.now()}
 	l.mu.Lock()
@@ -61,7 +60,7 @@ func (l *Log) Step(name string) *Step {
 	return s
 }
 
-// Step is something that takes a while.
+// Step is a step of a command.
 type Step struct {
 	log         *Log
 	name, note  string
@@ -69,7 +68,7 @@ type Step struct {
 	begun       time.Time
 }
 
-// Note says what the step is doing just now.
+// Note sets the step's note in the live line.
 func (s *Step) Note(format string, args ...any) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -77,7 +76,7 @@ func (s *Step) Note(format string, args ...any) {
 	s.log.draw()
 }
 
-// Bar says how much of the step is done, and a few words about it.
+// Bar sets the step's bar and note in the live line.
 func (s *Step) Bar(done, total int, note string) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -85,7 +84,7 @@ func (s *Step) Bar(done, total int, note string) {
 	s.log.draw()
 }
 
-// Done ends the step with a line that says what came of it.
+// Done ends the step and prints a line with its result and duration.
 func (s *Step) Done(format string, args ...any) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -115,7 +114,7 @@ func bar(done, total int) string {
 	return "[" + strings.Repeat("█", full) + strings.Repeat("░", width-full) + "]"
 }
 
-// write puts a line above the live one.
+// write prints a line above the live line.
 func (l *Log) write(line string) {
 	if l.live {
 		_, _ = fmt.Fprint(l.out, "\r\033[K")

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// clock is a clock that stands still until it is told to move.
+// clock is a clock that the test sets.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func TestLogOfATerminalRedrawsOneLine(t *testing.T) {
+func TestLog_Terminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{}
@@ -28,7 +28,7 @@ func TestLogOfATerminalRedrawsOneLine(t *testing.T) {
 	}
 }
 
-func TestLogOfAFileWritesNowAndThen(t *testing.T) {
+func TestLog_File(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{}
@@ -40,10 +40,10 @@ func TestLogOfAFileWritesNowAndThen(t *testing.T) {
 	}
 	send.Done("sent %d", 5)
 	l.Line("bye")
-	if got := strings.Count(out.String(), "\n"); got != 4 { // two of the bar, one each of Done and Line
+	if got := strings.Count(out.String(), "\n"); got != 4 { // two from Bar, one each from Done and Line
 		t.Errorf("%d lines, want 4:\n%s", got, out.String())
 	}
 	if strings.Contains(out.String(), "\r") {
-		t.Error("a file got the control characters of a terminal")
+		t.Error("the file contains control characters of a terminal")
 	}
 }

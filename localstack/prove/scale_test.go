@@ -1,4 +1,4 @@
-package main
+package prove
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/random"
 	"campaign-dispatch/localstack/arrival"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/scale"
 	"campaign-dispatch/localstack/stackenv"
-	"campaign-dispatch/localstack/uuid"
 )
 
-// meterVariable has the test write what it meters in place of comparing it.
+// meterVariable makes the test write the metered figures instead of comparing them.
 const meterVariable = "SCALE_METER"
 
 var errStalled = errors.New("what was waited for did not come")
 
-// The model says what a small load uses of every table, index, queue and function
-// that the meter sees used.
+// The model has the use of every table, index, queue and function that the meter sees in a
+// small load.
 func TestScale_SmallLoad(t *testing.T) {
 	update := os.Getenv(meterVariable) != ""
 	if !update {
@@ -88,10 +88,9 @@ func tolerated(model, metered, units float64) bool {
 	return math.Abs(model-metered) <= units+0.1*max(model, metered)
 }
 
-// Units more that may differ. How many processes the emulator starts is its own affair,
-// and each reads rows that it keeps. How many frames a call of send gets is too, and
-// calls race for the HEAD of a batch and the PACE of an agent: who loses has paid, and
-// repeats the call.
+// Additional units that may differ. The emulator decides how many processes it starts, each
+// of which reads rows that it caches, and how many frames a call of send gets. Calls race for
+// the HEAD of a batch and the PACE of an agent: the loser repeats the call.
 var (
 	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
 	racedRows   = []string{"HEAD", "LOG", "PACE"}
@@ -138,7 +137,7 @@ func compare(t *testing.T, name string, model, metered scale.Step) {
 	}
 }
 
-// smallLoad does so many of each step, one kind after the other.
+// smallLoad runs each kind of step several times, one kind after the other.
 type smallLoad struct {
 	*metered
 
@@ -178,8 +177,7 @@ func (l *smallLoad) meter(ctx context.Context) (scale.Metered, error) {
 	return l.seen, nil
 }
 
-// prepareEndpoints gives the tenant two endpoints, and no others that are told of a
-// delivery.
+// prepareEndpoints gives the tenant two endpoints, and no others for deliveries.
 func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	if err := l.silenceSink(ctx); err != nil {
 		return err
@@ -194,7 +192,7 @@ func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	}
 	at := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.Wants(campaign.KindDelivered) })
 	second := all[at]
-	second.ID = uuid.New()
+	second.ID = random.UUID()
 	if err := store.SaveEndpoint(ctx, second); err != nil {
 		return err
 	}
@@ -223,7 +221,7 @@ func (l *smallLoad) singles(ctx context.Context, n int) (err error) {
 // send dispatches batches of a new campaign and returns the IDs of their messages,
 // once all are with the provider.
 func (l *smallLoad) send(ctx context.Context, batches, size int) ([]string, error) {
-	id, first := uuid.New(), len(l.known)
+	id, first := random.UUID(), len(l.known)
 	numbers := someNumbers(first + batches*size)
 	for i := range batches {
 		if err := l.service.dispatch(ctx, id, i+1, numbers[first+i*size:first+(i+1)*size]); err != nil {
@@ -258,19 +256,19 @@ func (l *smallLoad) isolated(ctx context.Context, n int) error {
 	return l.oneByOne(ctx, l.full[:n])
 }
 
-// isolatedSingles gives outcomes events of different batches in one call.
+// isolatedSingles calls outcomes with events of different batches.
 func (l *smallLoad) isolatedSingles(ctx context.Context, n int) error {
 	return l.together(ctx, l.single[:n])
 }
 
-// oneByOne has each message delivered when the webhooks of the one before came.
+// oneByOne delivers each message after the webhooks of the previous one.
 func (l *smallLoad) oneByOne(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		before := l.heard.posts()
 		if err := l.deliver(ctx, id); err != nil {
 			return err
 		}
-		if err := l.told(ctx, before, 1); err != nil {
+		if err := l.awaitPosts(ctx, before, 1); err != nil {
 			return err
 		}
 	}
@@ -283,13 +281,13 @@ func (l *smallLoad) deliver(ctx context.Context, messageID string) error {
 	}, nil)
 }
 
-// told waits until so many more messages were told of, to both endpoints.
-func (l *smallLoad) told(ctx context.Context, before, n int) error {
+// awaitPosts waits until both endpoints have webhooks of so many more messages.
+func (l *smallLoad) awaitPosts(ctx context.Context, before, n int) error {
 	return l.until(ctx, func() (bool, error) { return l.heard.posts() >= before+scale.Endpoints*n, nil })
 }
 
 func (l *smallLoad) until(ctx context.Context, done func() (bool, error)) error {
-	for begun := time.Now(); time.Since(begun) < stalled; {
+	for begun := time.Now(); time.Since(begun) < stallTimeout; {
 		if is, err := done(); is || err != nil {
 			return err
 		}
@@ -302,12 +300,12 @@ func (l *smallLoad) until(ctx context.Context, done func() (bool, error)) error 
 	return errStalled
 }
 
-// group gives outcomes events of one batch in one call.
+// group calls outcomes with events of one batch.
 func (l *smallLoad) group(ctx context.Context, _ int) error {
 	return l.together(ctx, l.full[l.next:l.next+scale.GroupSize])
 }
 
-// together delivers messages and gives outcomes all events at once, which the
+// together delivers messages and calls outcomes with all events at once, which the
 // emulator's trigger does not do.
 func (l *smallLoad) together(ctx context.Context, ids []string) error {
 	before := l.heard.posts()
@@ -331,7 +329,7 @@ func (l *smallLoad) together(ctx context.Context, ids []string) error {
 	if err := trigger.forget(ctx); err != nil {
 		return err
 	}
-	return l.told(ctx, before, len(ids))
+	return l.awaitPosts(ctx, before, len(ids))
 }
 
 // step is what each of n steps used. Sweep works by the clock and not by the load, and

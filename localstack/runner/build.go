@@ -18,21 +18,21 @@ import (
 
 // Package is a function's deployment package.
 type Package struct {
-	Name string // of its folder under functions/
-	Key  string // of the object it is uploaded as, which changes with its content
+	Name string // name of its folder in functions/
+	Key  string // key of its S3 object, with a digest of its content
 	Zip  []byte
 }
 
-// build compiles every function for this machine and packs it.
+// build compiles every function for this machine and returns the packages.
 func (s Stack) build(ctx context.Context) ([]Package, error) {
 	step := s.Log.Step("functions")
 	mains, err := filepath.Glob("functions/*/main.go")
 	if err != nil || len(mains) == 0 {
-		return nil, errors.New("there is nothing at functions/*/main.go: run this in the folder of the project")
+		return nil, errors.New("functions/*/main.go not found: run this command in the project's root folder")
 	}
 	dir := filepath.Join(s.Tools, "build", runtime.GOARCH)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return nil, fmt.Errorf("make the folder of the built functions: %w", err)
+		return nil, fmt.Errorf("create the folder of the built functions: %w", err)
 	}
 	if err := compile(ctx, dir, step.Note); err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func (s Stack) build(ctx context.Context) ([]Package, error) {
 	return packages, nil
 }
 
-// compile builds all functions with one command, so that what they share is
-// compiled once, and notes the packages as they are compiled.
+// compile builds all functions with one command, so that shared packages are compiled
+// once. It calls note after each package.
 func compile(ctx context.Context, dir string, note func(string, ...any)) error {
-	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags", "-s -w", //nolint:gosec // our own path
+	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-ldflags", "-s -w", //nolint:gosec // a path of the stack
 		"-tags", "lambda.norpc", "-o", dir+string(filepath.Separator), "./functions/...")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	stderr, err := build.StderrPipe()
@@ -61,18 +61,18 @@ func compile(ctx context.Context, dir string, note func(string, ...any)) error {
 	if err := build.Start(); err != nil {
 		return fmt.Errorf("build the functions: %w", err)
 	}
-	var said []string
+	var output []string
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said = append(said, lines.Text())
-		note("%d compiled", len(said))
+		output = append(output, lines.Text())
+		note("%d compiled", len(output))
 	}
 	if err := build.Wait(); err != nil {
-		return fmt.Errorf("build the functions: %s", firstProblem(said))
+		return fmt.Errorf("build the functions: %s", firstProblem(output))
 	}
 	return nil
 }
 
-// firstProblem finds the first complaint of the compiler in what it said.
+// firstProblem returns the first error in the compiler's output.
 func firstProblem(lines []string) string {
 	for _, line := range lines {
 		if strings.Contains(line, ": ") {
@@ -83,7 +83,7 @@ func firstProblem(lines []string) string {
 }
 
 func pack(dir, name string) (Package, error) {
-	binary, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // we built it
+	binary, err := os.ReadFile(filepath.Join(dir, name)) //nolint:gosec // a built file
 	if err != nil {
 		return Package{}, fmt.Errorf("read the built function %s: %w", name, err)
 	}

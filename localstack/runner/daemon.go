@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// The background process holds daemonLock, the emulator emulatorLock, for as
-// long as they live.
+// The background process holds daemonLock and the emulator holds emulatorLock until
+// they exit.
 const (
 	daemonLock   = "daemon.pid"
 	emulatorLock = "emulator.pid"
 	readyFD      = 3
 )
 
-// running reports whether the background process of the stack lives.
-func (s Stack) running() bool { return holder(s.state(daemonLock)) != 0 }
+// running reports whether the stack's background process runs.
+func (s Stack) running() bool { return lockOwner(s.state(daemonLock)) != 0 }
 
-// whole reports whether the stack runs and was once deployed and seeded. What an
-// interrupted command left is not.
-func (s Stack) whole() bool {
+// deployedAndSeeded reports whether the stack runs and is deployed and seeded. It is false
+// after an interrupted Up.
+func (s Stack) deployedAndSeeded() bool {
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
 		if _, err := os.Stat(path); err != nil {
 			return false
@@ -36,9 +36,9 @@ func (s Stack) whole() bool {
 	return s.running()
 }
 
-// spawn starts the background process and waits until it serves. Arguments are
-// those of the command that makes this program call Serve.
-func (s Stack) spawn(ctx context.Context, arguments []string) error {
+// startDaemon starts the background process and waits until it is ready. The arguments are
+// those of a command that calls Serve.
+func (s Stack) startDaemon(ctx context.Context, arguments []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -48,48 +48,48 @@ func (s Stack) spawn(ctx context.Context, arguments []string) error {
 		return fmt.Errorf("open the log of the background process: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	said, say, err := os.Pipe()
+	result, resultWriter, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("make a pipe: %w", err)
+		return fmt.Errorf("create a pipe: %w", err)
 	}
-	defer func() { _ = said.Close() }()
-	daemon := exec.Command(self, arguments...) //nolint:gosec,noctx // this very program, which outlives us
-	daemon.Stdout, daemon.Stderr, daemon.ExtraFiles = log, log, []*os.File{say}
+	defer func() { _ = result.Close() }()
+	daemon := exec.Command(self, arguments...) //nolint:gosec,noctx // this program; it keeps running after the command
+	daemon.Stdout, daemon.Stderr, daemon.ExtraFiles = log, log, []*os.File{resultWriter}
 	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = daemon.Start()
-	_ = say.Close()
+	_ = resultWriter.Close()
 	if err != nil {
 		return fmt.Errorf("start the background process: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = said.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = result.Close() })
 	defer stop()
-	if text, _ := io.ReadAll(said); string(text) != ready {
-		return fmt.Errorf("start the background process: %s", orElse(string(text), "it ended, see "+s.state("daemon.log")))
+	if text, _ := io.ReadAll(result); string(text) != ready {
+		return fmt.Errorf("start the background process: %s", textOr(string(text), "it exited, see "+s.state("daemon.log")))
 	}
 	return nil
 }
 
 const ready = "ready"
 
-func orElse(text, otherwise string) string {
+func textOr(text, otherwise string) string {
 	if text = strings.TrimSpace(text); text == "" {
 		return otherwise
 	}
 	return text
 }
 
-// Serve is the background process: it listens on the stack's ports, runs the
-// emulator, tells whoever spawned it how that went, and goes on until ctx or
-// the emulator ends.
+// Serve runs in the background process. It listens on the stack's ports, runs the
+// emulator and writes the result of the start to file descriptor 3. It returns when
+// ctx is done or the emulator exits.
 func (s Stack) Serve(ctx context.Context) error {
-	said := os.NewFile(readyFD, "ready")
-	defer func() { _ = said.Close() }()
+	result := os.NewFile(readyFD, "ready")
+	defer func() { _ = result.Close() }()
 	err := s.serve(ctx, func() {
-		_, _ = said.WriteString(ready)
-		_ = said.Close()
+		_, _ = result.WriteString(ready)
+		_ = result.Close()
 	})
 	if err != nil {
-		_, _ = said.WriteString(err.Error())
+		_, _ = result.WriteString(err.Error())
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (s Stack) serve(ctx context.Context, ready func()) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- emulator.Wait() }()
-	defer func() { _ = end(s.state(emulatorLock), wholeGroup, 2*time.Second) }()
+	defer func() { _ = stopOwner(s.state(emulatorLock), processGroup, 2*time.Second) }()
 	if err := s.awaitHealth(ctx, ended); err != nil {
 		return err
 	}
@@ -123,11 +123,11 @@ func (s Stack) serve(ctx context.Context, ready func()) error {
 	case <-ctx.Done():
 		return nil
 	case err := <-ended:
-		return fmt.Errorf("the emulator ended: %w", errors.Join(err, errors.New("see "+s.state("emulator.log"))))
+		return fmt.Errorf("the emulator exited: %w", errors.Join(err, errors.New("see "+s.state("emulator.log"))))
 	}
 }
 
-// listen serves the service's address, the simulator and the sink.
+// listen serves the proxy of the HTTP API, the provider simulator and the webhook sink.
 func (s Stack) listen(ctx context.Context) (stop func(), err error) {
 	provider, err := s.simulator()
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// deployedFile holds the digest of what was deployed last.
+// deployedFile holds the digest of the last deployment.
 const deployedFile = "deployed"
 
-// deploy brings the stack to what the template and the packages say, and
-// returns its outputs. It does nothing where nothing changed.
+// deploy deploys the template and the packages unless they are unchanged, and returns
+// the stack's outputs.
 func (s Stack) deploy(ctx context.Context, template string, packages []Package) (map[string]string, error) {
 	step := s.Log.Step("deploy")
 	client := cloudformation.NewFromConfig(s.aws().AWS())
@@ -54,7 +54,7 @@ func (s Stack) deploy(ctx context.Context, template string, packages []Package) 
 	return outputs, writeFile(s.state(deployedFile), digest)
 }
 
-// digest tells two deployments apart.
+// digest returns a digest of the template and the parameters.
 func (s Stack) digest(template string) string {
 	sum := sha256.New()
 	_, _ = sum.Write([]byte(template))
@@ -64,7 +64,7 @@ func (s Stack) digest(template string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// parameters are the template's parameters, in the order of their names.
+// parameters returns the template's parameters, sorted by name.
 func (s Stack) parameters() []cfn.Parameter {
 	values := map[string]string{
 		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
@@ -82,8 +82,8 @@ func (s Stack) parameters() []cfn.Parameter {
 	return parameters
 }
 
-// released returns the parameters with a Release of their own: where they or the
-// functions differ from what was deployed last, so does it.
+// released returns the parameters with a Release that changes with the parameters and
+// the functions.
 func (s Stack) released(packages []Package) (map[string]string, error) {
 	template, err := packagedTemplate(packages, s.Parameters)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s Stack) released(packages []Package) (map[string]string, error) {
 	return parameters, nil
 }
 
-// upload puts the functions' packages and the template, which is too long to be
-// part of a call, where CloudFormation finds them.
+// upload uploads the functions' packages and the template to S3. The template exceeds
+// the size limit of a TemplateBody.
 func (s Stack) upload(ctx context.Context, template string, packages []Package) error {
 	client := s3.NewFromConfig(s.aws().AWS(), func(o *s3.Options) { o.UsePathStyle = true })
 	_, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(artifacts)})
@@ -122,7 +122,7 @@ func (s Stack) upload(ctx context.Context, template string, packages []Package) 
 	return nil
 }
 
-// apply creates or updates the stack and waits until that is done.
+// apply creates or updates the stack and waits until the deployment ends.
 func (s Stack) apply(ctx context.Context, client *cloudformation.Client, exists bool) error {
 	template := aws.String(url(s.Ports.AWS) + "/" + artifacts + "/" + templateFile)
 	capabilities := []cfn.Capability{cfn.CapabilityCapabilityIam, cfn.CapabilityCapabilityNamedIam, cfn.CapabilityCapabilityAutoExpand}
@@ -142,8 +142,7 @@ func (s Stack) apply(ctx context.Context, client *cloudformation.Client, exists 
 	return s.awaitStack(ctx, client)
 }
 
-// awaitStack returns when the deployment is over, with what went wrong first
-// where it failed.
+// awaitStack waits until the deployment ends. Its error has the first failure.
 func (s Stack) awaitStack(ctx context.Context, client *cloudformation.Client) error {
 	const tick = 100 * time.Millisecond
 	for {
@@ -171,18 +170,18 @@ func (s Stack) describe(ctx context.Context, client *cloudformation.Client) (cfn
 		return cfn.Stack{}, fmt.Errorf("describe the stack: %w", reason(err))
 	}
 	if len(answer.Stacks) == 0 {
-		return cfn.Stack{}, fmt.Errorf("there is no stack %s", s.Name)
+		return cfn.Stack{}, fmt.Errorf("stack %s not found", s.Name)
 	}
 	return answer.Stacks[0], nil
 }
 
-// firstFailure names the resource that failed first, and why.
+// firstFailure returns the first failed resource and the reason, or status.
 func (s Stack) firstFailure(ctx context.Context, client *cloudformation.Client, status string) string {
 	answer, err := client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &s.Name})
 	if err != nil {
 		return status
 	}
-	for _, event := range slices.Backward(answer.StackEvents) { // they come newest first
+	for _, event := range slices.Backward(answer.StackEvents) { // newest first
 		if strings.HasSuffix(string(event.ResourceStatus), "_FAILED") {
 			return aws.ToString(event.LogicalResourceId) + ": " + aws.ToString(event.ResourceStatusReason)
 		}
@@ -202,19 +201,19 @@ func (s Stack) outputs(ctx context.Context, client *cloudformation.Client) (map[
 	return outputs, nil
 }
 
-// reason shortens an error of the SDK to what the service said.
+// reason returns the service's message of an SDK error, or err.
 func reason(err error) error {
-	var said interface{ ErrorMessage() string }
-	if errors.As(err, &said) && said.ErrorMessage() != "" {
-		return errors.New(said.ErrorMessage())
+	var apiError interface{ ErrorMessage() string }
+	if errors.As(err, &apiError) && apiError.ErrorMessage() != "" {
+		return errors.New(apiError.ErrorMessage())
 	}
 	return err
 }
 
+// writeFile replaces a file atomically.
 func writeFile(path, content string) error {
-	// Whoever reads it sees the old content or the new one.
 	temporary := path + "." + strconv.Itoa(os.Getpid())
-	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil { //nolint:gosec // the path is the developer's own
+	if err := os.WriteFile(temporary, []byte(content), 0o600); err != nil { //nolint:gosec // the developer sets the path
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := os.Rename(temporary, path); err != nil {

@@ -15,18 +15,18 @@ import (
 
 const emulatorScript = "localstack/tools/emulator.py"
 
-// wholeGroup makes end take the emulator's functions with it.
-const wholeGroup = -1
+// processGroup makes stopOwner signal the emulator's whole process group, with the functions.
+const processGroup = -1
 
-// startEmulator starts the emulator of AWS in a process group of its own,
-// which its functions share.
+// startEmulator starts the AWS emulator in a new process group, which its functions
+// share.
 func (s Stack) startEmulator(ctx context.Context) (*exec.Cmd, error) {
 	dir, err := filepath.Abs(s.state("aws"))
 	if err != nil {
 		return nil, fmt.Errorf("find the emulator's folder: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o700); err != nil {
-		return nil, fmt.Errorf("make the emulator's folder: %w", err)
+		return nil, fmt.Errorf("create the emulator's folder: %w", err)
 	}
 	log, err := os.Create(s.state("emulator.log"))
 	if err != nil {
@@ -35,9 +35,9 @@ func (s Stack) startEmulator(ctx context.Context) (*exec.Cmd, error) {
 	defer func() { _ = log.Close() }()
 	held, err := lock(s.state(emulatorLock))
 	if err != nil {
-		return nil, fmt.Errorf("take the emulator's lock: %w", err)
+		return nil, fmt.Errorf("acquire the emulator's lock: %w", err)
 	}
-	defer func() { _ = held.Close() }() // the emulator keeps it
+	defer func() { _ = held.Close() }() // the emulator's copy keeps the lock
 	emulator, err := s.emulatorCommand(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func (s Stack) startEmulator(ctx context.Context) (*exec.Cmd, error) {
 	return emulator, writePID(held, emulator.Process.Pid)
 }
 
-// emulatorCommand returns the command that runs the emulator in dir. The emulator ends by
-// its lock, not with ctx, so that its functions end with it.
+// emulatorCommand returns the command that runs the emulator in dir. Cancelling ctx
+// does not stop the emulator: stop does, together with the functions.
 func (s Stack) emulatorCommand(ctx context.Context, dir string) (*exec.Cmd, error) {
 	python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python"))
 	if err != nil {
@@ -61,13 +61,13 @@ func (s Stack) emulatorCommand(ctx context.Context, dir string) (*exec.Cmd, erro
 	if err != nil {
 		return nil, fmt.Errorf("find the emulator's script: %w", err)
 	}
-	emulator := exec.CommandContext(context.WithoutCancel(ctx), python, script) //nolint:gosec // our own paths
+	emulator := exec.CommandContext(context.WithoutCancel(ctx), python, script) //nolint:gosec // paths of the stack
 	emulator.Env, emulator.Dir = s.emulatorEnv(dir), dir
 	return emulator, nil
 }
 
-// emulatorEnv is the whole environment of the emulator, and so of the
-// functions: nothing of the person's own gets in.
+// emulatorEnv returns the whole environment of the emulator, which its functions
+// inherit. It excludes the developer's environment.
 func (s Stack) emulatorEnv(dir string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -76,18 +76,18 @@ func (s Stack) emulatorEnv(dir string) []string {
 		"STATE_DIR=" + filepath.Join(dir, "state"),
 		"S3_DATA_DIR=" + filepath.Join(dir, "s3"),
 		"BIND_HOST=127.0.0.1",
-		"MINISTACK_HOST=127.0.0.1", // in the URLs it hands out
-		"IOT_MTLS_ENABLED=0",       // or it would listen to the whole network
+		"MINISTACK_HOST=127.0.0.1", // host in the URLs that the emulator returns
+		"IOT_MTLS_ENABLED=0",       // the IoT broker would listen on all interfaces
 		"GATEWAY_PORT=" + strconv.Itoa(s.Ports.AWS),
 		"EDGE_PORT=" + strconv.Itoa(s.Ports.AWS),
-		"AWS_ENDPOINT_URL=" + s.functionsAWS(), // handed on to the functions
+		"AWS_ENDPOINT_URL=" + s.functionsAWS(), // for the functions
 		"MINISTACK_REGION=" + Region,
-		"AUTH=true", // every call is held to the policies of the caller's role
+		"AUTH=true", // enforces the policies of the caller's role
 		"LOG_LEVEL=WARNING",
 	}
 }
 
-// functionsAWS is where the functions find AWS.
+// functionsAWS returns the AWS endpoint of the functions.
 func (s Stack) functionsAWS() string {
 	if s.FunctionsAWS != "" {
 		return s.FunctionsAWS
@@ -95,14 +95,14 @@ func (s Stack) functionsAWS() string {
 	return url(s.Ports.AWS)
 }
 
-// awaitHealth returns when the emulator answers.
+// awaitHealth returns when the emulator responds.
 func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
-	const tick, patience = 50 * time.Millisecond, 600
+	const tick, attempts = 50 * time.Millisecond, 600
 	client := http.Client{Timeout: time.Second}
-	for range patience {
+	for range attempts {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url(s.Ports.AWS)+"/_localstack/health", http.NoBody)
 		if err != nil {
-			return fmt.Errorf("ask the emulator for its health: %w", err)
+			return fmt.Errorf("check the emulator's health: %w", err)
 		}
 		if answer, err := client.Do(request); err == nil {
 			_ = answer.Body.Close()
@@ -111,15 +111,15 @@ func (s Stack) awaitHealth(ctx context.Context, ended <-chan error) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("start the emulator: %w", ctx.Err())
-		case <-ended: //nolint:errcheck // its last words tell more
-			return fmt.Errorf("the emulator ended: %s", s.lastWords())
+		case <-ended: //nolint:errcheck // the log has the reason
+			return fmt.Errorf("the emulator exited: %s", s.lastLogLine())
 		case <-time.After(tick):
 		}
 	}
-	return errors.New("the emulator does not answer, see " + s.state("emulator.log"))
+	return errors.New("the emulator does not respond, see " + s.state("emulator.log"))
 }
 
-func (s Stack) lastWords() string {
+func (s Stack) lastLogLine() string {
 	text, _ := os.ReadFile(s.state("emulator.log"))
-	return orElse(lastLine(text), "it said nothing")
+	return textOr(lastLine(text), "its log is empty")
 }

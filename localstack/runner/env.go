@@ -7,17 +7,17 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// addresses tells where everything is, by the outputs of the deployment.
+// addresses returns the stack.env entries of the addresses and the deployment's outputs.
 func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	env := s.aws()
 	env["STACK_NAME"] = s.Name
 	env["BASE_URL"] = url(s.Ports.Base)
 	env["RCS_URL"] = url(s.Ports.RCS)
 	env["WEBHOOK_SINK_URL"] = url(s.Ports.Sink)
-	env["LOCAL_WEBHOOKS"] = "1"  // endpoints may be on this machine
-	env["LOCAL_PASSWORDS"] = "1" // nobody reads mail here
+	env["LOCAL_WEBHOOKS"] = "1"  // allows endpoints on this machine
+	env["LOCAL_PASSWORDS"] = "1" // prints passwords, because the emulator sends no mail
 	if python, err := filepath.Abs(filepath.Join(s.venv(), "bin", "python")); err == nil {
-		env["PYTHON"] = python // has the packages of the requirements
+		env["PYTHON"] = python // has the packages of requirements.txt
 	}
 	for key, output := range map[string]string{
 		"AUTH_TABLE":               "AuthTableName",
@@ -61,13 +61,13 @@ func (s Stack) addresses(outputs map[string]string) stackenv.Env {
 	return env
 }
 
-// functionURL returns where the emulator serves a function URL, without a
-// trailing slash: by the path, as not every client resolves its names.
+// functionURL returns the emulator's address of a function URL, without a trailing
+// slash. The address has the id in its path because not every client resolves the
+// emulator's host names.
 func functionURL(port int, output string) string {
 	_, host, _ := strings.Cut(output, "://")
 	id, _, _ := strings.Cut(host, ".")
 	return url(port) + "/_aws/lambda-url/" + id
 }
 
-// writeEnv writes the file that tells where everything is.
 func (s Stack) writeEnv(env stackenv.Env) error { return writeFile(s.EnvFile(), env.String()) }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// A process that may outlive its parent holds a lock on a file with its id for
-// as long as it lives. So an id is only ever trusted, and killed, while the
-// process that wrote it is alive.
+// A process that may outlive its parent locks a file with its process id until it
+// exits. A process id is valid only while the file is locked, so that a signal never
+// reaches another process with a reused id.
 
-// errLocked says that a living process holds the lock.
+// errLocked reports that a running process holds the lock.
 var errLocked = errors.New("locked")
 
-// lock takes the lock at path, or fails with errLocked.
+// lock acquires the lock at path. It returns errLocked if another process holds it.
 func lock(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of %s: %w", path, err)
+		return nil, fmt.Errorf("create the folder of %s: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the developer's own
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the developer sets the path
 	if err != nil {
 		return nil, fmt.Errorf("open a lock: %w", err)
 	}
@@ -35,7 +35,7 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// writePID tells others whom to end.
+// writePID replaces the content of a lock file with a process id.
 func writePID(f *os.File, pid int) error {
 	if err := f.Truncate(0); err != nil {
 		return fmt.Errorf("write a process id: %w", err)
@@ -46,9 +46,8 @@ func writePID(f *os.File, pid int) error {
 	return nil
 }
 
-// holder returns the id of the living process that holds the lock at path, or
-// 0 if there is none.
-func holder(path string) int {
+// lockOwner returns the id of the process that holds the lock at path, or 0.
+func lockOwner(path string) int {
 	if _, err := os.Stat(path); err != nil {
 		return 0
 	}
@@ -57,28 +56,28 @@ func holder(path string) int {
 		_ = f.Close()
 		return 0
 	}
-	text, _ := os.ReadFile(path) //nolint:gosec // the path is the developer's own
+	text, _ := os.ReadFile(path) //nolint:gosec // the developer sets the path
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return pid
 }
 
-// end asks the holder of the lock at path to end, insists after the patience
-// is over, and returns when it is gone. A negative sign ends its whole process
+// stopOwner sends SIGTERM to the holder of the lock at path and SIGKILL after the grace
+// period. It returns when the lock is free. A negative sign signals the whole process
 // group.
-func end(path string, sign int, patience time.Duration) error {
+func stopOwner(path string, sign int, grace time.Duration) error {
 	const tick = 20 * time.Millisecond
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		pid := holder(path)
+		pid := lockOwner(path)
 		if pid == 0 {
 			return nil
 		}
-		_ = syscall.Kill(sign*pid, signal) // gone already is as good
-		for waited := time.Duration(0); waited < patience; waited += tick {
-			if holder(path) == 0 {
+		_ = syscall.Kill(sign*pid, signal) // fails only if the process has exited
+		for waited := time.Duration(0); waited < grace; waited += tick {
+			if lockOwner(path) == 0 {
 				return nil
 			}
 			time.Sleep(tick)
 		}
 	}
-	return fmt.Errorf("process %d does not end", holder(path))
+	return fmt.Errorf("process %d does not exit", lockOwner(path))
 }

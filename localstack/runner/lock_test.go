@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestLockIsHeldOnce(t *testing.T) {
+func TestLock_Held(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "lock")
 	first, err := lock(path)
@@ -17,23 +17,22 @@ func TestLockIsHeldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lock(path); !errors.Is(err, errLocked) {
-		t.Errorf("the second lock: %v, want errLocked", err)
+		t.Errorf("second lock: got %v, want errLocked", err)
 	}
 	_ = first.Close()
 	second, err := lock(path)
 	if err != nil {
-		t.Fatalf("lock what was let go: %v", err)
+		t.Fatalf("lock after release: %v", err)
 	}
 	_ = second.Close()
 }
 
-// A process id that nobody holds the lock for is never acted upon: it may be
-// another process's by now.
-func TestHolderTrustsOnlyTheLiving(t *testing.T) {
+// A process id in an unlocked file may belong to another process.
+func TestHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
-	if got := holder(path); got != 0 {
-		t.Errorf("holder of a lock that is not there: %d, want 0", got)
+	if got := lockOwner(path); got != 0 {
+		t.Errorf("owner of a missing file: got %d, want 0", got)
 	}
 	held, err := lock(path)
 	if err != nil {
@@ -42,16 +41,16 @@ func TestHolderTrustsOnlyTheLiving(t *testing.T) {
 	if err := writePID(held, 4321); err != nil {
 		t.Fatal(err)
 	}
-	if got := holder(path); got != 4321 {
-		t.Errorf("holder while it lives: %d, want 4321", got)
+	if got := lockOwner(path); got != 4321 {
+		t.Errorf("owner of a locked file: got %d, want 4321", got)
 	}
 	_ = held.Close()
-	if got := holder(path); got != 0 {
-		t.Errorf("holder after its end: %d, want 0", got)
+	if got := lockOwner(path); got != 0 {
+		t.Errorf("owner of an unlocked file: got %d, want 0", got)
 	}
 }
 
-func TestEndStopsTheHolder(t *testing.T) {
+func TestEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pid")
 	held, err := lock(path)
@@ -66,14 +65,14 @@ func TestEndStopsTheHolder(t *testing.T) {
 	if err := writePID(held, process.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	_ = held.Close() // the process keeps it
-	if err := end(path, 1, time.Minute); err != nil {
+	_ = held.Close() // the process's copy keeps the lock
+	if err := stopOwner(path, 1, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if got := holder(path); got != 0 {
+	if got := lockOwner(path); got != 0 {
 		t.Errorf("process %d still holds the lock", got)
 	}
 	if err := process.Wait(); err == nil {
-		t.Error("the process ended by itself")
+		t.Error("the process exited without a signal")
 	}
 }

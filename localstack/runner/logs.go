@@ -14,8 +14,7 @@ import (
 	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 )
 
-// Logs writes what all functions have logged and goes on to write what they
-// log, until ctx ends.
+// Logs writes the logs of all functions and follows them until ctx is done.
 func (s Stack) Logs(ctx context.Context, out io.Writer) error {
 	const tick = time.Second
 	if !s.running() {
@@ -29,7 +28,7 @@ func (s Stack) Logs(ctx context.Context, out io.Writer) error {
 	for {
 		lines, err := reader.next(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the person has read enough
+			return nil //nolint:nilerr // interrupted by the user
 		}
 		if err != nil {
 			return err
@@ -45,16 +44,16 @@ func (s Stack) Logs(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// logReader reads the log groups of the functions from where it left off.
+// logReader reads the functions' log groups incrementally.
 type logReader struct {
 	client *cloudwatchlogs.Client
 	prefix string
 	from   int64            // milliseconds since 1970
-	seen   map[string]int64 // events of the last moments, by stream and place, and their time
+	seen   map[string]int64 // times of the events in the overlap, by stream and message
 }
 
-// overlap is how far back each look goes again, since events do not appear in
-// the order of their time.
+// overlap is the time in milliseconds that each read repeats, because events do not
+// appear in the order of their times.
 const overlap = 10_000
 
 func (r *logReader) next(ctx context.Context) ([]string, error) {
@@ -108,7 +107,7 @@ func (r *logReader) isNew(event logs.FilteredLogEvent) bool {
 	return !old
 }
 
-// forget drops the events that the next look will not go back to.
+// forget removes the events before the overlap of the next read.
 func (r *logReader) forget(latest int64) {
 	r.from = latest
 	for key, at := range r.seen {
@@ -118,7 +117,7 @@ func (r *logReader) forget(latest int64) {
 	}
 }
 
-// platform tells the lines that Lambda writes around an invocation.
+// platform reports whether Lambda wrote the line, not the function.
 func platform(text string) bool {
 	return strings.HasPrefix(text, "START RequestId:") || strings.HasPrefix(text, "END RequestId:") ||
 		strings.HasPrefix(text, "REPORT RequestId:")

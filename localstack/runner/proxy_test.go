@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// behind returns a stack whose emulator is the handler.
-func behind(t *testing.T, emulator http.HandlerFunc) Stack {
+// stackWith returns a stack whose emulator is the handler.
+func stackWith(t *testing.T, emulator http.HandlerFunc) Stack {
 	t.Helper()
 	server := httptest.NewServer(emulator)
 	t.Cleanup(server.Close)
@@ -31,9 +31,9 @@ func behind(t *testing.T, emulator http.HandlerFunc) Stack {
 	return s
 }
 
-func TestProxySaysWhoCalls(t *testing.T) {
+func TestProxy_ForwardedRequest(t *testing.T) {
 	t.Parallel()
-	s := behind(t, func(w http.ResponseWriter, r *http.Request) {
+	s := stackWith(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, _ = w.Write([]byte(r.Method + " " + r.RequestURI + " " + r.Header.Get("X-Forwarded-For") + " " + string(body)))
 	})
@@ -47,13 +47,13 @@ func TestProxySaysWhoCalls(t *testing.T) {
 	s.proxy().ServeHTTP(answer, call)
 	want := "POST /_aws/execute-api/abc/$default/api/v1/x%2Fy?b=2&a=%41&c=%zz&d=1;e 192.0.2.7 body"
 	if got := answer.Body.String(); got != want {
-		t.Errorf("the emulator got\n%s, want\n%s", got, want)
+		t.Errorf("the emulator received\n%s, want\n%s", got, want)
 	}
 }
 
-func TestProxyWaitsForTheDeployment(t *testing.T) {
+func TestProxy_NotDeployed(t *testing.T) {
 	t.Parallel()
-	s := behind(t, func(http.ResponseWriter, *http.Request) { t.Error("the emulator was called") })
+	s := stackWith(t, func(http.ResponseWriter, *http.Request) { t.Error("the emulator was called") })
 	answer := httptest.NewRecorder()
 	s.proxy().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 	if answer.Code != http.StatusServiceUnavailable {

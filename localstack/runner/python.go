@@ -15,8 +15,8 @@ import (
 
 const requirements = "localstack/requirements.txt"
 
-// python installs the emulator into a virtual environment, unless the one that
-// is there was made from the same requirements.
+// python installs the emulator into a virtual environment unless the same
+// requirements are already installed.
 func (s Stack) python(ctx context.Context) error {
 	step := s.Log.Step("emulator")
 	wanted, err := os.ReadFile(requirements)
@@ -26,7 +26,7 @@ func (s Stack) python(ctx context.Context) error {
 	sum := sha256.Sum256(wanted)
 	digest := hex.EncodeToString(sum[:])
 	stamp := filepath.Join(s.venv(), "installed")
-	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // our own file
+	if installed, _ := os.ReadFile(stamp); string(installed) == digest { //nolint:gosec // a file of the stack
 		step.Done("installed")
 		return nil
 	}
@@ -64,13 +64,14 @@ except ImportError as e: sys.exit("python3 has no %s module (Debian: apt install
 	return nil
 }
 
-// install makes the environment and fills it, counting the packages.
+// install creates the environment and installs the packages. It reports the progress
+// to step.
 func (s Stack) install(ctx context.Context, step progressBar, packages int) error {
-	step.Bar(0, packages, "making a Python environment")
-	if out, err := exec.CommandContext(ctx, "python3", "-m", "venv", s.venv()).CombinedOutput(); err != nil { //nolint:gosec // our own path
-		return fmt.Errorf("make a Python environment: %w: %s", err, lastLine(out))
+	step.Bar(0, packages, "creating a Python environment")
+	if out, err := exec.CommandContext(ctx, "python3", "-m", "venv", s.venv()).CombinedOutput(); err != nil { //nolint:gosec // a path of the stack
+		return fmt.Errorf("create a Python environment: %w: %s", err, lastLine(out))
 	}
-	pip := exec.CommandContext(ctx, filepath.Join(s.venv(), "bin", "python"), "-m", "pip", "install", //nolint:gosec // our own path
+	pip := exec.CommandContext(ctx, filepath.Join(s.venv(), "bin", "python"), "-m", "pip", "install", //nolint:gosec // a path of the stack
 		"--disable-pip-version-check", "--no-input", "--progress-bar", "off",
 		"--no-deps", "--require-hashes", "-r", requirements)
 	var problems strings.Builder
@@ -99,13 +100,13 @@ func (s Stack) install(ctx context.Context, step progressBar, packages int) erro
 	return nil
 }
 
-// progressBar is what a long installation reports to.
+// progressBar displays the progress of the installation.
 type progressBar interface {
 	Bar(done, total int, note string)
 }
 
-// lastLine returns the last line of a command's output that is not blank,
-// which tells best what went wrong.
+// lastLine returns the last line of a command's output that is not blank. It usually
+// has the error.
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

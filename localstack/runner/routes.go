@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// httpEvent is an event of a function in the template. One without a path is the
+// httpEvent is an event of a function in the template. Without a path it is the
 // default route.
 type httpEvent struct {
 	Type       string `yaml:"Type"`
@@ -25,9 +25,8 @@ func (e httpEvent) routeKey() string {
 	return strings.ToUpper(e.Properties.Method) + " " + e.Properties.Path
 }
 
-// addRoutes adds the routes and integrations that the functions' HttpApi events
-// stand for. AWS makes them from the body of the API, which the emulator ignores.
-// As resources of the stack they change and go with the template.
+// addRoutes adds the routes and integrations of the functions' HttpApi events as
+// resources. AWS creates them from the body of the API, which the emulator ignores.
 func addRoutes(resources *yaml.Node) error {
 	declared := resources.Content
 	for i := 0; i+1 < len(declared); i += 2 {
@@ -93,7 +92,7 @@ func route(event httpEvent, function string) any {
 
 func addResource(resources *yaml.Node, name string, resource any) error {
 	if member(resources, name) != nil {
-		return fmt.Errorf("%s: a route needs this name", name)
+		return fmt.Errorf("%s: a generated route already has this name", name)
 	}
 	key, value := new(yaml.Node), new(yaml.Node)
 	key.SetString(name)

@@ -20,27 +20,27 @@ Resources:
         Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}
 `
 
-func TestPackagedMakesRoutesOfEvents(t *testing.T) {
+func TestPackaged_Routes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		template string
 		want     map[string]string
 	}{
-		"routes":     {routedTemplate, map[string]string{"SendOneRoute": "GET /one/{id}", "SendRestRoute": "$default", "SendIntegration": ""}},
-		"one is out": {without(routedTemplate, "One:"), map[string]string{"SendRestRoute": "$default", "SendIntegration": ""}},
-		"none":       {sampleTemplate, map[string]string{}},
+		"routes":      {routedTemplate, map[string]string{"SendOneRoute": "GET /one/{id}", "SendRestRoute": "$default", "SendIntegration": ""}},
+		"one removed": {without(routedTemplate, "One:"), map[string]string{"SendRestRoute": "$default", "SendIntegration": ""}},
+		"none":        {sampleTemplate, map[string]string{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, madeRoutes(t, test.template)); diff != "" {
-				t.Errorf("the packaged template has other routes (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.want, routesOf(t, test.template)); diff != "" {
+				t.Errorf("routes of the packaged template (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestPackagedRoutesCallTheAlias(t *testing.T) {
+func TestPackaged_RoutesToAlias(t *testing.T) {
 	t.Parallel()
 	got, err := packaged([]byte(routedTemplate), []Package{{Name: "send"}}, nil)
 	if err != nil {
@@ -48,12 +48,12 @@ func TestPackagedRoutesCallTheAlias(t *testing.T) {
 	}
 	for _, want := range []string{"Ref: Send.Alias", "Fn::Sub: integrations/${SendIntegration}", "ApiId: !Ref Api"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+			t.Errorf("the template does not contain %q:\n%s", want, got)
 		}
 	}
 }
 
-func TestPackagedKeepsResourcesNamedLikeARoute(t *testing.T) {
+func TestPackaged_RouteNameTaken(t *testing.T) {
 	t.Parallel()
 	template := routedTemplate + "  SendOneRoute: {Type: AWS::SQS::Queue}\n"
 	if got, err := packaged([]byte(template), []Package{{Name: "send"}}, nil); err == nil {
@@ -61,9 +61,9 @@ func TestPackagedKeepsResourcesNamedLikeARoute(t *testing.T) {
 	}
 }
 
-// madeRoutes returns the keys of the packaged template's routes by their names, ""
-// for an integration.
-func madeRoutes(t *testing.T, template string) map[string]string {
+// routesOf returns the route keys of the packaged template by resource name. The key
+// of an integration is "".
+func routesOf(t *testing.T, template string) map[string]string {
 	t.Helper()
 	text, err := packaged([]byte(template), []Package{{Name: "send"}}, nil)
 	if err != nil {
@@ -80,16 +80,16 @@ func madeRoutes(t *testing.T, template string) map[string]string {
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	made := map[string]string{}
+	routes := map[string]string{}
 	for name, r := range document.Resources {
 		if strings.HasPrefix(r.Type, "AWS::ApiGatewayV2::") {
-			made[name] = r.Properties.RouteKey
+			routes[name] = r.Properties.RouteKey
 		}
 	}
-	return made
+	return routes
 }
 
-// without returns the text without the lines that hold a word.
+// without returns the text without the lines that contain a word.
 func without(text, word string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

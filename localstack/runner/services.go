@@ -16,18 +16,17 @@ import (
 	"campaign-dispatch/localstack/sink"
 )
 
-// A new stack draws two secrets that the background process and the seeds
-// share: the key of the agents' service accounts, and the secret by which the
-// sink knows the service's webhooks.
+// The background process and the seeder share two generated secrets: the key of the
+// agents' service accounts and the signing secret of the webhooks.
 const (
 	providerKeyFile   = "provider-key.pem"
 	webhookSecretFile = "webhook-secret"
 )
 
-func (s Stack) drawSecrets() error {
+func (s Stack) generateSecrets() error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		return fmt.Errorf("draw the provider's key: %w", err)
+		return fmt.Errorf("generate the provider's key: %w", err)
 	}
 	block := pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
 	if err := writeFile(s.state(providerKeyFile), string(pem.EncodeToMemory(&block))); err != nil {
@@ -38,7 +37,7 @@ func (s Stack) drawSecrets() error {
 	return writeFile(s.state(webhookSecretFile), "whsec_"+base64.StdEncoding.EncodeToString(secret))
 }
 
-// simulator is the RCS provider.
+// simulator returns the RCS provider simulator.
 func (s Stack) simulator() (*sim.Sim, error) {
 	text, err := os.ReadFile(s.state(providerKeyFile))
 	if err != nil {
@@ -46,7 +45,7 @@ func (s Stack) simulator() (*sim.Sim, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("read the provider's key: it is damaged")
+		return nil, errors.New("read the provider's key: not in PEM format")
 	}
 	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
 	if err != nil {
@@ -55,7 +54,7 @@ func (s Stack) simulator() (*sim.Sim, error) {
 	return sim.New(sim.Options{URL: url(s.Ports.RCS), Key: key, Now: s.Now, Random: mathrand.Float64}), nil
 }
 
-// sink receives the demo tenant's webhooks.
+// sink returns the receiver of the demo tenant's webhooks.
 func (s Stack) sink() (http.Handler, error) {
 	secret, err := s.webhookSecret()
 	if err != nil {

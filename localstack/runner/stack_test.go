@@ -8,30 +8,30 @@ import (
 	"testing"
 )
 
-func TestPortsAreChecked(t *testing.T) {
+func TestPorts_Check(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		ports Ports
-		says  string // "" for no error
+		want  string // part of the error, "" for none
 	}{
-		"good":    {Ports{1, 2, 3, 65535}, ""},
-		"zero":    {Ports{0, 2, 3, 4}, "no port 0 for the service: choose one from 1 to 65535 with PORT="},
-		"too big": {Ports{1, 99999, 3, 4}, "AWS_PORT="},
-		"less":    {Ports{1, 2, -5, 4}, "RCS_PORT="},
-		"equal":   {Ports{1, 2, 3, 1}, "the service and the webhook sink cannot both have port 1"},
+		"valid":     {Ports{1, 2, 3, 65535}, ""},
+		"zero":      {Ports{0, 2, 3, 4}, "port 0 for the service is out of range: set PORT to a port from 1 to 65535"},
+		"too large": {Ports{1, 99999, 3, 4}, "set AWS_PORT "},
+		"negative":  {Ports{1, 2, -5, 4}, "set RCS_PORT "},
+		"equal":     {Ports{1, 2, 3, 1}, "the service and the webhook sink have the same port 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := test.ports.Check()
-			if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want %q", err, test.says)
+			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
 	}
 }
 
-func TestATakenPortIsNamed(t *testing.T) {
+func TestPorts_FreePortInUse(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,15 +39,15 @@ func TestATakenPortIsNamed(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	taken, _ := listener.Addr().(*net.TCPAddr)
-	if err := (Ports{Base: taken.Port}).free(); err == nil || !strings.Contains(err.Error(), "for the service is taken") {
-		t.Errorf("got %v", err)
+	if err := (Ports{Base: taken.Port}).free(); err == nil || !strings.Contains(err.Error(), "for the service is in use") {
+		t.Errorf("got %v, want an error that names the port's use", err)
 	}
 }
 
-func TestAStackIsWholeOnceItIsDeployedAndSeeded(t *testing.T) {
+func TestStack_Complete(t *testing.T) {
 	t.Parallel()
 	s := Stack{Dir: t.TempDir()}
-	held, err := lock(s.state(daemonLock)) // as its living background process
+	held, err := lock(s.state(daemonLock)) // as the background process does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,14 +56,14 @@ func TestAStackIsWholeOnceItIsDeployedAndSeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{s.state(portsFile), s.state(deployedFile), s.EnvFile()} {
-		if s.whole() {
-			t.Errorf("whole without %s", filepath.Base(path))
+		if s.deployedAndSeeded() {
+			t.Errorf("complete without %s", filepath.Base(path))
 		}
 		if err := writeFile(path, "x"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !s.whole() {
-		t.Error("not whole, with all its files")
+	if !s.deployedAndSeeded() {
+		t.Error("not complete with all files")
 	}
 }

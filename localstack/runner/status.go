@@ -4,8 +4,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Status returns where everything of the running stack is, and false if it is
-// not running.
+// Status returns the running stack's stack.env. It returns false if the stack is not
+// running.
 func (s Stack) Status() (stackenv.Env, bool) {
 	if !s.running() {
 		return nil, false

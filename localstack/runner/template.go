@@ -11,7 +11,7 @@ import (
 
 const templateFile = "template.yaml"
 
-// artifacts is the bucket that the functions' packages are uploaded to.
+// artifacts is the bucket of the functions' packages.
 const artifacts = "artifacts"
 
 // packagedTemplate returns the project's template, packaged.
@@ -23,11 +23,10 @@ func packagedTemplate(packages []Package, parameters map[string]string) (string,
 	return packaged(source, packages, parameters)
 }
 
-// packaged returns the template with each function's CodeUri replaced by the
-// address of its package, as `sam package` does, with the routes of the HTTP API as
-// resources, and with the parameters as defaults: the emulator transforms a template
-// without them. All else, the short forms of the intrinsic functions too, stays as
-// it is.
+// packaged returns the template for the emulator. Each function's CodeUri is the
+// address of its package, as after `sam package`. The routes of the HTTP API are
+// resources. The parameters are defaults, because the emulator's transform ignores
+// the values of the deployment.
 func packaged(source []byte, packages []Package, parameters map[string]string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(source, &document); err != nil {
@@ -66,7 +65,7 @@ func pointToPackage(resource *yaml.Node, packages []Package) error {
 	}
 	uri := member(member(resource, "Properties"), "CodeUri")
 	if uri == nil {
-		return errors.New("has no CodeUri")
+		return errors.New("CodeUri is missing")
 	}
 	for _, p := range packages {
 		if path.Clean(uri.Value) == path.Join("functions", p.Name) {
@@ -74,7 +73,7 @@ func pointToPackage(resource *yaml.Node, packages []Package) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no function was built from %s", uri.Value)
+	return fmt.Errorf("no built function for CodeUri %s", uri.Value)
 }
 
 func isFunction(resource *yaml.Node) bool {

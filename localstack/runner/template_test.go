@@ -20,7 +20,7 @@ Resources:
             Queue: !Sub ${Queue.Arn}
 `
 
-func TestPackagedPutsInPackages(t *testing.T) {
+func TestPackaged_CodeURI(t *testing.T) {
 	t.Parallel()
 	got, err := packaged([]byte(sampleTemplate), []Package{{Name: "send", Key: "send-1.zip"}}, nil)
 	if err != nil {
@@ -28,12 +28,12 @@ func TestPackagedPutsInPackages(t *testing.T) {
 	}
 	for _, want := range []string{"CodeUri: s3://artifacts/send-1.zip\n", "!GetAtt Role.Arn", "!Sub ${Queue.Arn}"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
+			t.Errorf("the template does not contain %q:\n%s", want, got)
 		}
 	}
 }
 
-func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
+func TestPackaged_InvalidTemplate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"not YAML":      "a: [",
@@ -41,7 +41,7 @@ func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
 		"no resources":  "Parameters: {}",
 		"not built":     sampleTemplate,
 		"no CodeUri":    strings.Replace(sampleTemplate, "CodeUri: functions/send/", "Timeout: 3", 1),
-		"another place": strings.Replace(sampleTemplate, "functions/send/", "elsewhere/send", 1),
+		"other CodeUri": strings.Replace(sampleTemplate, "functions/send/", "elsewhere/send", 1),
 	}
 	for name, template := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestPackagedRefusesWhatCannotBeDeployed(t *testing.T) {
 	}
 }
 
-// The transform of the emulator knows no other values: a new release would get no
-// new version.
-func TestPackagedMakesParametersDefaults(t *testing.T) {
+// The emulator's transform reads defaults only: without this a new Release would not
+// publish a new version.
+func TestPackaged_ParameterDefaults(t *testing.T) {
 	t.Parallel()
 	const template = "Parameters:\n  Release: {Type: String, Default: \"0\"}\nResources: {}\n"
 	got, err := packaged([]byte(template), nil, map[string]string{"Release": "12", "Unknown": "3"})

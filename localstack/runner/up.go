@@ -15,19 +15,18 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Up brings the stack to what the project's files say and returns where
-// everything is. It starts what does not run, deploys what changed, and seeds
-// a new stack; one that was left half made it makes anew. Where it fails,
-// nothing that it started is left running. Daemon are the arguments that make this program call Serve.
+// Up starts the stack unless it runs, deploys changes, adds test data to a new stack,
+// and returns its stack.env. It replaces an incomplete stack. If it fails to create a
+// stack, it stops it. The daemon arguments make this program call Serve.
 func (s Stack) Up(ctx context.Context, daemon []string) (stackenv.Env, error) {
 	held, err := lock(filepath.Join(s.Dir, "up.lock"))
 	if errors.Is(err, errLocked) {
-		return nil, errors.New("another command is starting this stack just now")
+		return nil, errors.New("another command is starting this stack")
 	} else if err != nil {
 		return nil, err
 	}
 	defer func() { _ = held.Close() }()
-	fresh := !s.whole()
+	fresh := !s.deployedAndSeeded()
 	if fresh {
 		if err := s.clear(); err != nil {
 			return nil, err
@@ -60,10 +59,10 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	}
 	if fresh {
 		step := s.Log.Step("start")
-		if err := s.drawSecrets(); err != nil {
+		if err := s.generateSecrets(); err != nil {
 			return nil, err
 		}
-		if err := s.spawn(ctx, daemon); err != nil {
+		if err := s.startDaemon(ctx, daemon); err != nil {
 			return nil, err
 		}
 		if err := writeFile(s.state(portsFile), fmt.Sprint(s.Ports)); err != nil {
@@ -78,7 +77,7 @@ func (s Stack) bringUp(ctx context.Context, fresh bool, daemon []string) (stacke
 	return s.seed(ctx, outputs)
 }
 
-// prepare installs the emulator and builds the functions, side by side.
+// prepare installs the emulator and builds the functions concurrently.
 func (s Stack) prepare(ctx context.Context) ([]Package, error) {
 	held, err := s.lockTools(ctx)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s Stack) prepare(ctx context.Context) ([]Package, error) {
 	return packages, nil
 }
 
-// lockTools waits for another stack that is preparing the same tools.
+// lockTools acquires the lock of the tools. It waits while another stack prepares them.
 func (s Stack) lockTools(ctx context.Context) (*os.File, error) {
 	const tick = 100 * time.Millisecond
 	for {
@@ -108,14 +107,14 @@ func (s Stack) lockTools(ctx context.Context) (*os.File, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for another stack's preparations: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for the lock of the tools: %w", ctx.Err())
 		case <-time.After(tick):
 		}
 	}
 }
 
-// seed fills a new stack and writes its file. Of a stack that has been seeded
-// it keeps the credentials, and writes anew where everything is.
+// seed adds test data to a new stack and writes stack.env. For a seeded stack it keeps
+// the credentials and updates the addresses.
 func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.Env, error) {
 	step := s.Log.Step("seed")
 	env := s.addresses(outputs)
@@ -128,7 +127,7 @@ func (s Stack) seed(ctx context.Context, outputs map[string]string) (stackenv.En
 		if err := errors.Join(seeder.Renew(ctx, before), seeder.RegisterWebhooks(ctx)); err != nil {
 			return nil, fmt.Errorf("seed the stack: %w", err)
 		}
-		step.Done("kept what is there")
+		step.Done("kept the existing data")
 		return before, s.writeEnv(before)
 	}
 	seeded, err := seeder.Run(ctx)

@@ -1,5 +1,5 @@
-// Package samlocal writes the variables with which `sam local` runs the functions
-// against the running local stack.
+// Package samlocal writes the environment variables that `sam local` needs to run the
+// functions against the local stack.
 package samlocal
 
 import (
@@ -16,15 +16,15 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// Host is the name by which a container of Docker Desktop reaches the machine.
+// Host is the name of this machine in a container of Docker Desktop.
 const Host = "host.docker.internal"
 
-// Variables are the variables of each function, by its name in the template.
+// Variables holds the environment variables of each function by its logical id.
 type Variables map[string]map[string]string
 
-// Read returns the variables of the stack's functions, as they are deployed, with
-// addresses at which a container reaches the emulator and the provider simulator.
-// Addresses for browsers and clients stay as they are.
+// Read returns the variables of the deployed functions. The addresses of the emulator
+// and the provider simulator name host, so that a container reaches them. Addresses
+// for browsers and clients do not change.
 func Read(ctx context.Context, env stackenv.Env, host string) (Variables, error) {
 	names, err := functions(ctx, env)
 	if err != nil {
@@ -57,7 +57,7 @@ func (v Variables) Write(path string) error {
 	return nil
 }
 
-// reachable returns a function's variables for a container.
+// reachable returns a function's variables with addresses that a container reaches.
 func reachable(variables map[string]string, env stackenv.Env, host string) map[string]string {
 	variables["AWS_ENDPOINT_URL"] = env["AWS_ENDPOINT_URL"]
 	for _, name := range []string{"AWS_ENDPOINT_URL", "RCS_URL"} {
@@ -68,7 +68,7 @@ func reachable(variables map[string]string, env stackenv.Env, host string) map[s
 	return variables
 }
 
-// functions returns the deployed names of the stack's functions.
+// functions returns the names of the stack's functions by logical id.
 func functions(ctx context.Context, env stackenv.Env) (map[string]string, error) {
 	names := map[string]string{}
 	pages := cloudformation.NewListStackResourcesPaginator(cloudformation.NewFromConfig(env.AWS()),

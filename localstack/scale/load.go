@@ -2,23 +2,23 @@ package scale
 
 import "campaign-dispatch/internal/campaign"
 
-// Load is what clients and the provider ask of the service at the peak.
+// Load is the peak load of the service.
 type Load struct {
 	Name     string
-	Calls    float64 // dispatch calls a second
-	PerCall  float64 // messages of a call
+	Calls    float64 // dispatch calls per second
+	PerCall  float64 // messages in a call
 	Tenants  int
 	Hottest  float64 // share of the tenant with the most messages
-	Isolated float64 // share of the events that are alone of their batch in their window
-	Batches  float64 // of the hottest campaign
+	Isolated float64 // share of the events without another of their batch in the window
+	Batches  float64 // batches of the largest campaign
 }
 
-// Endpoints is how many a tenant has.
+// Endpoints is the number of webhook endpoints of a tenant.
 const Endpoints = 2
 
 const (
 	eventsPerMessage   = 2  // delivered and read
-	credentials        = 10 // of a tenant, which renew their tokens in one minute
+	credentials        = 10 // credentials of a tenant that renew their tokens in one minute
 	second             = 1.0
 	day, hour          = 24 * 60 * 60 * second, 60 * 60 * second
 	evening            = 5 // times the mean
@@ -27,15 +27,15 @@ const (
 	campaignMessages   = 20e6
 	callsASecond       = 10e3
 	manyTenants        = 1000
-	tenantCalls        = 25.0 // a second, by default the most
-	smallBatches       = 10e3 // of a campaign of single messages
+	tenantCalls        = 25.0 // default limit of a tenant's calls per second
+	smallBatches       = 10e3 // batches of a campaign with one message in each
 	mixIsolated        = 0.25 // half of the reads
 	tokenRenewalWindow = 60 * second
-	rise               = 60 * second // from nothing to the peak
-	scalingPeriod      = 10 * second // of Lambda's scaling rate
+	rise               = 60 * second // time from no load to the peak
+	scalingPeriod      = 10 * second // period of Lambda's scaling rate
 )
 
-// Loads are those that the service is judged by.
+// Loads returns the loads that the service must support.
 func Loads() []Load {
 	daily := dailyMessages / day * evening / campaign.MaxMessages
 	return []Load{
@@ -57,7 +57,7 @@ func Loads() []Load {
 	}
 }
 
-// zipf is the share of the first of n, where the k-th has a k-th of its.
+// zipf returns the share of the largest of n tenants under Zipf's law.
 func zipf(n int) float64 {
 	sum := 0.0
 	for k := 1; k <= n; k++ {
@@ -66,16 +66,16 @@ func zipf(n int) float64 {
 	return 1 / sum
 }
 
-// Messages is how many are accepted, and sent, a second.
+// Messages returns the accepted messages per second.
 func (l Load) Messages() float64 { return l.Calls * l.PerCall }
 
-// webhooks is how many of each endpoint are posted a second.
+// webhooks returns the webhooks of one endpoint per second.
 func (l Load) webhooks() float64 { return l.Messages() + l.Events() }
 
-// Events is how many the provider sends a second.
+// Events returns the provider's events per second.
 func (l Load) Events() float64 { return eventsPerMessage * l.Messages() }
 
-// call is the step that a dispatch call of the load is.
+// call returns the step of the load's dispatch calls.
 func (l Load) call() string {
 	if l.PerCall == 1 {
 		return Single
@@ -83,8 +83,8 @@ func (l Load) call() string {
 	return Batch
 }
 
-// Steps are how many steps are done a second. The first event of a batch of one message
-// completes the batch, the second does not.
+// Steps returns the number of each step per second. A batch of one message has one
+// event of each kind: the first completes the batch.
 func (l Load) Steps() map[string]float64 {
 	alone := l.Events() * l.Isolated
 	steps := map[string]float64{

@@ -1,5 +1,5 @@
-// Package scale computes which limit of AWS binds first for a load, from what the
-// service's steps were metered to use.
+// Package scale computes which limit of AWS a load reaches first, from the metered use
+// of the service's steps.
 package scale
 
 import (
@@ -12,33 +12,33 @@ import (
 
 // The steps that a load consists of.
 const (
-	Token          = "token"                      // a token is issued
-	Batch          = "batch"                      // a call with a full batch, until all is sent
+	Token          = "token"                      // issuing a token
+	Batch          = "batch"                      // a call with a full batch, until all messages are sent
 	Single         = "single"                     // a call with one message, until it is sent
-	Isolated       = "isolated event"             // an event alone of a full batch in its window
-	IsolatedSingle = "isolated event of a single" // the same of a batch of one message
+	Isolated       = "isolated event"             // an event of a full batch without another in its window
+	IsolatedSingle = "isolated event of a single" // an isolated event of a batch of one message
 	Group          = "group of events"            // GroupSize events of a full batch in one window
 )
 
-// GroupSize is how many events the metered group has.
+// GroupSize is the number of events in the metered group.
 const GroupSize = 250
 
-// Step is what one step uses, its webhooks to two endpoints included.
+// Step is the use of one step, including its webhooks to two endpoints.
 type Step struct {
 	Functions map[string]Function `json:"functions"`
 	Places    []Spent             `json:"places"`
-	Queues    map[string]float64  `json:"queues"` // messages put on each, by the function that takes them
+	Queues    map[string]float64  `json:"queues"` // queued messages, by the function that receives them
 	Signed    float64             `json:"kmsSignatures"`
 }
 
-// Function is what a function does in a step.
+// Function is the use of a function in a step.
 type Function struct {
 	Calls float64 `json:"calls"`
-	Waits float64 `json:"waits"` // calls of AWS that waited for one another
-	CPU   float64 `json:"cpu"`   // seconds of this machine
+	Waits float64 `json:"waits"` // sequential AWS calls
+	CPU   float64 `json:"cpu"`   // seconds on this machine
 }
 
-// Spent are units of rows at a place. A table is named "auth" or "campaigns".
+// Spent is the capacity units at a place. The table is "auth" or "campaigns".
 type Spent struct {
 	metering.Place
 
@@ -46,13 +46,13 @@ type Spent struct {
 	Reads  float64 `json:"reads,omitempty"`
 }
 
-// Metered are the steps by their names.
+// Metered holds the steps by name.
 type Metered map[string]Step
 
-// Measured returns what `make scale METER=1` has metered.
+// Measured returns the steps that `make scale METER=1` has metered.
 func Measured() (m Metered, err error) {
 	if err := json.Unmarshal(measured, &m); err != nil {
-		return nil, fmt.Errorf("read what was metered: %w", err)
+		return nil, fmt.Errorf("read metered.json: %w", err)
 	}
 	return m, nil
 }
@@ -60,7 +60,7 @@ func Measured() (m Metered, err error) {
 //go:embed metered.json
 var measured []byte
 
-// Sum adds up what so many of each step use.
+// Sum returns the use of the given number of each step.
 func (m Metered) Sum(counts map[string]float64) Step {
 	sum := Step{Functions: map[string]Function{}, Queues: map[string]float64{}}
 	places := map[metering.Place]Spent{}
@@ -85,7 +85,7 @@ func (m Metered) Sum(counts map[string]float64) Step {
 	return sum
 }
 
-// at are the units at all places that match.
+// at returns the units at all matching places.
 func (s Step) at(match func(p metering.Place) bool) (sum Spent) {
 	for _, p := range s.Places {
 		if match(p.Place) {

@@ -15,25 +15,25 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-// Limit is one of AWS, or a setting of the template.
+// Limit is a limit of AWS or of a setting in the template.
 type Limit struct {
 	Value  float64 `json:"value"`
 	Kind   Kind    `json:"kind"`
-	Ask    string  `json:"ask"` // what to raise: a service and its quota, or a setting
+	Ask    string  `json:"ask"` // the quota or the setting to raise
 	Source string  `json:"source"`
 }
 
-// Kind is what may be done about a limit.
+// Kind is the kind of a limit.
 type Kind string
 
-// A hard limit binds the design, a quota is raised by AWS, a setting by a deployment.
+// A hard limit is fixed, AWS raises a quota, and a deployment raises a setting.
 const (
 	Hard   Kind = "hard"
 	Quota  Kind = "quota"
 	Config Kind = "setting"
 )
 
-// Need is what a load needs of a resource at its peak.
+// Need is the use of a resource at the peak of a load.
 type Need struct {
 	Limit
 
@@ -41,20 +41,20 @@ type Need struct {
 	Need     float64
 }
 
-// Share is how much of the limit is needed; the limit binds from 1 on.
+// Share returns the used share of the limit. At 1 the load reaches the limit.
 func (n Need) Share() float64 { return n.Need / n.Value }
 
 //go:embed limits.json
 var limitList []byte
 
-// Model computes what loads need.
+// Model computes the needs of loads.
 type Model struct {
 	Metered  Metered
 	Settings Settings
 	Limits   map[string]Limit
 }
 
-// New returns the model of what was metered and of a template.
+// New returns the model of the metered steps and the settings of a template.
 func New(templatePath string) (m Model, err error) {
 	if m.Metered, err = Measured(); err != nil {
 		return m, err
@@ -68,7 +68,7 @@ func New(templatePath string) (m Model, err error) {
 	return m, nil
 }
 
-// Needs are a load's, the largest share first.
+// Needs returns the needs of a load, with the largest share first.
 func (m Model) Needs(l Load) []Need {
 	used := m.Metered.Sum(l.Steps())
 	needs := slices.Concat(m.rows(l, used), m.functions(l, used), m.entries(l, used))
@@ -84,11 +84,11 @@ func setting(value float64, ask, resource string, need float64) Need {
 	return Need{Limit: Limit{Value: value, Kind: Config, Ask: "template.yaml: " + ask, Source: "template.yaml"}, Resource: resource, Need: need}
 }
 
-// hotKey is a key of a table or an index whose partition takes many units.
+// hotKey is a hash key of a table or an index with many units per second.
 type hotKey struct {
 	name  string
 	match func(p metering.Place) bool
-	share func(l Load) float64 // of all units, that the hottest such key takes
+	share func(l Load) float64 // share of the hottest key in all units
 }
 
 func rowsOf(table string, kinds ...string) func(metering.Place) bool {
@@ -103,8 +103,8 @@ func entriesOf(table, attribute string) func(metering.Place) bool {
 
 func hottest(l Load) float64 { return l.Hottest }
 
-// hotKeys are the keys whose rows many messages share. What another storage changes is
-// here, in batchRows and tenantRows, and in what is metered.
+// hotKeys, batchRows and tenantRows are the rows that many messages share. Change them
+// together with the row keys.
 var (
 	hotKeys = []hotKey{
 		{fmt.Sprintf("index due of campaigns, hottest of its %d keys, writes", dynamo.SplitDueShards), entriesOf("campaigns", "nextCheck"), dueShare},
@@ -117,14 +117,14 @@ var (
 	tenantRows = rowsOf("campaigns", "TENANT", "ENDPOINT", "CIRCUIT")
 )
 
-// dueShare is the share of the hottest key: the rows of a tenant are in one part of the
-// keys.
+// dueShare returns the share of the hottest key of the due index. All rows of a tenant
+// are in one part of the keys.
 func dueShare(l Load) float64 {
 	const keys, ofPart = 1.0 / dynamo.SplitDueShards, dynamo.SplitDueShards / dynamo.DueParts
 	return math.Max(keys, l.Hottest/ofPart)
 }
 
-// rows are the needs of tables and keys.
+// rows returns the needs of tables and keys.
 func (m Model) rows(l Load, used Step) (needs []Need) {
 	for _, k := range hotKeys {
 		needs = append(needs, m.need("partitionWrites", k.name, used.at(k.match).Writes*k.share(l)))
@@ -143,8 +143,8 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
 }
 
-// downWrites are those of the hottest tenant's endpoint that takes nothing: one entry of
-// the index for each task.
+// downWrites returns the index writes for an endpoint of the hottest tenant that
+// rejects everything: one for each task.
 func (m Model) downWrites(l Load) float64 {
 	tasks := 0.0
 	for name, n := range l.Steps() {
@@ -153,26 +153,26 @@ func (m Model) downWrites(l Load) float64 {
 	return tasks / Endpoints * l.Hottest / dynamo.DeliveryShards
 }
 
-// batchWrites are those of a batch that is sent within a second, while each outcomes
-// call that may run has a group of its events in every window.
+// batchWrites returns the writes of a batch that is sent within one second. The worst
+// case is that every concurrent outcomes call has a group of its events in each window.
 func (m Model) batchWrites(l Load) float64 {
 	sent, outcomes := m.Metered[l.call()], m.Settings.Functions["outcomes"]
 	groups := outcomes.Concurrency / math.Max(1, outcomes.Window)
 	return sent.at(batchRows).Writes + math.Min(groups, l.PerCall)*m.Metered[Group].at(batchRows).Writes
 }
 
-// tenantReads are those of the hottest tenant: an environment reads its rows again
-// after cached seconds.
+// tenantReads returns the reads of the hottest tenant's rows. Each environment caches
+// them.
 func (m Model) tenantReads(l Load, used Step) float64 {
-	const cached = 3
+	const cached = 3 // seconds
 	busy := m.concurrency(l)
 	each := m.Metered[Isolated].at(tenantRows).Reads
 	return math.Min(used.at(tenantRows).Reads*l.Hottest, each*(busy["outcomes"]+busy["notify"]+busy["send"])/cached)
 }
 
-// coldReads are those of dispatch environments that know nothing of a campaign of which
-// half is accepted: eventually consistent ones of rows written in transactions. As many
-// environments start as the load needs, one at least, while it rises.
+// coldReads returns the eventually consistent reads of new dispatch environments. Each
+// reads the rows of a half accepted campaign, which transactions have written. While
+// the load rises, at least one environment starts.
 func (m Model) coldReads(l Load) float64 {
 	const transaction, readKilobytes = 2, 8
 	kilobytes := m.Metered[l.call()].at(rowsOf("campaigns", "SET")).Writes / transaction
@@ -180,7 +180,7 @@ func (m Model) coldReads(l Load) float64 {
 	return l.Batches / 2 * kilobytes / readKilobytes * started
 }
 
-// functions are the needs of Lambda and of the queues that call functions.
+// functions returns the needs of Lambda and of the functions' queues.
 func (m Model) functions(l Load, used Step) (needs []Need) {
 	busy := m.concurrency(l)
 	all, largest := 0.0, 0.0
@@ -200,14 +200,14 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		setting(url, "EventsConcurrency, a tenth of the calls", "events: calls of the function URL a second", l.Events()))
 }
 
-// inFlight is how many messages of a function's queue wait for the window and the end
-// of their call.
+// inFlight returns the messages in flight of a function's queue: those in the batching
+// window and in running calls.
 func (m Model) inFlight(function string, used Step, busy float64) float64 {
 	s := m.Settings.Functions[function]
 	return used.Queues[function]*s.Window + busy*s.BatchSize
 }
 
-// concurrency is how many environments of each function are busy.
+// concurrency returns the busy environments of each function.
 func (m Model) concurrency(l Load) map[string]float64 {
 	busy := map[string]float64{}
 	steps := l.Steps()
@@ -222,9 +222,9 @@ func (m Model) concurrency(l Load) map[string]float64 {
 	return busy
 }
 
-// seconds is how long a function is busy with one step. Isolated events of full batches
-// were metered in calls of their own, those of singles in one call of outcomes as on AWS.
-// The emulator gives notify fewer tasks a call than AWS.
+// seconds returns how long a function is busy with one step. The metering has one call
+// for each isolated event of a full batch, and one outcomes call for all those of
+// single messages, as on AWS. AWS gives notify more tasks in a call than the emulator.
 func (m Model) seconds(function, step string, used Function) float64 {
 	alone := step == Isolated || step == IsolatedSingle
 	if shared, ok := m.Metered[IsolatedSingle].Functions[function]; ok && alone {
@@ -236,7 +236,7 @@ func (m Model) seconds(function, step string, used Function) float64 {
 		messages := map[string]float64{Batch: campaign.MaxMessages, Single: 1}[step]
 		waited += rounds(messages, used.Calls, metering.SendConcurrency) * metering.ProviderRoundTrip.Seconds()
 	case function == "notify" && alone:
-		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full ones
+		calls := m.Metered[step].Queues[function] / m.Settings.Functions[function].BatchSize // full calls
 		waited = calls * (waited/used.Calls + metering.WebhookRoundTrip.Seconds())
 	case function == "notify":
 		waited += rounds(Endpoints*GroupSize, Endpoints, metering.PostsAtOnce) * metering.WebhookRoundTrip.Seconds()
@@ -245,13 +245,14 @@ func (m Model) seconds(function, step string, used Function) float64 {
 	return metering.GBSeconds(memory, waited, used.CPU) / memory
 }
 
-// rounds is how many times calls wait that share things evenly and have some at once.
+// rounds returns the sequential requests of all calls. The calls share the requests
+// evenly and each makes atOnce of them concurrently.
 func rounds(things, calls, atOnce float64) float64 {
 	calls = math.Max(1, calls)
 	return calls * math.Ceil(things/calls/atOnce)
 }
 
-// entries are the needs of the API, KMS and EventBridge Scheduler.
+// entries returns the needs of the API, KMS and EventBridge Scheduler.
 func (m Model) entries(l Load, used Step) []Need {
 	calls := l.Calls + l.Steps()[Token]
 	p := m.Settings.Parameters

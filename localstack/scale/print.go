@@ -12,7 +12,7 @@ import (
 	"campaign-dispatch/localstack/metering"
 )
 
-// Print prints the table of each load and what it says.
+// Print prints a table of needs and a summary for each load.
 func (m Model) Print(w io.Writer) error {
 	sources := map[string]bool{}
 	for _, l := range Loads() {
@@ -28,7 +28,7 @@ func (m Model) Print(w io.Writer) error {
 		if err := table.Flush(); err != nil {
 			return fmt.Errorf("print the table: %w", err)
 		}
-		fmt.Fprintf(w, "%s\n\n", Verdict(l, needs))
+		fmt.Fprintf(w, "%s\n\n", Summary(l, needs))
 	}
 	m.printAssumptions(w)
 	delete(sources, "template.yaml")
@@ -57,8 +57,8 @@ func mark(i int, n Need, firstHard bool) string {
 	}
 }
 
-// Verdict says which limits of the design a load exceeds, and from which rate on.
-func Verdict(l Load, needs []Need) string {
+// Summary names the hard limits that a load reaches and the rate at which it does.
+func Summary(l Load, needs []Need) string {
 	var bound []string
 	for _, n := range needs {
 		if n.Kind == Hard && n.Share() >= 1 {
@@ -66,7 +66,7 @@ func Verdict(l Load, needs []Need) string {
 		}
 	}
 	if len(bound) == 0 {
-		return "No hard limit binds: what binds is a quota or a setting."
+		return "No hard limit binds. Only quotas and settings do."
 	}
 	return "NOT MET: hard limits of the design bind: " + strings.Join(bound, "; ") + "."
 }
@@ -74,15 +74,15 @@ func Verdict(l Load, needs []Need) string {
 func (Model) printAssumptions(w io.Writer) {
 	fmt.Fprintf(w, `Assumed:
 - Steps are metered on the emulator by AWS's rules (localstack/scale/metered.json), with %d endpoints of a tenant, full batches of %d and groups of %d events of a batch.
-- A message has %d events. A quarter of them (half of the reads) are alone in their batch and window; of calls with one message all are.
-- Tenant shares follow Zipf's law. The hottest tenant has one agent and makes all its calls in one campaign; its two endpoints take all kinds.
-- A call of AWS takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once); processor times are this machine's.
-- The meter counts an index entry twice where its row is written in a transaction, as `+"`make cost`"+` does. Closing batches that were never answered, and sweep, are not counted.
-- Calls of outcomes and notify are full; release and send take tasks of single messages one a call, which is the most they need.
-- Every call is scheduled. Each tenant has %d credentials, which all renew their tokens in the same minute. The 20 million are accepted and sent in one hour. A load rises from nothing to its peak in one minute.
-- An environment keeps a tenant's rows for 3 seconds. One dispatch function a second starts cold and reads half a campaign.
-- A partition takes 1,000 writes of a hash key. DynamoDB may split a key's rows by their sort keys in time, which is not counted on.
-- Standard queues of SQS have no throughput limit to name: AWS calls it nearly unlimited.
+- A message has %d events. A quarter of them (half of the reads) are the only event of their batch in the window. With one message in a call all are.
+- Tenant shares follow Zipf's law. The hottest tenant has one agent and makes all its calls in one campaign. Its two endpoints receive all kinds of webhooks.
+- An AWS call takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once). Processor times are those of this machine.
+- The meter counts an index entry twice if a transaction writes its row, as `+"`make cost`"+` does. It excludes sweep and the closing of batches without events.
+- Calls of outcomes and notify are full. Release and send receive one task of a single message in a call, which is their worst case.
+- Every call is scheduled. Each tenant has %d credentials, which all renew their tokens in the same minute. The 20 million messages are accepted and sent in one hour. A load rises from nothing to its peak in one minute.
+- An environment caches a tenant's rows for 3 seconds. One dispatch function per second starts cold and reads half a campaign.
+- A partition supports 1,000 writes of a hash key per second. DynamoDB may later split a key's rows by sort key. The model does not rely on it.
+- SQS standard queues have no published throughput limit. AWS calls it nearly unlimited.
 `, Endpoints, campaign.MaxMessages, GroupSize, eventsPerMessage, metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency,
 		metering.WebhookRoundTrip, metering.PostsAtOnce, credentials)
 }

@@ -24,13 +24,13 @@ func find(t *testing.T, needs []Need, resource string) Need {
 	t.Helper()
 	at := slices.IndexFunc(needs, func(n Need) bool { return strings.HasPrefix(n.Resource, resource) })
 	if at < 0 {
-		t.Fatalf("nothing is said of %s", resource)
+		t.Fatalf("no need of %s", resource)
 	}
 	return needs[at]
 }
 
-// The needs of one step are the same as counted by hand. The hottest tenant has half of
-// the load, and its rows a quarter of the keys of the index.
+// The wanted needs are counted by hand. The hottest tenant has half of the load, and its
+// rows have a quarter of the keys of the index.
 func TestNeeds_HotKeys(t *testing.T) {
 	t.Parallel()
 	m := model(t)
@@ -45,8 +45,8 @@ func TestNeeds_HotKeys(t *testing.T) {
 			t.Errorf("%s: %v units a second, want %v", got.Resource, got.Need, want)
 		}
 	}
-	if said := Verdict(l, needs); !strings.Contains(said, "index due") || !strings.Contains(said, "from 2000 messages a second on") {
-		t.Errorf("the index binds exactly, the verdict is %q", said)
+	if got := Summary(l, needs); !strings.Contains(got, "index due") || !strings.Contains(got, "from 2000 messages a second on") {
+		t.Errorf("summary %q, want the index due as a limit from 2000 messages a second on", got)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestNeeds_DoubleLoad(t *testing.T) {
 	for _, resource := range []string{"index due", "post counter", "rate of an agent", "API Gateway: calls of dispatch", "EventBridge Scheduler: Create"} {
 		once, twice := find(t, single, resource).Need, find(t, double, resource).Need
 		if once <= 0 || twice < 1.99*once || twice > 2.01*once {
-			t.Errorf("%s: %v, of twice the load %v", resource, once, twice)
+			t.Errorf("%s: need %v, with twice the load %v", resource, once, twice)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 		"events":   {Memory: 0.25, Concurrency: 100},
 	} {
 		if got := m.Settings.Functions[name]; got != want {
-			t.Errorf("%s is deployed with %+v, want %+v", name, got, want)
+			t.Errorf("settings of %s: got %+v, want %+v", name, got, want)
 		}
 	}
 	for _, l := range Loads() {
@@ -99,7 +99,7 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Count(out.String(), "binds first"); got != len(Loads()) {
-		t.Errorf("%d of %d loads say what binds first", got, len(Loads()))
+		t.Errorf("%d of %d loads have a limit marked as first", got, len(Loads()))
 	}
 }
 
@@ -121,19 +121,19 @@ func TestProofsPage_Figures(t *testing.T) {
 		for i, l := range loads {
 			n := find(t, m.Needs(l), row[1])
 			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[5] == "no") != (n.Kind == Hard) {
-				t.Errorf("%s, %s: docs/proofs.md says %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
+				t.Errorf("%s, %s: docs/proofs.md has %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[5], want, n.Kind)
 			}
 		}
 	}
 	for resource, l := range map[string]Load{"outcomes: messages in flight": loads[0], "index due of campaigns": loads[2]} {
 		from := fmt.Sprintf("from %.0f ", l.Messages()/find(t, m.Needs(l), resource).Share())
 		if verdict, _, _ := strings.Cut(after, "\n\n"); !strings.Contains(verdict, from) {
-			t.Errorf("%s: docs/proofs.md's verdict lacks %q: %s", l.Name, from, verdict)
+			t.Errorf("%s: the summary in docs/proofs.md does not contain %q: %s", l.Name, from, verdict)
 		}
 	}
 }
 
-// A minute for the webhooks of a flood of events is what the documentation promises.
+// The documentation promises the webhooks of a flood of events within a minute.
 func TestFlood_WebhooksInAMinute(t *testing.T) {
 	t.Parallel()
 	m, err := New("../../template.yaml")

@@ -9,15 +9,15 @@ import (
 	"campaign-dispatch/localstack/template"
 )
 
-// Setting is how a function is deployed in production; 0 is no limit.
+// Setting holds the settings of a function in production. 0 means no limit.
 type Setting struct {
 	Memory      float64 // GB
 	BatchSize   float64
 	Window      float64 // seconds
-	Concurrency float64 // MaximumConcurrency of its queue's mapping, or what is reserved
+	Concurrency float64 // MaximumConcurrency of its queue, or its reserved concurrency
 }
 
-// Settings are those of the template: functions by their short names, and parameters.
+// Settings holds the template's functions by short name, and its parameters.
 type Settings struct {
 	Functions  map[string]Setting
 	Parameters map[string]float64
@@ -40,7 +40,7 @@ type stack struct {
 	} `yaml:"Resources"`
 }
 
-// mapping is how a queue calls a function.
+// mapping is the event source mapping of a queue.
 type mapping struct {
 	BatchSize yaml.Node `yaml:"BatchSize"`
 	Window    yaml.Node `yaml:"MaximumBatchingWindowInSeconds"`
@@ -49,7 +49,7 @@ type mapping struct {
 	} `yaml:"ScalingConfig"`
 }
 
-// ReadSettings reads them.
+// ReadSettings returns the settings of a template file.
 func ReadSettings(path string) (s Settings, err error) {
 	text, err := template.Read(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t stack) settings() Settings {
 	return s
 }
 
-// number is a value of the template in production, 0 for none.
+// number returns a value of the template in production, or 0.
 func (t stack) number(node *yaml.Node) float64 {
 	text := node.Value
 	switch node.Tag {
@@ -98,7 +98,7 @@ func (t stack) number(node *yaml.Node) float64 {
 	return n
 }
 
-// functions are those that a load calls.
+// functions are the functions that a load calls.
 var functions = []struct{ name, resource string }{
 	{"token", "TokenFunction"},
 	{"dispatch", "DispatchFunction"},

@@ -10,27 +10,27 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// The people of the seeded tenants. A password that everybody may know is no
-// secret: the stack is on this machine alone.
+// The dashboard users of the seeded tenants. Their password is public: the stack
+// listens on this machine only.
 const (
 	adminEmail  = "ana@loja-demo.example"
 	viewerEmail = "vera@loja-demo.example"
 	otherEmail  = "otto@outra-loja.example"
-	password    = "Demo-senha-2026" //nolint:gosec // known to everybody
+	password    = "Demo-senha-2026" //nolint:gosec // public
 )
 
-// people lets them in.
+// people creates the dashboard users and sets their passwords.
 func (s Seeder) people(ctx context.Context, named stackenv.Env) error {
 	pool := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(s.Env.AWS()), ID: s.Env["USER_POOL_ID"]}
-	for _, who := range []campaign.Person{
+	for _, person := range []campaign.Person{
 		{Email: adminEmail, Tenant: tenant, Role: "admin"},
 		{Email: viewerEmail, Tenant: tenant, Role: "viewer"},
 		{Email: otherEmail, Tenant: otherTenant, Role: "admin"},
 	} {
-		if _, err := pool.Invite(ctx, who, password); err != nil {
+		if _, err := pool.Invite(ctx, person, password); err != nil {
 			return err
 		}
-		if err := pool.SetPassword(ctx, who.Email, password); err != nil {
+		if err := pool.SetPassword(ctx, person.Email, password); err != nil {
 			return err
 		}
 	}

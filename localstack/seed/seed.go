@@ -1,6 +1,5 @@
-// Package seed fills a new local stack with what a person or a test needs: two
-// tenants with an agent, credentials and templates, and tokens in states that
-// nobody wants to wait for.
+// Package seed adds test data to a new local stack: two tenants, each with an agent,
+// credentials, templates and dashboard users, and expired tokens.
 package seed
 
 import (
@@ -31,8 +30,8 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-// The seeded tenants, and templates that keep their ids over every new stack,
-// so that a campaign file may name them.
+// The ids of the seeded tenants and templates. They are the same in every stack, so
+// that campaign files can contain them.
 const (
 	tenant       = "demo"
 	otherTenant  = "other"
@@ -49,12 +48,12 @@ type Seeder struct {
 	Env stackenv.Env
 	// KeyDocument returns the key document of an agent's service account.
 	KeyDocument func(agentID string) ([]byte, error)
-	// WebhookSecret is the secret by which the sink knows webhooks.
+	// WebhookSecret is the signing secret of the demo tenant's webhooks.
 	WebhookSecret string
 	Now           func() time.Time
 }
 
-// Run writes the seeds and returns the keys of the stack's file that name them.
+// Run writes the test data and returns its entries of stack.env.
 func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	named := stackenv.Env{
 		"TENANT": tenant, "OTHER_TENANT": otherTenant,
@@ -87,7 +86,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 	return named, nil
 }
 
-// tenant writes a tenant and an agent of its own.
+// tenant creates a tenant with an agent.
 func (s Seeder) tenant(ctx context.Context, id, name string) error {
 	agent := agentOf(id)
 	document, err := s.KeyDocument(agent)
@@ -113,7 +112,8 @@ func (s Seeder) credentials(ctx context.Context, named stackenv.Env) error {
 	return s.service().RevokeCredential(ctx, named["REVOKED_CLIENT_ID"])
 }
 
-// oldTokens makes tokens of the demo tenant's credential that have expired.
+// oldTokens creates an expired access token and an expired refresh token of the demo
+// tenant's credential.
 func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	token, err := s.accessToken(ctx, named["CLIENT_ID"], campaign.ScopeDispatch, s.Now().Add(-2*accesstoken.Lifetime))
 	if err != nil {
@@ -132,8 +132,8 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 	return err
 }
 
-// RegisterWebhooks tells the provider where it has to send the events of the stack's
-// agents: the seeded ones, and those of tenants that were made since.
+// RegisterWebhooks registers the webhooks of the stack's agents at the provider
+// simulator: the seeded agents and those created later.
 func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 	agents, err := s.store().Agents(ctx)
 	if err != nil {
@@ -141,9 +141,9 @@ func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 	}
 	for _, a := range agents {
 		if a.KeyParameter != "/campaign-dispatch/"+s.Env["STACK_NAME"]+"/agents/"+a.ID {
-			continue // of a test, without a key of this stack
+			continue // an agent of a test, without a key document in this stack
 		}
-		agent, err := s.store().Agent(ctx, a.ID) // with its token
+		agent, err := s.store().Agent(ctx, a.ID) // includes the webhook token
 		if err != nil {
 			return err
 		}
@@ -172,20 +172,20 @@ func (s Seeder) registerWebhook(ctx context.Context, agent campaign.Agent) error
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusNoContent {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		return fmt.Errorf("the simulator answered %d: %s", answer.StatusCode, text)
+		return fmt.Errorf("the simulator returned status %d: %s", answer.StatusCode, text)
 	}
 	return nil
 }
 
-// Renew replaces what expires by itself: a valid access token without scope.
+// Renew replaces the entries of stack.env that expire: the access token without scope.
 func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 	token, err := s.accessToken(ctx, named["CLIENT_ID"], "", s.Now())
 	named["NO_SCOPE_ACCESS_TOKEN"] = token
 	return err
 }
 
-// accessToken signs a token of the demo tenant with the stack's own key, as if
-// it were issued at the given time.
+// accessToken returns a token of the demo tenant, signed with the stack's key and
+// issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
 		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
@@ -194,7 +194,7 @@ func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time
 	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})
 }
 
-// service does what an operator would do.
+// service returns the service of the admin command.
 func (s Seeder) service() *admin.Service {
 	return &admin.Service{
 		Store: s.store(), Auth: s.auth(), Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(s.Env.AWS())},

@@ -22,7 +22,7 @@ const (
 	tokenLifetime = time.Hour
 )
 
-// accounts holds the tokens that agents' service accounts were given.
+// accounts holds the access tokens that the simulator has issued.
 type accounts struct {
 	mu     sync.Mutex
 	grants map[string]grant
@@ -33,8 +33,8 @@ type grant struct {
 	expires time.Time
 }
 
-// KeyDocument returns the key document of the agent's service account: the JSON
-// that Google's console hands out, with a token_uri of this simulator.
+// KeyDocument returns the key document of the agent's service account, in the JSON
+// format of Google's console. Its token_uri is the simulator's.
 func (s *Sim) KeyDocument(agentID string) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(s.options.Key)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Sim) KeyDocument(agentID string) ([]byte, error) {
 	})
 }
 
-// keyDocument answers the key document of an agent: whoever asks makes it one.
+// keyDocument returns the key document of any agent id: agents need no registration.
 func (s *Sim) keyDocument(w http.ResponseWriter, r *http.Request) error {
 	agentID := r.URL.Query().Get("agentId")
 	if agentID == "" {
@@ -107,7 +107,7 @@ func (s *Sim) verifyAssertion(assertion string) (string, error) {
 	return agentID, nil
 }
 
-// issue makes a token, and forgets those that have expired.
+// issue creates a token and removes the expired ones.
 func (a *accounts) issue(agentID string, now time.Time) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +123,8 @@ func (a *accounts) issue(agentID string, now time.Time) string {
 	return token
 }
 
-// authorize checks the bearer token of a request that acts for the agent, and
-// returns the agent's id.
+// authorize returns the agent's id if the request's bearer token belongs to the
+// agent, and an apiError otherwise.
 func (s *Sim) authorize(r *http.Request, agentID string) (string, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	s.accounts.mu.Lock()

@@ -30,10 +30,10 @@ type apiError struct {
 	Status  string `json:"status"`
 }
 
-// Error returns the message, which never holds what a client sent.
+// Error returns the message. Messages never contain input of the client.
 func (e *apiError) Error() string { return e.Message }
 
-// canonical holds the names that Google gives to the statuses.
+// canonical maps HTTP statuses to the status names of Google's APIs.
 var canonical = map[int]string{
 	http.StatusBadRequest:          "INVALID_ARGUMENT",
 	http.StatusUnauthorized:        "UNAUTHENTICATED",
@@ -63,16 +63,16 @@ func unknownPath(http.ResponseWriter, *http.Request) error {
 	return &apiError{Code: http.StatusNotFound, Message: "Method not found."}
 }
 
-// writeJSON answers with v; an answer that does not reach the client is the
-// client's to delivery.
+// writeJSON writes v as the response. It ignores write errors: the client has
+// disconnected and repeats the request.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// readJSON reads a body of at most limit bytes into v. Unknown members are
-// refused, as Google does.
+// readJSON decodes a body of at most limit bytes into v. It rejects unknown members,
+// as Google does.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, limit))
 	body.DisallowUnknownFields()

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// Behaviour is how the provider treats all messages. The zero value is a
-// provider in good health.
+// Behaviour configures how the provider handles all messages. The zero value accepts
+// every message immediately.
 type Behaviour struct {
-	LatencyMs    int     `json:"latencyMs"`    // between taking a message and answering
-	ErrorRate    float64 `json:"errorRate"`    // share of the attempts answered with 503
-	ThrottleRate float64 `json:"throttleRate"` // share of the attempts answered with 429
+	LatencyMs    int     `json:"latencyMs"`    // from acceptance to the response
+	ErrorRate    float64 `json:"errorRate"`    // share of attempts that return 503
+	ThrottleRate float64 `json:"throttleRate"` // share of attempts that return 429
 	// EventDelayMs is the time from acceptance to the first event.
 	EventDelayMs int `json:"eventDelayMs"`
-	// EventJitterMs is a random time, up to this one, by which every event is
-	// late, so that events overtake each other.
+	// EventJitterMs is the maximum random delay of an event. Events may arrive out
+	// of order.
 	EventJitterMs int `json:"eventJitterMs"`
-	// DuplicateEvents makes every event come twice.
+	// DuplicateEvents sends every event at least twice.
 	DuplicateEvents bool `json:"duplicateEvents"`
-	// EventCopies is how many times every event comes, where it is given.
+	// EventCopies is how many times every event is sent. 0 means once.
 	EventCopies int `json:"eventCopies"`
-	// NoEvents leaves all events out.
+	// NoEvents disables events.
 	NoEvents bool `json:"noEvents"`
 }
 
@@ -33,7 +33,7 @@ func (b Behaviour) valid() bool {
 	return min(b.LatencyMs, b.EventDelayMs, b.EventJitterMs, b.EventCopies) >= 0 && rate(b.ErrorRate) && rate(b.ThrottleRate)
 }
 
-// copies returns how many times an event comes.
+// copies returns how many times an event is sent.
 func (b Behaviour) copies() int {
 	if b.DuplicateEvents {
 		return max(2, b.EventCopies)
@@ -42,25 +42,25 @@ func (b Behaviour) copies() int {
 }
 
 const (
-	controlLimit = 64 << 20 // bytes of a control request: fates of a million numbers fit
+	controlLimit = 64 << 20 // bytes of a control request; fits the fates of a million numbers
 	pageSize     = 1000     // messages listed under one lock
 )
 
-// setBehaviour replaces the whole behaviour: what is left out is off.
+// setBehaviour replaces the whole behaviour. Omitted members return to 0.
 func (s *Sim) setBehaviour(w http.ResponseWriter, r *http.Request) error {
 	var b Behaviour
 	if err := readJSON(w, r, controlLimit, &b); err != nil {
 		return err
 	}
 	if !b.valid() {
-		return invalid("Rates are 0 to 1, times 0 or more.")
+		return invalid("A rate is from 0 to 1. A time is 0 or more.")
 	}
 	s.behaviour.Store(&b)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// setFates adds fates to those that are set.
+// setFates adds or replaces fates by phone number. Other numbers keep theirs.
 func (s *Sim) setFates(w http.ResponseWriter, r *http.Request) error {
 	var names map[string]string
 	if err := readJSON(w, r, controlLimit, &names); err != nil {
@@ -68,7 +68,7 @@ func (s *Sim) setFates(w http.ResponseWriter, r *http.Request) error {
 	}
 	for phone, name := range names {
 		if _, ok := fates[name]; !ok || !e164.MatchString(phone) {
-			return invalid("A fate is a number in E.164 with + and the name of a fate.")
+			return invalid("Each member maps an E.164 number with + to the name of a fate.")
 		}
 	}
 	s.fatesMu.Lock()
@@ -84,8 +84,8 @@ func (s *Sim) clearMessages(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// listMessages writes the accepted messages page by page, so that a long list
-// does not stop the provider.
+// listMessages writes the accepted messages in pages, because a long list must not
+// hold the lock while messages are sent.
 func (s *Sim) listMessages(w http.ResponseWriter, r *http.Request) error {
 	after, phone, err := listFilter(r)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Sim) listMessages(w http.ResponseWriter, r *http.Request) error {
 			}
 			_, _ = out.WriteString(separator)
 			if entries.Encode(m) != nil {
-				return nil // the reader is gone
+				return nil // the client has disconnected
 			}
 			separator = ","
 		}
@@ -114,8 +114,8 @@ func (s *Sim) listMessages(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// listFilter reads the query of a list. A + that was not escaped arrives as a
-// blank.
+// listFilter returns the query parameters of a list. An unescaped + is decoded as a
+// space.
 func listFilter(r *http.Request) (after time.Time, phone string, err error) {
 	query := r.URL.Query()
 	if phone = strings.TrimSpace(query.Get("phone")); phone != "" && phone[0] != '+' {
@@ -123,7 +123,7 @@ func listFilter(r *http.Request) (after time.Time, phone string, err error) {
 	}
 	if text := query.Get("after"); text != "" {
 		if after, err = time.Parse(time.RFC3339Nano, strings.ReplaceAll(text, " ", "+")); err != nil {
-			return after, phone, invalid("after is an acceptedAt.")
+			return after, phone, invalid("after is an acceptedAt time.")
 		}
 	}
 	return after, phone, nil

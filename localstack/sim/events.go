@@ -11,29 +11,27 @@ import (
 	"time"
 )
 
-// event is what an agent's webhook is told: of a message to a person, by a
-// person, or by the provider itself.
+// event is an event of a message, a text of a recipient, or an event of the provider.
 type event struct {
 	SenderPhoneNumber string `json:"senderPhoneNumber,omitempty"`
-	PhoneNumber       string `json:"phoneNumber,omitempty"` // in the provider's own events
+	PhoneNumber       string `json:"phoneNumber,omitempty"` // in events of the provider only
 	EventType         string `json:"eventType,omitempty"`
 	EventID           string `json:"eventId,omitempty"`
-	MessageID         string `json:"messageId,omitempty"` // of a text: its own
+	MessageID         string `json:"messageId,omitempty"` // of the recipient's text, if Text is set
 	Text              string `json:"text,omitempty"`
 	SendTime          string `json:"sendTime"`
 	AgentID           string `json:"agentId"`
 }
 
-// announce sends the events that follow the acceptance of a message, if its
-// agent has a webhook.
-func (s *Sim) announce(key messageKey, m *record, f fate, ttl time.Duration) {
-	if s.hooks.of(key.agentID) == nil {
+// scheduleEvents schedules the events of an accepted message if its agent has a webhook.
+func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration) {
+	if s.hooks.get(key.agentID) == nil {
 		return
 	}
 	b := s.behaviour.Load()
-	if f.silent {
+	if f.undelivered {
 		if ttl > 0 {
-			s.options.After(ttl, func() { s.takeBack(key) })
+			s.options.After(ttl, func() { s.revoke(key) })
 		}
 		return
 	}
@@ -48,7 +46,7 @@ func (s *Sim) announce(key messageKey, m *record, f fate, ttl time.Duration) {
 	})
 }
 
-// read sends the events of a person who reads a message.
+// read sends the READ event, and the texts and events of an opt-out.
 func (s *Sim) read(agentID string, m *record, f fate) {
 	s.emit(agentID, event{SenderPhoneNumber: m.Phone, EventType: "READ", MessageID: m.MessageID}, func() {
 		if f.optsOut {
@@ -58,9 +56,9 @@ func (s *Sim) read(agentID string, m *record, f fate) {
 	})
 }
 
-// takeBack revokes a message that was not delivered, and reports whether there is
-// such a message at all.
-func (s *Sim) takeBack(key messageKey) bool {
+// revoke revokes a message that is not delivered yet. It reports whether the
+// message exists.
+func (s *Sim) revoke(key messageKey) bool {
 	m, known := s.messages.revoke(key)
 	if m != nil {
 		s.emit(key.agentID, event{PhoneNumber: m.Phone, EventType: "TTL_EXPIRATION_REVOKED", MessageID: m.MessageID}, func() {})
@@ -68,11 +66,11 @@ func (s *Sim) takeBack(key messageKey) bool {
 	return known
 }
 
-// emit sends an event as often as the behaviour says, and calls then once the
-// first copy was answered for the first time. Where events come late at random,
-// it is called at once: what follows may overtake.
+// emit sends the configured number of copies of an event. It calls then after the
+// first attempt of the first copy. With jitter it calls then immediately, so that
+// later events can overtake this one.
 func (s *Sim) emit(agentID string, e event, then func()) {
-	h := s.hooks.of(agentID)
+	h := s.hooks.get(agentID)
 	if h == nil {
 		return
 	}
@@ -99,27 +97,27 @@ func (s *Sim) emit(agentID string, e event, then func()) {
 	}
 }
 
-// The gaps between the tries of an event grow to longestGap. It is given up
-// after so many tries, some seven days.
+// The delay between attempts of an event grows from firstDelay to longestDelay. The
+// event is abandoned after maxRetries retries, about seven days.
 const (
-	firstGap   = time.Second
-	longestGap = 600 * time.Second
-	maxTries   = 1000
+	firstDelay   = time.Second
+	longestDelay = 600 * time.Second
+	maxRetries   = 1000
 )
 
-// deliver posts an event until it is answered with 200.
+// deliver posts an event until the response is 200 or the retries end.
 func (s *Sim) deliver(h *hook, request signedEvent, try int, answered func()) {
 	ok := h.post(request)
 	answered()
-	if ok || try == maxTries {
+	if ok || try == maxRetries {
 		h.pending.Add(-1)
 		return
 	}
-	gap := min(firstGap<<min(try, 10), longestGap)
-	s.options.After(gap, func() { s.deliver(h, request, try+1, func() {}) })
+	delay := min(firstDelay<<min(try, 10), longestDelay)
+	s.options.After(delay, func() { s.deliver(h, request, try+1, func() {}) })
 }
 
-// signedEvent is the body of a webhook's request, and its signature.
+// signedEvent is the body and the signature of a webhook request.
 type signedEvent struct {
 	body      string
 	signature string
@@ -139,8 +137,8 @@ func (h *hook) sign(e event, now time.Time) signedEvent {
 	return signedEvent{body: string(body), signature: base64.StdEncoding.EncodeToString(mac.Sum(nil))}
 }
 
-// sendEvent sends an event that a test makes up: {"agentId", "phone", "text" or
-// "eventType", "messageId"}.
+// sendEvent sends the given event: {"agentId", "phone", "text" or "eventType",
+// "messageId"}.
 func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	var made struct {
 		AgentID   string `json:"agentId"`
@@ -152,8 +150,8 @@ func (s *Sim) sendEvent(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, controlLimit, &made); err != nil {
 		return err
 	}
-	if s.hooks.of(made.AgentID) == nil || !e164.MatchString(made.Phone) || (made.Text == "") == (made.EventType == "") {
-		return invalid("An event has the agentId of a webhook, a phone in E.164, and a text or an eventType.")
+	if s.hooks.get(made.AgentID) == nil || !e164.MatchString(made.Phone) || (made.Text == "") == (made.EventType == "") {
+		return invalid("An event has the agentId of a webhook, a phone in E.164, and either a text or an eventType.")
 	}
 	e := event{SenderPhoneNumber: made.Phone, Text: made.Text, EventType: made.EventType, MessageID: made.MessageID}
 	switch {

@@ -1,41 +1,43 @@
 package sim
 
 import (
+	"math"
 	"net/http"
 	"regexp"
 )
 
-// fate is what becomes of the messages to a number.
+// fate configures the result of the messages to a number.
 type fate struct {
-	failures int    // how many attempts of a message fail
-	status   int    // what they fail with
-	message  string // in the provider's words
-	cut      bool   // the first attempt is accepted, and its answer lost
-	silent   bool   // it is never delivered
-	optsOut  bool   // the recipient answers PARAR
+	failures    int    // failed attempts of each message
+	status      int    // HTTP status of the failed attempts
+	message     string // error message of the failed attempts
+	answerLost  bool   // the first attempt is accepted and its response lost
+	undelivered bool   // the message is never delivered
+	optsOut     bool   // the recipient replies PARAR
 }
 
-const every = int(^uint(0) >> 1)
+// always is the number of failures of an attempt that never succeeds.
+const always = math.MaxInt
 
-// delivered is the fate of all numbers that were given no other.
+// delivered is the default fate.
 const delivered = "delivered"
 
-// fates are the names that PUT /_sim/fates knows.
+// fates are the fates by their names in PUT /_sim/fates.
 var fates = map[string]fate{
 	delivered:     {},
-	"undelivered": {silent: true},  // accepted, and never delivered: only the end of its ttl is told
-	"opt_out":     {optsOut: true}, // delivered and read, and the recipient answers PARAR
-	"unreachable": {failures: every, status: http.StatusNotFound, message: "Requested entity was not found."},
-	"unsupported": {failures: every, status: http.StatusBadRequest, message: "The device lacks a required feature."},
-	"forbidden":   {failures: every, status: http.StatusForbidden, message: "The agent is not launched and the user is no tester."},
+	"undelivered": {undelivered: true}, // accepted and revoked when its ttl ends
+	"opt_out":     {optsOut: true},     // delivered and read; the recipient replies PARAR
+	"unreachable": {failures: always, status: http.StatusNotFound, message: "Requested entity was not found."},
+	"unsupported": {failures: always, status: http.StatusBadRequest, message: "The device lacks a required feature."},
+	"forbidden":   {failures: always, status: http.StatusForbidden, message: "The agent is not launched and the user is not a tester."},
 	"throttled":   {failures: 2, status: http.StatusTooManyRequests, message: "Resource has been exhausted."},
 	"unavailable": {failures: 1, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
-	"down":        {failures: every, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
-	"answer_lost": {cut: true},
+	"down":        {failures: always, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
+	"answer_lost": {answerLost: true},
 }
 
-// fixedNumber matches the block of numbers, in any area code of Brazil, whose
-// last digit is their fate.
+// fixedNumber matches Brazilian numbers of any area code whose last digit selects
+// their fate.
 var fixedNumber = regexp.MustCompile(`^\+55\d{2}90000000([1-5])$`)
 
 var fixedFates = map[string]string{
@@ -46,8 +48,7 @@ var fixedFates = map[string]string{
 	"5": "opt_out",
 }
 
-// fateOf returns the fate of a number: the one it was given, the fixed one, or
-// to be delivered.
+// fateOf returns the configured fate of a number, then the fixed one, then delivered.
 func (s *Sim) fateOf(phone string) fate {
 	s.fatesMu.RLock()
 	name, ok := s.fates[phone]

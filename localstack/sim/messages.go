@@ -11,25 +11,25 @@ type Message struct {
 	MessageID string `json:"messageId"`
 	Phone     string `json:"phone"`
 	Text      string `json:"text"` // of a card: title, line feed, description
-	// Attempts counts the well-formed sends of this id, the failed and the
-	// repeated ones too.
+	// Attempts counts the well-formed requests with this id, including failed and
+	// repeated ones.
 	Attempts int `json:"attempts"`
-	// AcceptedAt is never the same for two messages.
+	// AcceptedAt is unique among the messages.
 	AcceptedAt time.Time `json:"acceptedAt"`
 }
 
-// messageKey names a message: its id is its agent's own.
+// messageKey identifies a message. A message id is unique within its agent.
 type messageKey struct{ agentID, messageID string }
 
-// record is a message with what became of it.
+// record is a message and its state.
 type record struct {
 	Message
 
-	delivered bool // the device has it: too late to revoke it
+	delivered bool // can no longer be revoked
 	revoked   bool
 }
 
-// messages holds what was sent, and what of it was accepted, in order.
+// messages holds all sent messages by key, and the accepted ones in order.
 type messages struct {
 	mu       sync.Mutex
 	sent     map[messageKey]*record
@@ -43,10 +43,11 @@ func (ms *messages) clear() {
 	ms.accepted = nil
 }
 
-// attempt counts a send of the message and settles it: judge gets the attempt's
-// number, from 1, and says whether it fails. A message that was accepted before
-// keeps its first content; of one that is accepted now the record is returned.
-func (ms *messages) attempt(key messageKey, m Message, now time.Time, judge func(attempt int) error) (*record, error) {
+// attempt counts an attempt to send the message. failure receives the attempt's
+// number, from 1, and returns the attempt's error. attempt returns the record if this
+// attempt is the first accepted one, and nil for a repeated message, which keeps its
+// first content.
+func (ms *messages) attempt(key messageKey, m Message, now time.Time, failure func(attempt int) error) (*record, error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	known, ok := ms.sent[key]
@@ -55,19 +56,19 @@ func (ms *messages) attempt(key messageKey, m Message, now time.Time, judge func
 		ms.sent[key] = known
 	}
 	known.Attempts++
-	if err := judge(known.Attempts); err != nil {
+	if err := failure(known.Attempts); err != nil {
 		return nil, err
 	}
 	if !known.AcceptedAt.IsZero() {
-		return nil, nil //nolint:nilnil // nothing is new, and nothing is wrong
+		return nil, nil //nolint:nilnil // the message was accepted before
 	}
 	known.AcceptedAt = ms.nextInstant(now)
 	ms.accepted = append(ms.accepted, known)
 	return known, nil
 }
 
-// nextInstant returns now, or the instant after the last acceptance where that
-// is later: the instants rise, so that each marks a place in the list.
+// nextInstant returns now, or one nanosecond after the last acceptance if that is
+// later. AcceptedAt increases strictly, so that it serves as a page token.
 func (ms *messages) nextInstant(now time.Time) time.Time {
 	if n := len(ms.accepted); n > 0 {
 		if next := ms.accepted[n-1].AcceptedAt.Add(1); next.After(now) {
@@ -77,7 +78,8 @@ func (ms *messages) nextInstant(now time.Time) time.Time {
 	return now.UTC()
 }
 
-// deliver settles that the device has the message, and reports whether it has.
+// deliver marks the message as delivered unless it was revoked. It reports whether
+// the message is delivered.
 func (ms *messages) deliver(m *record) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -85,8 +87,8 @@ func (ms *messages) deliver(m *record) bool {
 	return m.delivered
 }
 
-// revoke takes a message back unless it was delivered, and returns it if it was
-// taken back now. known reports whether it was ever accepted.
+// revoke marks the message as revoked and returns it. It returns a nil message if the
+// message was delivered or revoked before. known reports whether it was accepted.
 func (ms *messages) revoke(key messageKey) (m *record, known bool) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
@@ -101,8 +103,7 @@ func (ms *messages) revoke(key messageKey) (m *record, known bool) {
 	return m, true
 }
 
-// after returns the messages that were accepted after the instant, at most
-// limit of them.
+// after returns at most limit messages that were accepted after t.
 func (ms *messages) after(t time.Time, limit int) []Message {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()

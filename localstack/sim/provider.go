@@ -12,14 +12,13 @@ var (
 	uuidV4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
 )
 
-// features are what every simulated device can do.
+// features are the capabilities of every simulated device.
 var features = []string{
 	"RICHCARD_STANDALONE", "RICHCARD_CAROUSEL", "ACTION_CREATE_CALENDAR_EVENT", "ACTION_DIAL",
 	"ACTION_OPEN_URL", "ACTION_SHARE_LOCATION", "ACTION_VIEW_LOCATION", "REVOCATION",
 }
 
-// recipient checks what all requests about one number have in common, and
-// returns the number and the agent that asks.
+// recipient returns the phone number and the authorized agent of a request.
 func (s *Sim) recipient(r *http.Request) (phone, agentID string, err error) {
 	agentID, err = s.authorize(r, r.URL.Query().Get("agentId"))
 	if err != nil {
@@ -49,21 +48,21 @@ func (s *Sim) createMessage(w http.ResponseWriter, r *http.Request) error {
 	return s.send(w, r, messageKey{agentID, strings.ToLower(id)}, m, content.lifetime())
 }
 
-// send settles an attempt, and answers after the latency: a caller that did not
-// wait cannot know what became of its message.
+// send makes an attempt, waits for the latency and writes the response. A client that
+// times out before the response does not learn the result.
 func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m Message, ttl time.Duration) error {
 	b, f := s.behaviour.Load(), s.fateOf(m.Phone)
-	cut := false
+	answerLost := false
 	now := s.options.Now()
 	accepted, err := s.messages.attempt(key, m, now, func(attempt int) error {
-		cut = f.cut && attempt == 1
-		return s.judge(b, f, attempt)
+		answerLost = f.answerLost && attempt == 1
+		return s.failure(b, f, attempt)
 	})
 	if accepted != nil {
-		s.announce(key, accepted, f, ttl)
+		s.scheduleEvents(key, accepted, f, ttl)
 	}
 	wait(r, time.Duration(b.LatencyMs)*time.Millisecond)
-	if cut {
+	if answerLost {
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
@@ -76,9 +75,9 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m Mes
 	return nil
 }
 
-// judge returns the error of an attempt, by the number's fate and the
-// provider's behaviour.
-func (s *Sim) judge(b *Behaviour, f fate, attempt int) error {
+// failure returns the error of an attempt that the number's fate or the behaviour
+// selects.
+func (s *Sim) failure(b *Behaviour, f fate, attempt int) error {
 	if attempt <= f.failures {
 		return &apiError{Code: f.status, Message: f.message}
 	}
@@ -91,7 +90,7 @@ func (s *Sim) judge(b *Behaviour, f fate, attempt int) error {
 	return nil
 }
 
-// wait returns after the time, or when the client is gone.
+// wait returns after d, or when the client disconnects.
 func wait(r *http.Request, d time.Duration) {
 	if d == 0 {
 		return
@@ -104,14 +103,15 @@ func wait(r *http.Request, d time.Duration) {
 	}
 }
 
-// revokeMessage answers the same whether or not it was in time: the event tells.
+// revokeMessage returns 200 for delivered messages too. Only the event shows whether
+// the message was revoked.
 func (s *Sim) revokeMessage(w http.ResponseWriter, r *http.Request) error {
 	_, agentID, err := s.recipient(r)
 	if err != nil {
 		return err
 	}
 	key := messageKey{agentID, strings.ToLower(r.PathValue("id"))}
-	if !s.takeBack(key) {
+	if !s.revoke(key) {
 		return &apiError{Code: http.StatusNotFound, Message: "Requested entity was not found."}
 	}
 	writeJSON(w, http.StatusOK, struct{}{})
@@ -133,7 +133,7 @@ func (s *Sim) capabilities(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// maxUsers is the number of phone numbers that one users:batchGet may ask for.
+// maxUsers is the maximum number of phone numbers in a users:batchGet request.
 const maxUsers = 10000
 
 func (s *Sim) reachableUsers(w http.ResponseWriter, r *http.Request) error {

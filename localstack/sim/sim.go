@@ -1,9 +1,8 @@
-// Package sim is a simulator of the RCS provider. It speaks the part of Google's
-// RCS Business Messaging API that a sender of campaigns uses: service account
-// tokens, agent messages with a text or a standalone card, their revocation,
-// capabilities, and the webhook by which an agent learns what became of its
-// messages. A control API under /_sim/ shows what was accepted and makes the
-// provider misbehave.
+// Package sim simulates the RCS provider. It implements the part of Google's RCS
+// Business Messaging API that the service uses: service account tokens, agent
+// messages with a text or a standalone card, revocation, capabilities, and the
+// agent's webhook for events. The control API under /_sim/ lists the accepted
+// messages and configures errors, latency and events.
 package sim
 
 import (
@@ -14,22 +13,21 @@ import (
 	"time"
 )
 
-// Options are what a simulator needs. Every field is required but for After.
+// Options configure a simulator. All fields except After are required.
 type Options struct {
-	// URL is where the simulator is reached: no path, no trailing slash.
+	// URL is the simulator's address, without a path or a trailing slash.
 	URL string
 	// Key is the key of every agent's service account.
 	Key *rsa.PrivateKey
 	// Now is the simulator's clock.
 	Now func() time.Time
-	// Random returns numbers in [0, 1), for the rates of the behaviour.
+	// Random returns numbers in [0, 1) for the rates of the behaviour.
 	Random func() float64
-	// After calls f in a goroutine of its own once d has passed; nil for the
-	// time that passes.
+	// After calls f in its own goroutine after d. The default is time.AfterFunc.
 	After func(d time.Duration, f func())
 }
 
-// Sim is the simulator, an http.Handler. It keeps everything in memory.
+// Sim is the simulator, an http.Handler. It stores its state in memory.
 type Sim struct {
 	options   Options
 	routes    *http.ServeMux
@@ -41,7 +39,7 @@ type Sim struct {
 	fates     map[string]string // E.164 number → name in the table of fates
 }
 
-// New returns a simulator that has seen nothing and behaves well.
+// New returns a simulator without messages, with the zero Behaviour.
 func New(options Options) *Sim {
 	if options.After == nil {
 		options.After = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
@@ -76,5 +74,5 @@ func (s *Sim) newRoutes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP answers the provider's API and the control API.
+// ServeHTTP serves the provider's API and the control API.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }

@@ -37,7 +37,7 @@ var accountKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// provider is a simulator with a clock and dice of the test's own.
+// provider is a simulator with a fixed clock and fixed random numbers.
 type provider struct {
 	*sim.Sim
 	now    time.Time
@@ -56,7 +56,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// request sends a request without any header and returns the answer.
+// request sends a request with the given headers only and returns the response.
 func (p *provider) request(t *testing.T, method, path, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
@@ -68,7 +68,7 @@ func (p *provider) request(t *testing.T, method, path, body string, header http.
 	return w
 }
 
-// call sends a request of the agent.
+// call sends a request with the agent's token.
 func (p *provider) call(t *testing.T, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	return p.request(t, method, path, body, http.Header{"Authorization": {"Bearer " + p.token}})
@@ -79,7 +79,7 @@ func (p *provider) send(t *testing.T, phone, id, body string) *httptest.Response
 	return p.call(t, "POST", "/v1/phones/"+phone+"/agentMessages?agentId="+agentID+"&messageId="+id, body)
 }
 
-// control calls the control API, which must succeed.
+// control calls the control API and fails the test if the call fails.
 func (p *provider) control(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	w := p.request(t, method, path, body, nil)
@@ -98,7 +98,7 @@ func (p *provider) messages(t *testing.T, query string) []sim.Message {
 	return messages
 }
 
-// claims are those of a good assertion.
+// claims returns the claims of a valid assertion.
 func claims() jwt.MapClaims {
 	return jwt.MapClaims{
 		"iss": agentID + "@simulator.iam.gserviceaccount.com", "aud": address + "/token",
@@ -127,12 +127,13 @@ func (p *provider) login(t *testing.T) string {
 		ExpiresIn   int    `json:"expires_in"`
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK || answer.ExpiresIn != 3600 {
-		t.Fatalf("status %d, body %s, error %v, want a token of an hour", w.Code, w.Body, err)
+		t.Fatalf("status %d, body %s, error %v, want a token valid for an hour", w.Code, w.Body, err)
 	}
 	return answer.AccessToken
 }
 
-// errorStatus returns the status word of an answer in Google's error shape.
+// errorStatus returns the status name of an error response in the format of
+// Google's APIs.
 func errorStatus(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var answer struct {
@@ -143,12 +144,12 @@ func errorStatus(t *testing.T, w *httptest.ResponseRecorder) string {
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Error.Code != w.Code || answer.Error.Message == "" {
-		t.Errorf("status %d, body %s is not an error of Google's: %v", w.Code, w.Body, err)
+		t.Errorf("status %d, body %s is not a Google API error: %v", w.Code, w.Body, err)
 	}
 	return answer.Error.Status
 }
 
-func TestTokenEndpointRefuses(t *testing.T) {
+func TestToken_Rejected(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -202,7 +203,7 @@ func TestKeyDocument(t *testing.T) {
 	}
 }
 
-func TestSendIsAuthorized(t *testing.T) {
+func TestSend_Authorization(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	path := "/v1/phones/" + phone + "/agentMessages?messageId=" + id + "&agentId="
@@ -231,7 +232,7 @@ func TestSendIsAuthorized(t *testing.T) {
 	}
 }
 
-func TestSendChecksTheMessage(t *testing.T) {
+func TestSend_Validation(t *testing.T) {
 	t.Parallel()
 	text := func(length int) string { return `{"contentMessage":{"text":"` + strings.Repeat("ã", length) + `"}}` }
 	card := func(content string) string {
@@ -246,29 +247,29 @@ func TestSendChecksTheMessage(t *testing.T) {
 		want                  int
 	}{
 		{"text", phone, id, hello, 200},
-		{"everything about a text", phone, id, `{"contentMessage":{"text":"a",` + replies(11, "Sim") + `},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`, 200},
+		{"text with all members", phone, id, `{"contentMessage":{"text":"a",` + replies(11, "Sim") + `},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`, 200},
 		{"escaped phone", "%2B5511987654321", id, hello, 200},
 		{"no +", "5511987654321", id, hello, 400},
 		{"no messageId", phone, "", hello, 400},
-		{"no UUID", phone, "1234", hello, 400},
-		{"a UUID of version 1", phone, "6f0c9f0e-1b2c-1d3e-8f40-000000000001", hello, 400},
-		{"a UUID of another variant", phone, "6f0c9f0e-1b2c-4d3e-cf40-000000000001", hello, 400},
+		{"messageId not a UUID", phone, "1234", hello, 400},
+		{"UUID of version 1", phone, "6f0c9f0e-1b2c-1d3e-8f40-000000000001", hello, 400},
+		{"UUID of another variant", phone, "6f0c9f0e-1b2c-4d3e-cf40-000000000001", hello, 400},
 		{"no body", phone, id, "", 400},
 		{"no content", phone, id, `{}`, 400},
 		{"unknown member", phone, id, `{"contentMessage":{"text":"a"},"to":"b"}`, 400},
 		{"longest text", phone, id, text(3072), 200},
-		{"longer text", phone, id, text(3073), 400},
+		{"too long text", phone, id, text(3073), 400},
 		{"larger than 250 KB", phone, id, `{"contentMessage":{"text":"a"}` + strings.Repeat(" ", 250<<10) + `}`, 400},
 		{"ttl without a unit", phone, id, `{"contentMessage":{"text":"a"},"ttl":"60"}`, 400},
 		{"ttl and expireTime", phone, id, `{"contentMessage":{"text":"a"},"ttl":"60s","expireTime":"2026-03-02T00:00:00Z"}`, 400},
-		{"unknown traffic", phone, id, `{"contentMessage":{"text":"a"},"messageTrafficType":"SPAM"}`, 400},
+		{"unknown traffic type", phone, id, `{"contentMessage":{"text":"a"},"messageTrafficType":"SPAM"}`, 400},
 		{"twelve suggestions", phone, id, `{"contentMessage":{"text":"a",` + replies(12, "Sim") + `}}`, 400},
 		{"long suggestion", phone, id, `{"contentMessage":{"text":"a",` + replies(1, strings.Repeat("a", 26)) + `}}`, 400},
 		{"empty suggestion", phone, id, `{"contentMessage":{"text":"a","suggestions":[{}]}}`, 400},
 		{"suggestion without text", phone, id, `{"contentMessage":{"text":"a",` + replies(1, "") + `}}`, 400},
 		{"card", phone, id, card(`{"title":"a","media":{"height":"TALL","contentInfo":{"fileUrl":"https://example.com/a"}},` + replies(4, "Sim") + `}`), 200},
 		{"text and card", phone, id, strings.Replace(card(`{"title":"a"}`), `{"richCard"`, `{"text":"a","richCard"`, 1), 400},
-		{"no card in it", phone, id, `{"contentMessage":{"richCard":{}}}`, 400},
+		{"rich card without a card", phone, id, `{"contentMessage":{"richCard":{}}}`, 400},
 		{"card without orientation", phone, id, strings.Replace(card(`{"title":"a"}`), "VERTICAL", "", 1), 400},
 		{"empty card", phone, id, card(`{}`), 400},
 		{"long title", phone, id, card(`{"title":"` + strings.Repeat("a", 201) + `"}`), 400},
@@ -289,13 +290,13 @@ func TestSendChecksTheMessage(t *testing.T) {
 				t.Errorf("got %s, want INVALID_ARGUMENT", w.Body)
 			}
 			if got, want := len(p.messages(t, "")), 1-min(1, test.want-200); got != want {
-				t.Errorf("%d messages were accepted, want %d", got, want)
+				t.Errorf("%d messages accepted, want %d", got, want)
 			}
 		})
 	}
 }
 
-func TestSameMessageIDIsIgnored(t *testing.T) {
+func TestSend_RepeatedMessageID(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	for _, body := range []string{hello, `{"contentMessage":{"text":"another"}}`} {
@@ -323,13 +324,13 @@ func TestFates(t *testing.T) {
 		{"unavailable", "+5599900000004", []int{503, 200, 200}},
 		{"opt_out", "+5511900000005", []int{200}},
 		{"delivered", "+5511900000006", []int{200}},
-		{"none, not of Brazil", "+5411900000001", []int{200}},
+		{"not a Brazilian number", "+5411900000001", []int{200}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProvider(t)
-			for _, messageID := range []string{id, other} { // attempts are counted by message
+			for _, messageID := range []string{id, other} { // each message has its own attempts
 				var got []int
 				for range test.want {
 					w := p.send(t, test.phone, messageID, hello)
@@ -351,7 +352,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-func TestFatesThatAreSet(t *testing.T) {
+func TestSetFates(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	p.control(t, "PUT", "/_sim/fates", `{"+5511987654321":"unreachable","+5511900000001":"delivered"}`)
@@ -371,14 +372,14 @@ func TestFatesThatAreSet(t *testing.T) {
 	}
 }
 
-func TestLostAnswer(t *testing.T) {
+func TestFates_AnswerLost(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"answer_lost"}`)
 	func() {
 		defer func() {
 			if got := recover(); got != http.ErrAbortHandler { //nolint:errorlint // a panic's value
-				t.Errorf("the handler ended with %v, want a cut connection", got)
+				t.Errorf("the handler panicked with %v, want http.ErrAbortHandler", got)
 			}
 		}()
 		p.send(t, phone, id, hello)
@@ -419,7 +420,7 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-func TestLatencyComesAfterAcceptance(t *testing.T) {
+func TestBehaviour_Latency(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	p.control(t, "PUT", "/_sim/behaviour", `{"latencyMs":20}`)
@@ -429,7 +430,7 @@ func TestLatencyComesAfterAcceptance(t *testing.T) {
 	}
 }
 
-func TestListIsNarrowed(t *testing.T) {
+func TestListMessages_Filters(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	const count = 2500 // more than two pages
@@ -449,7 +450,7 @@ func TestListIsNarrowed(t *testing.T) {
 	}
 	for i := 1; i < count; i++ {
 		if !all[i].AcceptedAt.After(all[i-1].AcceptedAt) {
-			t.Fatalf("message %d was not accepted after the one before", i)
+			t.Fatalf("message %d: acceptedAt is not after the previous one", i)
 		}
 	}
 	after := func(i int) string { return "after=" + all[i].AcceptedAt.Format(time.RFC3339Nano) }
@@ -488,7 +489,7 @@ func TestCapabilities(t *testing.T) {
 		t.Errorf("got %d %s, want the features", w.Code, w.Body)
 	}
 	if w := p.call(t, "GET", path("+5511900000001")+"&requestId=1", ""); errorStatus(t, w) != "NOT_FOUND" {
-		t.Errorf("a number without RCS: got %d, want 404", w.Code)
+		t.Errorf("number without RCS: got %d, want 404", w.Code)
 	}
 	if w := p.call(t, "GET", path(phone), ""); errorStatus(t, w) != "INVALID_ARGUMENT" {
 		t.Errorf("no requestId: got %d, want 400", w.Code)
@@ -508,12 +509,12 @@ func TestReachableUsers(t *testing.T) {
 	}
 }
 
-func TestRevocation(t *testing.T) {
+func TestRevoke(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
 	path := "/v1/phones/" + phone + "/agentMessages/" + id + "?agentId=" + agentID
 	if w := p.call(t, "DELETE", path, ""); errorStatus(t, w) != "NOT_FOUND" {
-		t.Errorf("an unknown message: got %d, want 404", w.Code)
+		t.Errorf("unknown message: got %d, want 404", w.Code)
 	}
 	p.send(t, phone, id, hello)
 	if w := p.call(t, "DELETE", path, ""); w.Code != http.StatusOK {

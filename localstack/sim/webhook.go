@@ -19,13 +19,13 @@ import (
 type hook struct {
 	url, token string
 	client     *http.Client
-	slots      chan struct{} // one for each request at a time
-	pending    atomic.Int64  // events that were not answered with 200 yet
+	slots      chan struct{} // limits concurrent requests
+	pending    atomic.Int64  // events without a 200 response yet
 	posts      atomic.Int64
-	refusals   atomic.Int64 // posts that were not answered with 200
+	refusals   atomic.Int64 // posts without a 200 response
 }
 
-// requestsAtOnce is how many events a webhook gets side by side.
+// requestsAtOnce is the maximum number of concurrent requests to a webhook.
 const requestsAtOnce = 32
 
 func newHook(address, token string) *hook {
@@ -38,13 +38,13 @@ func newHook(address, token string) *hook {
 	}
 }
 
-// hooks are the webhooks by agent.
+// hooks holds the webhooks by agent.
 type hooks struct {
 	mu    sync.RWMutex
 	hooks map[string]*hook
 }
 
-func (hs *hooks) of(agentID string) *hook {
+func (hs *hooks) get(agentID string) *hook {
 	hs.mu.RLock()
 	defer hs.mu.RUnlock()
 	return hs.hooks[agentID]
@@ -59,7 +59,7 @@ func (hs *hooks) set(agentID string, h *hook) {
 	hs.hooks = next
 }
 
-// post sends an event once, and reports whether the answer was 200.
+// post sends an event once and reports whether the response is 200.
 func (h *hook) post(e signedEvent) bool {
 	h.slots <- struct{}{}
 	defer func() { <-h.slots }()
@@ -90,9 +90,8 @@ func (h *hook) send(ctx context.Context, body, signature string) (status int, an
 	return response.StatusCode, string(text), err
 }
 
-// setWebhook registers an agent's webhook, {"agentId", "url", "clientToken"},
-// once the address has shown that it knows the token: it has to answer with the
-// secret that it is sent.
+// setWebhook registers an agent's webhook: {"agentId", "url", "clientToken"}. First it
+// posts a secret to the url, which must return the secret.
 func (s *Sim) setWebhook(w http.ResponseWriter, r *http.Request) error {
 	var form struct {
 		AgentID     string `json:"agentId"`
@@ -110,10 +109,10 @@ func (s *Sim) setWebhook(w http.ResponseWriter, r *http.Request) error {
 	challenge, _ := json.Marshal(map[string]string{"clientToken": form.ClientToken, "secret": secret}) //nolint:errchkjson // strings only
 	status, answer, err := h.send(r.Context(), string(challenge), "")
 	if err != nil {
-		return invalid("The webhook does not answer.")
+		return invalid("The webhook does not respond.")
 	}
 	if status != http.StatusOK || strings.TrimSpace(answer) != secret {
-		return invalid("The webhook answered %d and not the secret.", status)
+		return invalid("The webhook returned status %d without the secret.", status)
 	}
 	s.hooks.set(form.AgentID, h)
 	w.WriteHeader(http.StatusNoContent)
@@ -124,14 +123,14 @@ func (s *Sim) setWebhook(w http.ResponseWriter, r *http.Request) error {
 type Webhook struct {
 	AgentID  string `json:"agentId"`
 	URL      string `json:"url"`
-	Pending  int64  `json:"pending"`  // events that were not answered with 200 yet
-	Posts    int64  `json:"posts"`    // requests so far
-	Refusals int64  `json:"refusals"` // of them, those not answered with 200
+	Pending  int64  `json:"pending"`  // events without a 200 response yet
+	Posts    int64  `json:"posts"`    // requests, including refused ones
+	Refusals int64  `json:"refusals"` // requests without a 200 response
 }
 
 func (s *Sim) listWebhooks(w http.ResponseWriter, _ *http.Request) error {
 	s.hooks.mu.RLock()
-	all := s.hooks.hooks // never changed, only replaced
+	all := s.hooks.hooks // set replaces the map and never changes it
 	s.hooks.mu.RUnlock()
 	list := []Webhook{}
 	for _, id := range slices.Sorted(maps.Keys(all)) {

@@ -11,21 +11,22 @@ import (
 	"time"
 )
 
-// tolerance is how far a webhook's timestamp may be from the sink's clock.
+// tolerance is the maximum difference between a webhook's timestamp and the sink's
+// clock.
 const tolerance = 5 * time.Minute
 
-// parseSecret returns the key within a Standard Webhooks signing secret.
+// parseSecret returns the key of a Standard Webhooks signing secret.
 func parseSecret(secret string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if !ok || err != nil || len(key) == 0 {
-		return nil, errors.New("the signing secret is not whsec_ and base64")
+		return nil, errors.New("invalid signing secret: want whsec_ and a key in base64")
 	}
 	return key, nil
 }
 
-// verified reports whether a webhook carries a good signature (Standard Webhooks:
-// any of those in webhook-signature) and a timestamp of about now.
+// verified reports whether the timestamp is within the tolerance and any signature in
+// webhook-signature is valid (Standard Webhooks).
 func verified(key []byte, header http.Header, body []byte, now time.Time) bool {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

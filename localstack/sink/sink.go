@@ -1,6 +1,6 @@
-// Package sink is a receiver of webhooks for the local stack. It takes what is
-// posted to any path, checks its Standard Webhooks signature, and shows it by a
-// control API under /_sink/.
+// Package sink receives the webhooks of the local stack. It accepts a POST to any
+// path, verifies its Standard Webhooks signature, and lists it in the control API
+// under /_sink/.
 package sink
 
 import (
@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// Event is a webhook as it arrived, as GET /_sink/events shows it.
+// Event is a received webhook, as GET /_sink/events shows it.
 type Event struct {
 	Headers    map[string]string `json:"headers"` // names in lower case
-	Body       string            `json:"body"`    // as signed, byte for byte
+	Body       string            `json:"body"`    // unchanged
 	ReceivedAt time.Time         `json:"receivedAt"`
-	Verified   bool              `json:"verified"` // signature and timestamp are good
-	Status     int               `json:"status"`   // what the sink answered
+	Verified   bool              `json:"verified"` // signature and timestamp are valid
+	Status     int               `json:"status"`   // status of the response
 }
 
-// Behaviour is how the sink answers. The zero value answers 204 at once.
+// Behaviour configures the responses. The zero value returns 204 immediately.
 type Behaviour struct {
-	FailNext  int `json:"failNext"`  // so many webhooks are still refused
-	Status    int `json:"status"`    // with this status, 500 where it is 0
-	LatencyMs int `json:"latencyMs"` // time before every answer
+	FailNext  int `json:"failNext"`  // number of next webhooks that fail
+	Status    int `json:"status"`    // status of the failures; 0 means 500
+	LatencyMs int `json:"latencyMs"` // time before every response
 }
 
-// Sink is the receiver, an http.Handler. It keeps everything in memory.
+// Sink is the receiver, an http.Handler. It stores its state in memory.
 type Sink struct {
 	secret    []byte
 	now       func() time.Time
@@ -38,8 +38,8 @@ type Sink struct {
 	events    []Event
 }
 
-// New returns a sink that verifies with the signing secret (whsec_ and base64),
-// and an error where the secret is none.
+// New returns a sink that verifies signatures with the signing secret: whsec_ and a
+// key in base64. It returns an error if the secret is invalid.
 func New(secret string, now func() time.Time) (*Sink, error) {
 	key, err := parseSecret(secret)
 	if err != nil {
@@ -54,7 +54,7 @@ func New(secret string, now func() time.Time) (*Sink, error) {
 	return s, nil
 }
 
-// ServeHTTP takes webhooks and answers the control API.
+// ServeHTTP receives webhooks and serves the control API.
 func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.ServeHTTP(w, r) }
 
 const bodyLimit = 1 << 20
@@ -62,7 +62,7 @@ const bodyLimit = 1 << 20
 func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	if err != nil {
-		http.Error(w, "the body is too large or was cut", http.StatusBadRequest)
+		http.Error(w, "the body is too large or incomplete", http.StatusBadRequest)
 		return
 	}
 	now := s.now()
@@ -77,7 +77,7 @@ func (s *Sink) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// record keeps the event and returns how it is to be answered.
+// record stores the event and returns the status and latency of its response.
 func (s *Sink) record(e Event) (status int, latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func lowerCase(header http.Header) map[string]string {
 	return names
 }
 
-// wait returns after the time, or when the client is gone.
+// wait returns after d, or when the client disconnects.
 func wait(r *http.Request, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -113,7 +113,7 @@ func (s *Sink) listEvents(w http.ResponseWriter, _ *http.Request) {
 	events := append([]Event{}, s.events...)
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(events) // a reader that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(events) // fails only if the client has disconnected
 }
 
 func (s *Sink) clearEvents(w http.ResponseWriter, _ *http.Request) {
@@ -123,11 +123,11 @@ func (s *Sink) clearEvents(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// setBehaviour replaces the whole behaviour: what is left out is off.
+// setBehaviour replaces the whole behaviour. Omitted members return to 0.
 func (s *Sink) setBehaviour(w http.ResponseWriter, r *http.Request) {
 	b, ok := readBehaviour(w, r)
 	if !ok {
-		http.Error(w, "failNext and latencyMs are 0 or more, status is 300 to 599", http.StatusBadRequest)
+		http.Error(w, "failNext and latencyMs are 0 or more, status is from 300 to 599", http.StatusBadRequest)
 		return
 	}
 	s.mu.Lock()

@@ -44,7 +44,7 @@ func call(t *testing.T, s *sink.Sink, method, path, body string, header map[stri
 	return w
 }
 
-// events returns what the sink shows.
+// events returns the events of the control API.
 func events(t *testing.T, s *sink.Sink) []sink.Event {
 	t.Helper()
 	var events []sink.Event
@@ -54,8 +54,8 @@ func events(t *testing.T, s *sink.Sink) []sink.Event {
 	return events
 }
 
-// signed returns the headers of the webhook with the tests' body, signed with the key that is encoded
-// in the tests' secret.
+// signed returns the headers of a webhook with the tests' body, signed with the
+// tests' secret.
 func signed(at time.Time) map[string]string {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte("secret of the tests"))
@@ -67,7 +67,7 @@ func signed(at time.Time) map[string]string {
 	}
 }
 
-func TestWebhookIsKeptAsItCame(t *testing.T) {
+func TestReceive(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
 	headers := signed(start)
@@ -84,7 +84,7 @@ func TestWebhookIsKeptAsItCame(t *testing.T) {
 	}
 }
 
-func TestVerification(t *testing.T) {
+func TestReceive_Verification(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -92,10 +92,10 @@ func TestVerification(t *testing.T) {
 		edit func(map[string]string)
 		want bool
 	}{
-		{"good", start, func(map[string]string) {}, true},
+		{"valid", start, func(map[string]string) {}, true},
 		{"five minutes old", start.Add(-5 * time.Minute), func(map[string]string) {}, true},
-		{"older", start.Add(-5*time.Minute - time.Second), func(map[string]string) {}, false},
-		{"of the future", start.Add(5*time.Minute + time.Second), func(map[string]string) {}, false},
+		{"too old", start.Add(-5*time.Minute - time.Second), func(map[string]string) {}, false},
+		{"in the future", start.Add(5*time.Minute + time.Second), func(map[string]string) {}, false},
 		{"second of two signatures", start, func(h map[string]string) {
 			h["webhook-signature"] = "v1,AAAA v1a,BBBB " + h["webhook-signature"]
 		}, true},
@@ -119,12 +119,12 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-func TestAnotherBodyIsNotVerified(t *testing.T) {
+func TestReceive_ChangedBody(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
 	call(t, s, "POST", "/", body+" ", signed(start))
 	if got := events(t, s); len(got) != 1 || got[0].Verified {
-		t.Errorf("got %v, want one event that is not verified", got)
+		t.Errorf("got %v, want one unverified event", got)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestBehaviour(t *testing.T) {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int{500, 204, 204}, statuses(`{"failNext":1}`)); diff != "" {
-		t.Errorf("statuses without one named (-want +got):\n%s", diff)
+		t.Errorf("default status (-want +got):\n%s", diff)
 	}
 	began := time.Now()
 	statuses(`{"latencyMs":5}`)
@@ -159,7 +159,7 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-func TestRefusedRequests(t *testing.T) {
+func TestServeHTTP_Rejected(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
 	for _, request := range []struct {
@@ -174,18 +174,18 @@ func TestRefusedRequests(t *testing.T) {
 		}
 	}
 	if w := call(t, s, "POST", "/", strings.Repeat("a", 1<<20+1), nil); w.Code != http.StatusBadRequest {
-		t.Errorf("a body of more than 1 MB: got %d, want 400", w.Code)
+		t.Errorf("body of more than 1 MB: got %d, want 400", w.Code)
 	}
 	if got := events(t, s); len(got) != 0 {
 		t.Errorf("kept %v, want nothing", got)
 	}
 }
 
-func TestSecretMustBeOne(t *testing.T) {
+func TestNew_InvalidSecret(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "whsec_", "whsec_*", "c2VjcmV0"} {
 		if _, err := sink.New(bad, time.Now); err == nil {
-			t.Errorf("secret %q was taken", bad)
+			t.Errorf("secret %q: got no error", bad)
 		}
 	}
 }

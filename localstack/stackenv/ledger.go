@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// LedgerTable makes an empty table of outcomes with its stream, which lives as long
-// as the test, and returns its name and the stream's ARN.
+// LedgerTable creates an empty outcomes table with a stream and returns its name and
+// the stream's ARN. The test's cleanup deletes the table.
 func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
 	tb.Helper()
 	client := dynamodb.NewFromConfig(e.AWS())
@@ -27,7 +27,7 @@ func (e Env) LedgerTable(tb testing.TB) (name, stream string) {
 		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage},
 	})
 	if err != nil {
-		tb.Fatalf("make a table: %v", err)
+		tb.Fatalf("create a table: %v", err)
 	}
 	tb.Cleanup(func() {
 		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {

@@ -1,4 +1,5 @@
-// Package stackenv tells tests and local commands where the running stack is.
+// Package stackenv reads and writes stack.env, the addresses and keys of a running
+// local stack.
 package stackenv
 
 import (
@@ -17,18 +18,17 @@ import (
 	"campaign-dispatch/internal/aws/config"
 )
 
-// Variable is the environment variable that names the stack's file.
+// Variable is the environment variable with the path of stack.env.
 const Variable = "STACK_ENV"
 
 // Env holds the KEY=value lines of a stack.env file.
 type Env map[string]string
 
-// Get returns a value, "" where there is none.
+// Get returns the value of a key, or "".
 func (e Env) Get(key string) string { return e[key] }
 
-// Load returns the stack that the environment variable STACK_ENV names, and
-// skips the test where none is named. `make test` names one, and fails where a
-// test is skipped.
+// Load returns the stack.env that STACK_ENV names. It skips the test if STACK_ENV is
+// not set. `make test` sets it and fails if a test is skipped.
 func Load(tb testing.TB) Env {
 	tb.Helper()
 	path := os.Getenv(Variable)
@@ -44,7 +44,7 @@ func Load(tb testing.TB) Env {
 
 // Read reads a stack.env file.
 func Read(path string) (Env, error) {
-	f, err := os.Open(path) //nolint:gosec // the path is the developer's own
+	f, err := os.Open(path) //nolint:gosec // the developer sets the path
 	if err != nil {
 		return nil, fmt.Errorf("open stack.env: %w", err)
 	}
@@ -60,10 +60,10 @@ func Read(path string) (Env, error) {
 	return env, lines.Err()
 }
 
-// String returns the environment as Read and the shell read it.
+// String returns the contents of stack.env in shell syntax.
 func (e Env) String() string {
 	var b strings.Builder
-	b.WriteString("# Where everything of the local stack is. It goes with the stack.\n")
+	b.WriteString("# Addresses and keys of the local stack. `make down` deletes this file.\n")
 	for _, key := range slices.Sorted(maps.Keys(e)) {
 		value := e[key]
 		if strings.ContainsAny(value, " $&;|<>*?#'\"\\`()~") {
@@ -74,10 +74,11 @@ func (e Env) String() string {
 	return b.String()
 }
 
-// longestCall is longer than any function runs, for a call may wait for one.
+// longestCall is longer than every function's timeout, because an Invoke call waits
+// for the function.
 const longestCall = 70 * time.Second
 
-// AWS returns the configuration of AWS clients that talk to the stack.
+// AWS returns the configuration of AWS clients of the stack.
 func (e Env) AWS() aws.Config {
 	return aws.Config{
 		Region:       e["AWS_REGION"],

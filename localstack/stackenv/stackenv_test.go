@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-func TestReadTakesShellSyntax(t *testing.T) {
+func TestRead_ShellSyntax(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stack.env")
 	text := "# where it is\n\nA=1\nB='two words'\nC=\"3\"\nD=x=y\n"
@@ -30,7 +30,7 @@ func TestReadTakesShellSyntax(t *testing.T) {
 	}
 }
 
-func TestTheStackSaysWhereEverythingIs(t *testing.T) {
+func TestStackEnv_Keys(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	for _, key := range []string{
@@ -49,8 +49,8 @@ func TestTheStackSaysWhereEverythingIs(t *testing.T) {
 	}
 }
 
-// Nothing of the stack can be reached from another machine.
-func TestTheStackListensToThisMachineOnly(t *testing.T) {
+// The stack is not reachable from other machines.
+func TestStackEnv_LoopbackOnly(t *testing.T) {
 	t.Parallel()
 	env := stackenv.Load(t)
 	addresses, err := net.InterfaceAddrs()
@@ -63,7 +63,7 @@ func TestTheStackListensToThisMachineOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if at.Hostname() != "127.0.0.1" {
-			t.Errorf("%s is at %s", key, at.Hostname())
+			t.Errorf("%s has host %s, want 127.0.0.1", key, at.Hostname())
 		}
 		for _, address := range addresses {
 			network, ok := address.(*net.IPNet)
@@ -74,7 +74,7 @@ func TestTheStackListensToThisMachineOnly(t *testing.T) {
 			connection, err := dialer.DialContext(t.Context(), "tcp", net.JoinHostPort(network.IP.String(), at.Port()))
 			if err == nil {
 				_ = connection.Close()
-				t.Errorf("%s listens at %s too", key, network.IP)
+				t.Errorf("%s also listens on %s", key, network.IP)
 			}
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// OwnTable makes an empty table of the shape of another, which lives as long as the
-// test, and returns its name: for tests that see what others leave in a table, or
-// that read indexes often, for which the emulator goes through the whole table.
+// OwnTable creates an empty table with the schema of another and returns its name.
+// The test's cleanup deletes the table. Use it for tests that other tests' items
+// would disturb, and for tests that query indexes often: the emulator scans the whole
+// table for each index query.
 func (e Env) OwnTable(tb testing.TB, like string) string {
 	tb.Helper()
 	client, name := dynamodb.NewFromConfig(e.AWS()), "test-"+rand.Text()
@@ -27,11 +28,11 @@ func (e Env) OwnTable(tb testing.TB, like string) string {
 	return name
 }
 
-// CopyShape makes an empty table of the shape of another.
+// CopyShape creates an empty table with the schema of another.
 func CopyShape(ctx context.Context, from, to *dynamodb.Client, like, name string) error {
 	shape, err := from.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &like})
 	if err != nil {
-		return fmt.Errorf("look up the shape of a table: %w", err)
+		return fmt.Errorf("describe table %s: %w", like, err)
 	}
 	_, err = to.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
@@ -39,12 +40,13 @@ func CopyShape(ctx context.Context, from, to *dynamodb.Client, like, name string
 		GlobalSecondaryIndexes: indexesLike(shape.Table.GlobalSecondaryIndexes), StreamSpecification: shape.Table.StreamSpecification,
 	})
 	if err != nil {
-		return fmt.Errorf("make a table: %w", err)
+		return fmt.Errorf("create table %s: %w", name, err)
 	}
 	return nil
 }
 
-// indexesLike returns nil for none, as DynamoDB wants it.
+// indexesLike returns the definitions of the indexes. It returns nil for none, because
+// DynamoDB rejects an empty list.
 func indexesLike(all []types.GlobalSecondaryIndexDescription) (indexes []types.GlobalSecondaryIndex) {
 	for _, d := range all {
 		indexes = append(indexes, types.GlobalSecondaryIndex{IndexName: d.IndexName, KeySchema: d.KeySchema, Projection: d.Projection})

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Token returns an access token of the demo tenant's credential. The service gives
-// 10 a minute.
+// Token returns an access token of the demo tenant's credential. The service issues at
+// most 10 tokens a minute.
 func (e Env) Token(ctx context.Context) (string, error) {
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {e["CLIENT_ID"]}, "client_secret": {e["CLIENT_SECRET"]}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e["BASE_URL"]+"/api/v1/oauth/token", strings.NewReader(form.Encode()))
@@ -23,14 +23,14 @@ func (e Env) Token(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("get a token: %w", err)
 	}
 	defer func() { _ = got.Body.Close() }()
-	var said struct {
+	var answer struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := json.NewDecoder(got.Body).Decode(&said); err != nil {
+	if err := json.NewDecoder(got.Body).Decode(&answer); err != nil {
 		return "", fmt.Errorf("read a token: %w", err)
 	}
-	if said.AccessToken == "" {
-		return "", fmt.Errorf("get a token: the service answers %d", got.StatusCode)
+	if answer.AccessToken == "" {
+		return "", fmt.Errorf("get a token: the service returned status %d", got.StatusCode)
 	}
-	return said.AccessToken, nil
+	return answer.AccessToken, nil
 }

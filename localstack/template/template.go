@@ -1,5 +1,5 @@
-// Package template reads CloudFormation templates as the transform
-// AWS::LanguageExtensions expands them.
+// Package template expands the loops of CloudFormation templates as the transform
+// AWS::LanguageExtensions does.
 package template
 
 import (
@@ -15,17 +15,17 @@ import (
 // forEach is the prefix of a loop's name.
 const forEach = "Fn::ForEach::"
 
-// Read returns the template of a file, expanded.
+// Read returns the expanded template of a file.
 func Read(path string) ([]byte, error) {
-	source, err := os.ReadFile(path) //nolint:gosec // the project's own
+	source, err := os.ReadFile(path) //nolint:gosec // a file of the project
 	if err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
 	return Expand(source)
 }
 
-// Expand returns a template with its loops replaced by what they stand for. References
-// and lookups in mappings that a loop makes literal have their short forms.
+// Expand returns the template with each loop replaced by its members. References and
+// mapping lookups that become literal in a loop are resolved.
 func Expand(source []byte) ([]byte, error) {
 	var document struct {
 		Mappings map[string]map[string]map[string]yaml.Node `yaml:"Mappings"`
@@ -45,20 +45,20 @@ func Expand(source []byte) ([]byte, error) {
 	return text, nil
 }
 
-// expansion is the state in which a part of a template is expanded.
+// expansion is the context of a node: the template's mappings and the enclosing loops.
 type expansion struct {
 	mappings map[string]map[string]map[string]yaml.Node
-	items    map[string]string // by the identifiers of the loops around the part
+	items    map[string]string // current item of each enclosing loop, by identifier
 }
 
-// expand returns a copy of a part of a template, expanded.
+// expand returns an expanded copy of a node.
 func (e expansion) expand(node *yaml.Node) (*yaml.Node, error) {
 	expanded := *node
 	expanded.Content = nil
 	for i := 0; i < len(node.Content); i++ {
 		child := node.Content[i]
 		if node.Kind == yaml.MappingNode && strings.HasPrefix(child.Value, forEach) {
-			i++ // to the key's value
+			i++ // the next node is the key's value
 			members, err := e.loop(node.Content[i])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", child.Value, err)
@@ -75,7 +75,7 @@ func (e expansion) expand(node *yaml.Node) (*yaml.Node, error) {
 	return e.resolve(&expanded), nil
 }
 
-// loop returns the members that a loop stands for: keys and values.
+// loop returns the keys and values that a loop generates.
 func (e expansion) loop(node *yaml.Node) (members []*yaml.Node, err error) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) != 3 || node.Content[2].Kind != yaml.MappingNode {
 		return nil, errors.New("want an identifier, a collection and a mapping")
@@ -90,7 +90,7 @@ func (e expansion) loop(node *yaml.Node) (members []*yaml.Node, err error) {
 	return members, nil
 }
 
-// with returns the state inside a loop.
+// with returns the context inside a loop.
 func (e expansion) with(identifier, item string) expansion {
 	items := map[string]string{}
 	maps.Copy(items, e.items)
@@ -98,14 +98,14 @@ func (e expansion) with(identifier, item string) expansion {
 	return expansion{e.mappings, items}
 }
 
-// resolve returns a node with what is literal inside loops in place of functions. The
-// node's children are resolved.
+// resolve returns the node, or its value if it is a function with literal arguments
+// inside a loop. The node's children are already resolved.
 func (e expansion) resolve(node *yaml.Node) *yaml.Node {
 	arguments := len(node.Content)
 	switch {
 	case len(e.items) == 0:
 		return node
-	case node.Tag == "!Ref" && arguments == 2: // a Fn::Sub and its text
+	case node.Tag == "!Ref" && arguments == 2: // Fn::Sub and its text
 		return scalar("!Ref", node.Content[1].Value)
 	case node.Tag == "!Ref" && e.items[node.Value] != "":
 		return scalar("!!str", e.items[node.Value])
@@ -121,8 +121,8 @@ func (e expansion) resolve(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// substitute puts the items of loops into a text. A !Sub without other variables
-// becomes a plain text.
+// substitute replaces the identifiers of loops in a text. A !Sub without other
+// variables becomes a string.
 func (e expansion) substitute(node *yaml.Node) *yaml.Node {
 	for identifier, item := range e.items {
 		node.Value = strings.ReplaceAll(node.Value, "${"+identifier+"}", item)
@@ -133,7 +133,7 @@ func (e expansion) substitute(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// find returns the value of a mapping, or the lookup where its keys are not literal.
+// find returns the value of a mapping, or the lookup itself if a key is not literal.
 func (e expansion) find(lookup *yaml.Node) *yaml.Node {
 	for _, key := range lookup.Content {
 		if key.Tag != "!!str" {
@@ -147,7 +147,7 @@ func (e expansion) find(lookup *yaml.Node) *yaml.Node {
 	return &found
 }
 
-// fill puts the literal variables of a !Sub into its text.
+// fill returns a !Sub with its literal variables replaced in the text.
 func fill(sub *yaml.Node) *yaml.Node {
 	text, variables := sub.Content[0].Value, sub.Content[1].Content
 	for i := 0; i+1 < len(variables); i += 2 {

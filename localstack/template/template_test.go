@@ -18,7 +18,7 @@ func TestExpand(t *testing.T) {
 		"nested loops":       {"Fn::ForEach::L: [P, [A, B], {\"Fn::ForEach::M\": [Q, [C], {\"${P}${Q}\": !Ref P}]}]\n", "AC: A\nBC: B\n"},
 		"in a property":      {"R: {Properties: {\"Fn::ForEach::L\": [Q, [A], {\"${Q}\": 1}]}}\n", "R: {Properties: {A: 1}}\n"},
 		"text":               {"Fn::ForEach::L: [Q, [A], {\"${Q}\": !Sub \"the ${Q} queue\"}]\n", "A: the A queue\n"},
-		"text of the stack":  {"Fn::ForEach::L: [Q, [A], {\"${Q}\": !Sub \"${AWS::Region}-${Q}\"}]\n", "A: !Sub \"${AWS::Region}-A\"\n"},
+		"pseudo parameter":   {"Fn::ForEach::L: [Q, [A], {\"${Q}\": !Sub \"${AWS::Region}-${Q}\"}]\n", "A: !Sub \"${AWS::Region}-A\"\n"},
 		"reference":          {"Fn::ForEach::L: [Q, [A], {\"${Q}\": !Ref {\"Fn::Sub\": \"${Q}Queue\"}}]\n", "A: !Ref AQueue\n"},
 		"attribute":          {"Fn::ForEach::L: [Q, [A], {\"${Q}\": !GetAtt [!Sub \"${Q}Queue\", Arn]}]\n", "A: !GetAtt AQueue.Arn\n"},
 		"other references":   {"Fn::ForEach::L: [Q, [A], {\"${Q}\": [!Ref B, !GetAtt C.Arn]}]\n", "A: [!Ref B, !GetAtt C.Arn]\n"},

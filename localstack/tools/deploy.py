@@ -1,6 +1,6 @@
-"""Deploys what `sam build` built, as samconfig.toml says of an environment, under a
-Release of its own: by it every function gets a new version, even where a deployment of
-the same was taken back."""
+"""Deploys the output of `sam build` with the settings of an environment in samconfig.toml.
+Each deployment has a new Release, so that Lambda publishes a new version of every
+function, even if the same code was deployed and rolled back before."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ import boto3
 
 import deployment
 
-# What the API answers to anybody: one path of three functions each.
+# Public paths of the API, one for each of three functions.
 PUBLIC = "/.well-known/jwks.json", "/api/v1/openapi.json", "/dashboard"
 
 LAYOUT = "OutcomesLayout"
@@ -22,12 +22,12 @@ RESTORED = "RestoredAuthTable", "RestoredCampaignsTable", "RestoredOutcomesTable
 
 
 def describe(stack, region):
-    """Returns the stack of that name, None where there is none."""
+    """Returns the stack, or None if it does not exist."""
     return deployment.describe(boto3.client("cloudformation", region_name=region), stack)
 
 
 def credentials():
-    """Returns the credentials in use, also those of a profile, as environment variables."""
+    """Returns the current credentials, including those of a profile, as environment variables."""
     found = boto3.Session().get_credentials()
     if not found:
         sys.exit(deployment.NO_CREDENTIALS)
@@ -36,9 +36,8 @@ def credentials():
 
 
 def check_keys(stack, region, environment, overrides):
-    """Ends this program where a change of the signing keys would refuse valid tokens. The
-    change takes steps. Where samconfig.toml does not name the keys, CloudFormation keeps
-    those that are deployed."""
+    """Exits if a change of the signing keys would invalidate valid tokens. If samconfig.toml
+    does not set the keys, CloudFormation keeps the deployed ones."""
     named = {name: value.strip("\"'") for name, _, value in (o.partition("=") for o in overrides)
              if name in ("SigningKeys", "SigningKeysSwitchAt")}
     if not named or os.environ.get("END_TOKENS") == "1":
@@ -47,13 +46,13 @@ def check_keys(stack, region, environment, overrides):
              "--keys", named.get("SigningKeys", ""), "--switch-at", named.get("SigningKeysSwitchAt", "")]
     env = os.environ | credentials() | {"AWS_REGION": region, "BY_MAKE": f"make ENV={environment}"}
     if subprocess.run(check, env=env).returncode:
-        sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 leaves this check out, and clients may have to get new tokens")
+        sys.exit("nothing was deployed; `make deploy` with END_TOKENS=1 skips this check, and clients may need new tokens")
 
 
 def layout(deployed, overrides):
-    """Returns the layout of outcomes to deploy with: the one that samconfig.toml names, else
-    that of new stacks. A stack that is of the version before gets v1 first: that version
-    runs beside the new one for minutes, and reads nothing else."""
+    """Returns the OutcomesLayout to deploy: the value in samconfig.toml, or v2. A stack of
+    the previous version gets v1 first, because that version runs beside the new one for
+    minutes and reads only v1."""
     if deployed and LAYOUT not in deployment.parameters(deployed):
         return "v1"
     named = [value.strip("\"'") for name, _, value in (o.partition("=") for o in overrides) if name == LAYOUT]
@@ -61,15 +60,15 @@ def layout(deployed, overrides):
 
 
 def deploy(sam, environment, overrides, *flags):
-    """Runs sam deploy, and ends this program where it fails."""
+    """Runs sam deploy and exits if it fails."""
     status = subprocess.run([sam, "deploy", "--config-env", environment, "--parameter-overrides", *overrides, *flags]).returncode
     if status:
         sys.exit(status)
 
 
 def check_deployed(stack, region, *wanted):
-    """Ends this program where the stack does not have the parameters, and returns its
-    outputs: sam takes a changeset that was declined for a success."""
+    """Returns the stack's outputs. Exits if the stack does not have the wanted parameters,
+    because sam exits with 0 after a declined changeset."""
     found = describe(stack, region) or {}
     have = deployment.parameters(found)
     for name, _, value in (w.partition("=") for w in wanted):
@@ -79,16 +78,15 @@ def check_deployed(stack, region, *wanted):
 
 
 def check_api(base):
-    """Ends this program where the API answers 5xx: a stack can be complete and its
-    routes call nothing."""
+    """Exits if the API returns 5xx: a complete stack can have routes without a function."""
     for path in PUBLIC:
         try:
             urllib.request.urlopen(base + path, timeout=30).close()
         except urllib.error.HTTPError as error:
             if error.code >= 500:
-                sys.exit(f"the stack is deployed, but GET {base}{path} answers {error.code}: read the log groups of the stack, or deploy the commit before")
+                sys.exit(f"the stack is deployed, but GET {base}{path} returns {error.code}: read the log groups of the stack, or deploy the previous commit")
         except OSError as error:
-            print(f"warning: GET {base}{path} was not answered ({error}): check the DNS record of the domain")
+            print(f"warning: GET {base}{path} failed ({error}): check the DNS record of the domain")
 
 
 def main():
@@ -101,29 +99,29 @@ def main():
     if not first:
         check_keys(stack, region, environment, overrides)
 
-    # CloudFormation keeps the value of a parameter that is not named.
+    # CloudFormation keeps the deployed value of a parameter that samconfig.toml omits.
     for parameter, default in [(name, '""') for name in RESTORED] + [("DeletionProtection", "true")]:
         if not any(override.startswith(parameter + "=") for override in overrides):
             overrides.append(f"{parameter}={default}")
     wanted = layout(deployed, overrides)
     overrides = [o for o in overrides if not o.startswith(LAYOUT + "=")] + [f"{LAYOUT}={wanted}"]
 
-    # As the default too: an emulator transforms a template by nothing else.
+    # Set the default too, because an emulator's transform reads defaults only.
     release = secrets.token_hex(16)
     template = pathlib.Path(".aws-sam/build/template.yaml")
     before, found, after = template.read_text().partition("0000000000")
     if not found or found in after:
-        sys.exit(f"{template} does not have exactly one default of Release")
+        sys.exit(f"{template} must have exactly one default of Release")
     template.write_text(before + release + after)
     overrides.append("Release=" + release)
 
-    # CloudFormation cannot delete a protected table. Without protection a first
-    # deployment that fails leaves nothing behind, and can be run again.
+    # CloudFormation cannot delete a protected table. Without protection, a failed first
+    # deployment leaves no resources and can be repeated.
     if first:
         unprotected = [o for o in overrides if not o.startswith("DeletionProtection=")] + ["DeletionProtection=false"]
         deploy(sam, environment, unprotected, "--on-failure", "DELETE")
         if not describe(stack, region):
-            sys.exit("the stack was not created; run `make deploy` again when it may be")
+            sys.exit("the stack was not created because the changeset was declined; run `make deploy` again to create it")
         deploy(sam, environment, overrides, "--no-confirm-changeset")  # adds protection only
     else:
         deploy(sam, environment, overrides)
@@ -132,7 +130,7 @@ def main():
     if environment != "local":  # an emulator's API has no routes
         check_api(outputs["BaseUrl"])
     if wanted == "v1" and not first and LAYOUT not in deployment.parameters(deployed):
-        print(f"outcomes are still kept as before ({LAYOUT}=v1): run `make deploy` again to move new batches to their own tables")
+        print(f"outcomes still use the previous tables ({LAYOUT}=v1): run `make deploy` again to move new batches to their own tables")
 
 
 if __name__ == "__main__":

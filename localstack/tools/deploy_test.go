@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// deployment is a run of deploy.py for production. Its sam and its check of signing
-// keys note what they are called with.
+// deployment is a run of deploy.py for production with fakes of sam and bin/admin that
+// record their arguments.
 type deployment struct {
 	samconfig string
 	env       []string
 	samFails  bool
-	declined  bool       // the changeset: sam succeeds, and nothing changes
+	declined  bool       // declines the changeset: sam succeeds and nothing changes
 	sam       [][]string // arguments of each call
-	check     string     // region and arguments of the check, which allows key A alone
-	said      string
+	check     string     // region and arguments of the signing-key check, which allows key A only
+	output    string
 }
 
-// run returns whether the deployment succeeded.
+// run runs deploy.py and reports whether it succeeded.
 func (d *deployment) run(t *testing.T, a *account) bool {
 	t.Helper()
 	status := "0"
@@ -53,9 +53,9 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), "production")
 	cmd.Dir, cmd.Env = folder, append(cmd.Env, d.env...)
 	out, err := cmd.CombinedOutput()
-	d.said = string(out)
-	d.check = noted(t, filepath.Join(folder, "checked"))
-	if calls := noted(t, filepath.Join(folder, "calls")); calls != "" {
+	d.output = string(out)
+	d.check = recorded(t, filepath.Join(folder, "checked"))
+	if calls := recorded(t, filepath.Join(folder, "calls")); calls != "" {
 		for call := range strings.SplitSeq(calls, "\n\n") {
 			d.sam = append(d.sam, strings.Split(call, "\n"))
 		}
@@ -63,8 +63,8 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 	return err == nil
 }
 
-// noted returns what a program wrote to a file, "" where it did not run.
-func noted(t *testing.T, path string) string {
+// recorded returns the file that a fake wrote, or "" if it did not run.
+func recorded(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,9 +75,9 @@ func noted(t *testing.T, path string) string {
 
 const production = "[production.deploy.parameters]\nstack_name = \"s\"\nregion = \"us-east-1\"\nparameter_overrides = "
 
-// CloudFormation keeps the value of a parameter that is not named: the service
-// would stay on restored tables.
-func TestDeploy_NamesTheTables(t *testing.T) {
+// CloudFormation keeps the deployed value of an omitted parameter: the service would
+// keep using restored tables.
+func TestDeploy_RestoredTables(t *testing.T) {
 	t.Parallel()
 	samconfig, err := os.ReadFile(filepath.Join("..", "..", "samconfig.toml"))
 	if err != nil {
@@ -87,38 +87,38 @@ func TestDeploy_NamesTheTables(t *testing.T) {
 	own.run(t, existing)
 	for _, want := range []string{`RestoredAuthTable=""`, `RestoredCampaignsTable=""`, `RestoredOutcomesTable=""`, `RestoredOutcomesStream=""`, `RestoredWebhooksTable=""`, "DeletionProtection=true", "Environment=production"} {
 		if len(own.sam) != 1 || !slices.Contains(own.sam[0], want) {
-			t.Errorf("%s is missing in %v", want, own.sam)
+			t.Errorf("sam was called with %v, want %s in it", own.sam, want)
 		}
 	}
 	restored := deployment{samconfig: production + `["RestoredAuthTable=t-at-1"]`}
 	if !restored.run(t, existing) || !slices.Contains(restored.sam[0], "RestoredAuthTable=t-at-1") || slices.Contains(restored.sam[0], `RestoredAuthTable=""`) {
-		t.Errorf("a table that is named is not taken: %v", restored.sam)
+		t.Errorf("sam was called with %v, want the table of samconfig.toml", restored.sam)
 	}
 }
 
-// The version before reads one layout of outcomes only, and runs beside the new version
-// while that is deployed.
-func TestDeploy_LayoutOfOutcomes(t *testing.T) {
+// The previous version reads one layout of outcomes only and runs beside the new version
+// during the deployment.
+func TestDeploy_OutcomesLayout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		parameters string // in samconfig.toml
 		stack      *account
 		want       string
-		again      bool // it says that another deployment is to follow
+		again      bool // prints that another deployment must follow
 	}{
-		"a new stack":                     {"", &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v2", false},
-		"a new stack with v1":             {`"OutcomesLayout=v1"`, &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v1", false},
-		"the version before":              {"", &account{stack: "UPDATE_COMPLETE"}, "v1", true},
-		"the version before, v2 is named": {`"OutcomesLayout=v2"`, &account{stack: "UPDATE_COMPLETE"}, "v1", true},
-		"the second deployment":           {"", &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v2", false},
-		"the second, v1 is named":         {`"OutcomesLayout=v1"`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v1", false},
-		"back from v2, as samconfig says": {`"OutcomesLayout=\"v1\""`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v2"}}, "v1", false},
+		"new stack":                         {"", &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v2", false},
+		"new stack with v1":                 {`"OutcomesLayout=v1"`, &account{stackAfter: 2, stack: "CREATE_COMPLETE"}, "v1", false},
+		"previous version":                  {"", &account{stack: "UPDATE_COMPLETE"}, "v1", true},
+		"previous version, v2 in samconfig": {`"OutcomesLayout=v2"`, &account{stack: "UPDATE_COMPLETE"}, "v1", true},
+		"second deployment":                 {"", &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v2", false},
+		"second, v1 in samconfig":           {`"OutcomesLayout=v1"`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v1"}}, "v1", false},
+		"from v2 to v1 in samconfig":        {`"OutcomesLayout=\"v1\""`, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"OutcomesLayout": "v2"}}, "v1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := deployment{samconfig: production + "[" + c.parameters + "]"}
 			if !d.run(t, c.stack) {
-				t.Fatal(d.said)
+				t.Fatal(d.output)
 			}
 			for _, call := range d.sam {
 				var named []string
@@ -131,16 +131,16 @@ func TestDeploy_LayoutOfOutcomes(t *testing.T) {
 					t.Errorf("sam was called with %v, want %s", named, c.want)
 				}
 			}
-			if again := strings.Contains(d.said, "run `make deploy` again"); again != c.again {
-				t.Errorf("it says to deploy again: %v, want %v: %s", again, c.again, d.said)
+			if again := strings.Contains(d.output, "run `make deploy` again"); again != c.again {
+				t.Errorf("it says to deploy again: %v, want %v: %s", again, c.again, d.output)
 			}
 		})
 	}
 }
 
-// A deployment that was taken back leaves its versions behind, and Lambda makes no
-// second version of the same.
-func TestDeploy_MakesAReleaseOfTheSame(t *testing.T) {
+// A rolled-back deployment leaves its versions, and Lambda publishes no second version
+// of the same code.
+func TestDeploy_NewRelease(t *testing.T) {
 	t.Parallel()
 	existing := &account{stack: "UPDATE_COMPLETE"}
 	release := func() string {
@@ -150,17 +150,17 @@ func TestDeploy_MakesAReleaseOfTheSame(t *testing.T) {
 		}
 		i := slices.IndexFunc(d.sam[0], func(argument string) bool { return strings.HasPrefix(argument, "Release=") })
 		if i < 0 {
-			t.Fatalf("no release in %v", d.sam)
+			t.Fatalf("sam was called with %v, want a Release", d.sam)
 		}
 		return d.sam[0][i]
 	}
 	if once, again := release(), release(); once == again {
-		t.Errorf("both are deployed as %s", once)
+		t.Errorf("both deployments have Release %s", once)
 	}
 }
 
-// A first creation that fails has to leave nothing that CloudFormation cannot delete.
-func TestDeploy_ForTheFirstTime(t *testing.T) {
+// A failed creation must leave no resource that CloudFormation cannot delete.
+func TestDeploy_NewStack(t *testing.T) {
 	t.Parallel()
 	fresh := &account{stackAfter: 2, stack: "CREATE_COMPLETE"}
 	twice := deployment{samconfig: production + "[]"}
@@ -168,25 +168,24 @@ func TestDeploy_ForTheFirstTime(t *testing.T) {
 		t.Fatalf("sam was called with %v, want two calls", twice.sam)
 	}
 	if first := twice.sam[0]; !slices.Contains(first, "DeletionProtection=false") || slices.Contains(first, "DeletionProtection=true") || !slices.Contains(first, "DELETE") {
-		t.Errorf("the first call is protected, or leaves a failed stack: %v", first)
+		t.Errorf("the first call enables the protection or keeps a failed stack: %v", first)
 	}
 	if second := twice.sam[1]; !slices.Contains(second, "DeletionProtection=true") || slices.Contains(second, "DeletionProtection=false") ||
 		!slices.Contains(second, "--no-confirm-changeset") {
-		t.Errorf("the second call does not protect: %v", second)
+		t.Errorf("the second call does not enable the protection: %v", second)
 	}
 	declined := deployment{samconfig: production + `["SigningKeys=B"]`}
 	if declined.run(t, &account{stack: "REVIEW_IN_PROGRESS"}) || len(declined.sam) != 1 || declined.check != "" {
-		t.Errorf("after a changeset was declined sam was called with %v, and the keys of no stack were checked: %q", declined.sam, declined.check)
+		t.Errorf("after a declined changeset: sam was called with %v, signing keys checked with %q, want one call and no check", declined.sam, declined.check)
 	}
 	failed := deployment{samconfig: production + "[]", samFails: true}
 	if failed.run(t, &account{}) || len(failed.sam) != 1 {
-		t.Errorf("after a failure sam was called with %v", failed.sam)
+		t.Errorf("after a failure sam was called with %v, want one call", failed.sam)
 	}
 }
 
-// A key that is not published yet must not sign, and one whose tokens are valid must
-// not go.
-func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
+// An unpublished key must not sign, and a key with valid tokens must not be removed.
+func TestDeploy_SigningKeys(t *testing.T) {
 	t.Parallel()
 	const change = `"SigningKeys=AtoB", "SigningKeysSwitchAt=2026-11-20T15:00:00Z"`
 	const checked = "us-east-1 of-a-profile rotate-signing-keys --stack s --keys "
@@ -195,13 +194,13 @@ func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
 		check           string
 		deployed        bool
 	}{
-		"no key is named":      {"", "", "", true},
-		"one that is allowed":  {`"SigningKeys=A"`, "", checked + "A --switch-at", true},
-		"one that is not":      {change, "", checked + "AtoB --switch-at 2026-11-20T15:00:00Z", false},
-		"in quotes":            {`"SigningKeys=\"B\""`, "", checked + "B --switch-at", false},
-		"tokens are to end":    {change, "END_TOKENS=1", "", true},
-		"END_TOKENS is not 1":  {change, "END_TOKENS=", checked + "AtoB", false},
-		"the instant is alone": {`"SigningKeysSwitchAt=2026-11-20T15:00:00Z"`, "", checked + " --switch-at 2026", false},
+		"no key is named":     {"", "", "", true},
+		"allowed":             {`"SigningKeys=A"`, "", checked + "A --switch-at", true},
+		"not allowed":         {change, "", checked + "AtoB --switch-at 2026-11-20T15:00:00Z", false},
+		"in quotes":           {`"SigningKeys=\"B\""`, "", checked + "B --switch-at", false},
+		"tokens are to end":   {change, "END_TOKENS=1", "", true},
+		"END_TOKENS is not 1": {change, "END_TOKENS=", checked + "AtoB", false},
+		"switch time only":    {`"SigningKeysSwitchAt=2026-11-20T15:00:00Z"`, "", checked + " --switch-at 2026", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,28 +215,28 @@ func TestDeploy_ChecksChangesOfSigningKeys(t *testing.T) {
 	}
 }
 
-// sam takes a changeset that was declined for a success.
-func TestDeploy_FailsWhereTheChangesetIsDeclined(t *testing.T) {
+// sam exits with 0 after a declined changeset.
+func TestDeploy_DeclinedChangeset(t *testing.T) {
 	t.Parallel()
 	d := deployment{samconfig: production + "[]", declined: true}
 	if d.run(t, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"DeletionProtection": "true", "Release": "0123456789"}}) ||
-		!strings.Contains(d.said, "declined") {
-		t.Errorf("it succeeded, or says something else: %s", d.said)
+		!strings.Contains(d.output, "declined") {
+		t.Errorf("the deployment succeeded or printed another error: %s", d.output)
 	}
 }
 
-// A stack can be complete whose routes call nothing.
-func TestDeploy_FailsWhereTheAPIAnswersAnError(t *testing.T) {
+// A complete stack can have routes without a function.
+func TestDeploy_APIStatus(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]bool{200: true, 302: true, 404: true, 500: false, 503: false} {
 		d := deployment{samconfig: production + "[]"}
 		if ok := d.run(t, &account{stack: "UPDATE_COMPLETE", api: status}); ok != want {
-			t.Errorf("the API answers %d: succeeded %v, want %v: %s", status, ok, want, d.said)
+			t.Errorf("API status %d: succeeded %v, want %v: %s", status, ok, want, d.output)
 		}
 	}
 }
 
-// profile returns variables that name credentials of a profile, and no others.
+// profile returns environment variables with credentials of a profile only.
 func profile(t *testing.T) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "credentials")
@@ -247,7 +246,7 @@ func profile(t *testing.T) []string {
 	return []string{"AWS_PROFILE=ana", "AWS_SHARED_CREDENTIALS_FILE=" + path, "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}
 }
 
-// command runs a program of this folder with the account in AWS's place.
+// command returns a command that runs a script of this folder against the account.
 func (a *account) command(t *testing.T, script string, arguments ...string) *exec.Cmd {
 	t.Helper()
 	python, err := filepath.Abs("../../.local/venv/bin/python")

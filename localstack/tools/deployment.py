@@ -1,5 +1,5 @@
-"""What the check before a deployment and the deployment have in common: the settings of
-an environment in samconfig.toml, and the stack as CloudFormation describes it."""
+"""Functions that preflight.py and deploy.py share: the settings of an environment in
+samconfig.toml and the description of a stack."""
 
 import pathlib
 
@@ -10,16 +10,16 @@ try:
 except ModuleNotFoundError:  # before Python 3.11
     import tomlkit as tomllib
 
-NO_CREDENTIALS = "there are no AWS credentials: run `aws sso login` or set AWS_PROFILE, then again"
+NO_CREDENTIALS = "no AWS credentials: run `aws sso login` or set AWS_PROFILE, then try again"
 
 
 def settings(environment):
-    """Returns the parameters that `sam deploy` reads for the environment."""
+    """Returns the deploy parameters of the environment in samconfig.toml."""
     return tomllib.loads(pathlib.Path("samconfig.toml").read_text())[environment]["deploy"]["parameters"]
 
 
 def unless_missing(call, **arguments):
-    """Returns the answer of a call of CloudFormation, None where what it names does not exist."""
+    """Returns the result of a CloudFormation call, or None if the stack or resource does not exist."""
     try:
         return call(**arguments)
     except ClientError as error:
@@ -29,8 +29,8 @@ def unless_missing(call, **arguments):
 
 
 def describe(cloudformation, stack):
-    """Returns the stack of that name, None where there is none. A stack in
-    REVIEW_IN_PROGRESS is a changeset that was declined."""
+    """Returns the stack, or None if it does not exist. A stack in REVIEW_IN_PROGRESS has
+    only a declined changeset and counts as missing."""
     answer = unless_missing(cloudformation.describe_stacks, StackName=stack)
     if not answer or answer["Stacks"][0]["StackStatus"] == "REVIEW_IN_PROGRESS":
         return None
@@ -38,5 +38,5 @@ def describe(cloudformation, stack):
 
 
 def parameters(stack):
-    """Returns the parameters of a stack that was described, by their names."""
+    """Returns the parameters of a described stack by name."""
     return {p["ParameterKey"]: p["ParameterValue"] for p in stack.get("Parameters", [])}

@@ -1,9 +1,9 @@
-"""Run the emulator of AWS with event source mappings that are closer to Lambda's.
+"""Runs the AWS emulator with event source mappings that are closer to Lambda's.
 
-The emulator polls all sources in one thread, waits there for the functions of streams,
-and receives at most 10 messages of a queue. Lambda polls each source by itself and fills
-a batch up to BatchSize. Without the changes below, a backlog of thousands of messages
-takes minutes.
+The emulator polls all sources in one thread, waits for the functions of streams, and
+receives at most 10 messages from a queue. Lambda polls each source separately and fills
+a batch up to BatchSize. Without these changes, a backlog of thousands of messages takes
+minutes.
 """
 
 import logging
@@ -15,8 +15,8 @@ from ministack.app import main
 from ministack.services import lambda_svc, sqs
 
 IDLE_SECONDS = 0.05
-# The poller runs long loops over queues. The interpreter's default of 5 ms would delay
-# every HTTP call beside it by that much, several times.
+# The poller runs long loops over queues. With the interpreter's default of 5 ms, every
+# concurrent HTTP call would wait for it several times.
 SWITCH_SECONDS = 0.0005
 
 poll_streams = lambda_svc._poll_dynamodb_streams
@@ -34,7 +34,7 @@ def poll_streams_forever():
 
 
 def receive_batch(queue_url, batch_size):
-    """Return up to batch_size visible messages of the queue, which become invisible."""
+    """Returns up to batch_size visible messages of the queue and makes them invisible."""
     with sqs._queues_lock:
         queue = sqs._get_q(queue_url)
         sqs._expire_retained(queue)

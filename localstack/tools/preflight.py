@@ -1,6 +1,6 @@
-"""Checks, before anything is created, that the AWS account of the credentials in use can
-hold a stack of this environment, and says in one line a problem what to do about it.
-Exits with 1 where a deployment would fail. Reads samconfig.toml; changes nothing."""
+"""Checks whether the AWS account of the current credentials can hold a stack of an
+environment. Prints each problem with its remedy in one line, and exits with 1 if a
+deployment would fail. Reads samconfig.toml and changes nothing."""
 
 import functools
 import pathlib
@@ -13,11 +13,12 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 import deployment
 
-# Lambda keeps so much of an account's concurrency for functions without a reservation.
+# Concurrency that Lambda keeps for functions without a reservation.
 UNRESERVED = 100
 
-# What the heaviest planned load of an environment needs, by the names of Service Quotas.
-# The stack can be created with less; calls above a quota are throttled and tried again.
+# Quotas that the maximum planned load of an environment needs, by their names in Service
+# Quotas. Lower quotas do not prevent a deployment: AWS throttles calls above a quota, and
+# the service retries them.
 WANTED = {
     "production": [
         ("lambda", "Concurrent executions", 1000),
@@ -31,24 +32,24 @@ WANTED = {
 
 
 class Problem(Exception):
-    """Something that a deployment would fail on, and what to do about it."""
+    """A cause for a deployment to fail, with the remedy."""
 
 
 def settings(environment):
-    """Returns the stack's name, its region and its parameters, as samconfig.toml says."""
+    """Returns the stack's name, region and parameters from samconfig.toml."""
     deploy = deployment.settings(environment)
     overrides = dict(str(o).split("=", 1) for o in deploy["parameter_overrides"])
     return str(deploy["stack_name"]), str(deploy["region"]), {k: v.strip('"') for k, v in overrides.items()}
 
 
 def default(parameter):
-    """Returns a parameter's default, as template.yaml says."""
+    """Returns a parameter's default from template.yaml."""
     text = pathlib.Path("template.yaml").read_text()
     return re.search(rf'^  {parameter}: \{{[^}}]*?\bDefault: "?([^",}}]*)', text, re.M).group(1)
 
 
 def account(clients):
-    """Returns the account's number."""
+    """Returns the account id."""
     try:
         return clients("sts").get_caller_identity()["Account"]
     except NoCredentialsError:
@@ -58,14 +59,13 @@ def account(clients):
 
 
 def resource(clients, stack, logical_id):
-    """Returns the physical id of a resource of the stack, None where there is none."""
+    """Returns the physical id of a resource of the stack, or None."""
     answer = deployment.unless_missing(clients("cloudformation").describe_stack_resource, StackName=stack, LogicalResourceId=logical_id)
     return answer["StackResourceDetail"].get("PhysicalResourceId") if answer else None
 
 
 def check_stack(clients, stack):
-    """A stack whose first creation failed cannot be updated. Returns the parameters that
-    are deployed."""
+    """Returns the deployed parameters. Raises Problem if the stack cannot be updated."""
     found = deployment.describe(clients("cloudformation"), stack)
     if not found:
         return {}
@@ -78,12 +78,12 @@ def check_stack(clients, stack):
         raise Problem(f"the stack {stack} is in {status} and cannot be updated: delete it with "
                       f"`aws cloudformation delete-stack --stack-name {stack}`, then deploy again")
     if status.endswith("_IN_PROGRESS"):
-        raise Problem(f"the stack {stack} is in {status}: wait until that has ended")
+        raise Problem(f"the stack {stack} is in {status}: wait until the operation ends, then try again")
     return deployment.parameters(found)
 
 
 def check_concurrency(clients, stack, environment, parameters):
-    """The functions' reservations have to fit into what the account leaves free."""
+    """Raises Problem if the reserved concurrency exceeds the account's free concurrency."""
     wanted = int(parameters.get("EventsConcurrency", default("EventsConcurrency")))
     if wanted == 0:
         return
@@ -93,25 +93,26 @@ def check_concurrency(clients, stack, environment, parameters):
         free += clients("lambda").get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions", 0)
     if free - wanted < UNRESERVED:
         raise Problem(
-            f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved, and the stack "
-            f"reserves {wanted} and has to leave {UNRESERVED}: ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions), or "
+            f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved. The stack "
+            f"reserves {wanted} and must leave {UNRESERVED}: ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions), or "
             f'deploy without the reservation: "EventsConcurrency=0" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
 
 
 def check_domain(clients, stack, number):
-    """Cognito's domains are unique in a region, and some words are its own."""
+    """Raises Problem if the Cognito domain is invalid, reserved or taken by another stack."""
     domain = f"{stack}-{number}"
     if len(domain) > 63 or not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?", domain) or re.search("aws|amazon|cognito", domain):
-        raise Problem(f"{domain} is no valid Cognito domain: give the stack a name of lower-case letters, digits and hyphens, "
-                      "50 at most, without aws, amazon or cognito, as stack_name in samconfig.toml")
+        raise Problem(f"{domain} is not a valid Cognito domain: set stack_name in samconfig.toml to at most 50 lower-case letters, digits "
+                      "and hyphens, without the words aws, amazon and cognito")
     found = clients("cognito-idp").describe_user_pool_domain(Domain=domain)["DomainDescription"]
     if found.get("UserPoolId") and found["UserPoolId"] != resource(clients, stack, "UserPool"):
-        raise Problem(f"the Cognito domain {domain} belongs to the user pool {found['UserPoolId']}, which is not of this stack: "
+        raise Problem(f"the Cognito domain {domain} belongs to the user pool {found['UserPoolId']} of another stack: "
                       "delete that pool's domain, or change stack_name in samconfig.toml")
 
 
 def check_topic(clients, region, environment, parameters):
-    """Alarms go to a topic that exists, in the stack's region."""
+    """Returns a warning about the alarm topic, or None. Raises Problem if alarms cannot
+    reach it."""
     arn = parameters.get("AlarmTopicArn", "")
     where = f"AlarmTopicArn of [{environment}.deploy.parameters] in samconfig.toml"
     if not arn:
@@ -122,28 +123,28 @@ def check_topic(clients, region, environment, parameters):
         topic = clients("sns").get_topic_attributes(TopicArn=arn)["Attributes"]
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        if code != "NotFound":  # a topic of another account may take alarms and hide its attributes
+        if code != "NotFound":  # a topic of another account may hide its attributes and still work
             return f"the alarm topic {arn} cannot be read ({code}): make sure that CloudWatch may publish to it"
         raise Problem(f"the alarm topic {arn} does not exist ({code}): create it, or change {where}") from None
     if topic.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):
-        raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, by which CloudWatch cannot publish: use a key of your own that allows it")
+        raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, which CloudWatch cannot use: use your own key and allow CloudWatch to use it")
     if topic.get("SubscriptionsConfirmed") == "0":
-        return f"the alarm topic {arn} has no confirmed subscription: nobody gets the alarms"
+        return f"the alarm topic {arn} has no confirmed subscription, so nobody receives the alarms"
     return None
 
 
 def quota(clients, operation, service, name):
-    """Returns the value of a quota, None where the operation does not list it."""
+    """Returns the value of a quota, or None if the operation does not list it."""
     pages = clients("service-quotas").get_paginator(operation).paginate(ServiceCode=service)
     return next((q["Value"] for page in pages for q in page["Quotas"] if q["QuotaName"] == name), None)
 
 
 def quotas(clients, environment):
-    """Yields a line for each quota that is below what the environment may need."""
+    """Yields a warning for each quota that is lower than the environment's maximum load."""
     for service, name, wanted in WANTED[environment]:
         try:
             value = quota(clients, "list_service_quotas", service, name)
-            if value is None:  # a quota without a value of the account's own has the default
+            if value is None:  # the account has the default
                 value = quota(clients, "list_aws_default_service_quotas", service, name)
         except ClientError as error:
             yield f"quotas of {service} could not be read ({error.response['Error']['Code']})"
@@ -155,11 +156,11 @@ def quotas(clients, environment):
 
 
 def preflight(environment, clients):
-    """Checks all, and returns the account's number and what is worth a look. Raises Problem."""
+    """Returns the account id and the warnings. Raises Problem."""
     stack, region, parameters = settings(environment)
     clients = clients(region)
     number = account(clients)
-    # CloudFormation keeps the value of a parameter that is not named.
+    # CloudFormation keeps the deployed value of a parameter that samconfig.toml omits.
     check_concurrency(clients, stack, environment, check_stack(clients, stack) | parameters)
     check_domain(clients, stack, number)
     hints = [check_topic(clients, region, environment, parameters), *quotas(clients, environment)]
@@ -167,7 +168,7 @@ def preflight(environment, clients):
 
 
 def of_region(region):
-    """Returns a function that returns the region's client of a service, one for all calls."""
+    """Returns a function that returns the region's client of a service and caches it."""
     config = Config(connect_timeout=5, read_timeout=20, retries={"max_attempts": 3})
     return functools.cache(lambda service: boto3.client(service, region_name=region, config=config))
 
@@ -175,13 +176,13 @@ def of_region(region):
 def main():
     environment = sys.argv[1] if len(sys.argv) == 2 else ""
     if environment not in WANTED:
-        sys.exit("say which environment to check: make preflight ENV=staging, or ENV=production")
+        sys.exit("ENV is missing: run make preflight ENV=staging, or ENV=production")
     try:
         number, hints = preflight(environment, of_region)
     except (Problem, ClientError, BotoCoreError) as problem:
         sys.exit(f"preflight: {problem}")
     except (ValueError, KeyError) as error:  # also TOMLDecodeError
-        sys.exit(f"preflight: samconfig.toml cannot be used: {error!r}")
+        sys.exit(f"preflight: samconfig.toml is invalid: {error!r}")
     for hint in hints:
         print(f"preflight: warning: {hint}")
     print(f"preflight: the account {number} can hold the {environment} stack")

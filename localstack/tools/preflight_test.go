@@ -1,4 +1,4 @@
-// Package tools_test tests what is run before a deployment.
+// Package tools_test tests the scripts of a deployment.
 package tools_test
 
 import (
@@ -16,27 +16,27 @@ import (
 	"testing"
 )
 
-// account is an AWS account as its services describe it. Nothing else is answered,
-// so a call that would change something fails.
+// account is a fake of an AWS account. It supports read calls only, so that a call that
+// changes something fails.
 type account struct {
 	concurrency, unreserved, reserved int
-	stack                             string // the stack's status, "" for none
-	stackAfter                        int    // from which call on there is the stack
-	domainOf                          string // the user pool that has the domain
+	stack                             string // status of the stack, "" for no stack
+	stackAfter                        int    // number of the first DescribeStacks call that returns the stack
+	domainOf                          string // user pool that has the domain
 	topicMissing                      bool
 	topic                             map[string]string // attributes
 	writeQuota                        float64
 	parameters                        map[string]string // of the stack
-	api                               int               // status that the stack's API answers, 0 for 200
+	api                               int               // status of the stack's API, 0 for 200
 
-	deployedBy string // notes of the sam whose last call gives the parameters, "" for parameters
+	deployedBy string // file with the calls of sam, whose last call sets the parameters; "" for parameters
 	address    string
 	mu         sync.Mutex
 	calls      []string
-	asked      int // for a stack
+	asked      int // DescribeStacks calls
 }
 
-// serve answers at the address that it returns, until the test ends.
+// serve returns the address of a server of the account, which the test's cleanup closes.
 func (a *account) serve(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(a)
@@ -118,7 +118,7 @@ func (a *account) deployed() map[string]string {
 	return values
 }
 
-// members are the parameters or the outputs of a stack.
+// members returns the parameters or the outputs of a stack as XML.
 func members(kind string, values map[string]string) string {
 	var list strings.Builder
 	for key, value := range values {
@@ -127,7 +127,7 @@ func members(kind string, values map[string]string) string {
 	return list.String()
 }
 
-// entries are the attributes of a topic.
+// entries returns the attributes of a topic as XML.
 func entries(values map[string]string) string {
 	var list strings.Builder
 	for key, value := range values {
@@ -146,8 +146,8 @@ func (a *account) quotas(body []byte) (int, string) {
 		cmp.Or(a.writeQuota, 40000), a.concurrency)
 }
 
-// preflight runs the check of an environment, with further parameters, and returns
-// what it says and whether a deployment may go on.
+// preflight runs preflight.py for an environment with additional parameters. It returns
+// the output and whether the check passed.
 func (a *account) preflight(t *testing.T, environment string, parameters ...string) (string, bool) {
 	t.Helper()
 	cmd := a.command(t, "preflight.py", environment)
@@ -156,7 +156,7 @@ func (a *account) preflight(t *testing.T, environment string, parameters ...stri
 	return string(out), err == nil
 }
 
-// project is a folder with the project's template and its settings, with further
+// project returns a folder with template.yaml and samconfig.toml, which has additional
 // parameters in each environment.
 func project(t *testing.T, parameters []string) string {
 	t.Helper()
@@ -184,85 +184,85 @@ func TestPreflight(t *testing.T) {
 		environment string
 		parameters  []string
 		ok          bool
-		says        []string
+		want        []string // parts of the output
 	}{
-		"an account of concurrency 10": {
+		"concurrency 10": {
 			&account{concurrency: 10, unreserved: 10}, "production", nil, false,
 			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"EventsConcurrency=0"`, "[production.deploy.parameters]"},
 		},
-		"of 10, without the reservation": {
+		"concurrency 10, no reservation": {
 			&account{concurrency: 10, unreserved: 10}, "production",
 			[]string{topic, "EventsConcurrency=0"},
 			true,
 			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
 		},
-		"of 50, staging": {
+		"concurrency 50, staging": {
 			&account{concurrency: 50, unreserved: 50}, "staging", nil, false, []string{"reserves 20", "[staging.deploy.parameters]"},
 		},
-		"of 1,000": {
+		"concurrency 1,000": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"the account 123456789012 can hold the production stack"},
 		},
-		"of 200, of which the stack itself reserves its part": {
+		"concurrency 200, reserved by the stack": {
 			&account{concurrency: 200, unreserved: 100, reserved: 100, stack: "UPDATE_COMPLETE"}, "production", []string{topic}, true, []string{"can hold"},
 		},
-		"of 200, of which others reserve a part": {
+		"concurrency 200, reserved by others": {
 			&account{concurrency: 200, unreserved: 150}, "production", []string{topic}, false, []string{"150 of them not reserved"},
 		},
-		"a first creation that failed": {
+		"failed creation": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "ROLLBACK_COMPLETE"}, "staging", nil, false,
 			[]string{"ROLLBACK_COMPLETE", "aws cloudformation delete-stack --stack-name campaign-dispatch-staging"},
 		},
-		"a changeset that was declined": {
+		"declined changeset": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "REVIEW_IN_PROGRESS"}, "staging", nil, true, []string{"can hold"},
 		},
-		"a rollback that failed": {
+		"failed rollback": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_ROLLBACK_FAILED"}, "staging", nil, false, []string{"continue-update-rollback"},
 		},
-		"an update under way": {
+		"update in progress": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_IN_PROGRESS"}, "staging", nil, false, []string{"wait"},
 		},
-		"another pool's domain": {
+		"domain of another pool": {
 			&account{concurrency: 1000, unreserved: 1000, domainOf: "us-east-1_other"}, "staging", nil, false,
 			[]string{"campaign-dispatch-staging-123456789012", "us-east-1_other", "stack_name in samconfig.toml"},
 		},
-		"the stack's own domain": {
+		"domain of the stack": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool"}, "staging", nil, true, []string{"can hold"},
 		},
 		"no alarm topic": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", nil, true, []string{"alarms have no recipient", "AlarmTopicArn"},
 		},
-		"an alarm topic that is gone": {
+		"missing alarm topic": {
 			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", []string{topic}, false, []string{"NotFound", "AlarmTopicArn"},
 		},
-		"an alarm topic of another region": {
+		"alarm topic in another region": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "us-east-1", "sa-east-1")}, false, []string{"not in us-east-1"},
 		},
-		"an alarm topic that CloudWatch cannot publish to": {
+		"alarm topic with an unusable key": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"KmsMasterKeyId": "arn:aws:kms:us-east-1:123456789012:alias/aws/sns"}},
 			"production",
 			[]string{topic},
 			false,
 			[]string{"encrypted with alias/aws/sns"},
 		},
-		"an alarm topic without a subscription": {
+		"alarm topic without a subscription": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"SubscriptionsConfirmed": "0"}},
 			"production",
 			[]string{topic},
 			true,
 			[]string{"no confirmed subscription"},
 		},
-		"a deployed reservation that is not named": {
+		"deployed reservation, omitted in samconfig": {
 			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"EventsConcurrency": "0"}},
 			"production", nil, true,
 			[]string{"can hold"},
 		},
-		"a reservation that is no number": {
+		"reservation not a number": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency=many"}, false, []string{"samconfig.toml", "many"},
 		},
-		"a parameter without a value": {
+		"parameter without a value": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"EventsConcurrency"}, false, []string{"samconfig.toml"},
 		},
-		"a quota that is low, and one that may not be read": {
+		"low quota, unreadable quota": {
 			&account{concurrency: 1000, unreserved: 1000, writeQuota: 4000}, "production",
 			[]string{topic},
 			true,
@@ -274,29 +274,29 @@ func TestPreflight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			said, ok := test.account.preflight(t, test.environment, test.parameters...)
+			output, ok := test.account.preflight(t, test.environment, test.parameters...)
 			if ok != test.ok {
-				t.Errorf("a deployment may go on: %v, want %v", ok, test.ok)
+				t.Errorf("passed: %v, want %v", ok, test.ok)
 			}
-			for _, part := range test.says {
-				if !strings.Contains(said, part) {
-					t.Errorf("said %q, want %q in it", said, part)
+			for _, part := range test.want {
+				if !strings.Contains(output, part) {
+					t.Errorf("printed %q, want %q in it", output, part)
 				}
 			}
-			if lines := strings.Count(said, "\n"); !ok && lines != 1 {
-				t.Errorf("said %d lines, want one:\n%s", lines, said)
+			if lines := strings.Count(output, "\n"); !ok && lines != 1 {
+				t.Errorf("printed %d lines, want one:\n%s", lines, output)
 			}
 		})
 	}
 }
 
-func TestPreflight_WithoutAnEnvironment(t *testing.T) {
+func TestPreflight_NoEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, environment := range []string{"", "local", "prod"} {
 		a := account{}
-		said, ok := a.preflight(t, environment)
-		if ok || !strings.Contains(said, "ENV=staging") || len(a.calls) > 0 {
-			t.Errorf("ENV=%s: said %q, went on: %v, called %v", environment, said, ok, a.calls)
+		output, ok := a.preflight(t, environment)
+		if ok || !strings.Contains(output, "ENV=staging") || len(a.calls) > 0 {
+			t.Errorf("ENV=%s: printed %q, passed: %v, called %v", environment, output, ok, a.calls)
 		}
 	}
 }

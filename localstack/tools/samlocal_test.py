@@ -1,8 +1,7 @@
-"""Holds SAM's reading of template.yaml to routes.json and to the variables of the functions.
+"""Tests that SAM reads the routes, throttles, permissions and variables of template.yaml.
 
-Run by make check-template with the Python that has SAM. routes.json has the routes, the
-throttles and the permissions that the API had as plain resources; a change of one is made
-there too.
+make check-template runs it with SAM's Python environment. routes.json has the expected
+routes, throttles and permissions: change it together with the template.
 """
 
 import fnmatch
@@ -12,7 +11,7 @@ import pathlib
 import re
 import unittest
 
-os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")  # SAM looks for a region
+os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")  # SAM requires a region
 
 from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
 from samcli.lib.cfn_language_extensions.models import TemplateProcessingContext
@@ -35,7 +34,7 @@ class NoPolicies:
 
 
 def looped():
-    """Returns the template with its loops expanded, and nothing else."""
+    """Returns the template with only its loops expanded."""
     context = TemplateProcessingContext(fragment=yaml_parse(TEMPLATE.read_text()))
     ForEachProcessor().process_template(context)
     return context.fragment
@@ -64,13 +63,13 @@ def route_key(path, method):
 
 
 def api_routes(resources):
-    """Returns the routes of the API's body, by their keys."""
+    """Returns the routes of the API's body by key."""
     paths = resources["Api"]["Properties"]["Body"]["paths"]
     return {route_key(path, method): route for path, methods in paths.items() for method, route in methods.items()}
 
 
 def invoked(variables, route):
-    """Returns what a route calls, as function:alias."""
+    """Returns the target of a route as function:alias."""
     integration = route["x-amazon-apigateway-integration"]
     variable = re.search(r":function:\$\{!stageVariables\.(\w+)\}/invocations$", integration["uri"]["Fn::Sub"])[1]
     return re.sub(r"\$\{(\w+)\}", r"\1", variables[variable]["Fn::Sub"])
@@ -81,7 +80,7 @@ def limits(settings):
 
 
 def allowed(resources):
-    """Yields what each permission lets the API call, and from which part of which API."""
+    """Yields the target and the source of each permission of the API."""
     for permission in of_type(resources, "AWS::Lambda::Permission").values():
         if permission["Principal"] != "apigateway.amazonaws.com":
             continue
@@ -92,12 +91,12 @@ def allowed(resources):
 
 
 def literal(name):
-    """Returns the name of a resource, which a loop may have put into a Fn::Sub."""
+    """Returns the name of a resource, also from the Fn::Sub of an expanded loop."""
     return name["Fn::Sub"] if isinstance(name, dict) else name
 
 
 def references(value):
-    """Yields the names that a part of the template refers to."""
+    """Yields the names of the resources that a part of the template references."""
     if isinstance(value, list):
         for item in value:
             yield from references(item)
@@ -165,8 +164,8 @@ class Expansion(unittest.TestCase):
             request = "${Api}/$default/" + re.sub(r"\{[^}]+\}", "any", key.replace(" ", "", 1))
             self.assertTrue(any(called == c and fnmatch.fnmatchcase(request, s) for c, s in got), f"{key} is not allowed")
 
-    # The API's body, its alarms and the user pool would refer to each other by way of
-    # the aliases. cfn-lint does not follow that.
+    # A reference to an alias in the API's body would be circular, through the alarms and
+    # the user pool. cfn-lint does not detect that.
     def test_no_resource_depends_on_itself(self):
         resources = expanded(GradualDeployment="true")
         needs = {name: {n for n in references(r) if n in resources} for name, r in resources.items()}

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func TestMakeTest_FailsOnASkip(t *testing.T) {
+func TestMakeTest_SkippedTest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		test, says string
+		test, want string
 		passes     bool
 	}{
 		"none":    {"TestRuns", "DONE 1 tests", true},
@@ -20,8 +20,8 @@ func TestMakeTest_FailsOnASkip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err := makeTest(t, "./localstack/tools/testdata/skips", c.test)
-			if (err == nil) != c.passes || !strings.Contains(out, c.says) {
-				t.Errorf("make test: %v, want success %v and %q:\n%s", err, c.passes, c.says, out)
+			if (err == nil) != c.passes || !strings.Contains(out, c.want) {
+				t.Errorf("make test: %v, want success %v and %q:\n%s", err, c.passes, c.want, out)
 			}
 		})
 	}
@@ -39,6 +39,6 @@ func makeTest(t *testing.T, packages, test string) (out string, err error) {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	said, err := cmd.CombinedOutput()
-	return string(said), err
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }

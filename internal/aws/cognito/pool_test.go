@@ -28,8 +28,8 @@ func newPool(t *testing.T) pool {
 	return pool{&cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(env.AWS()), ID: env["USER_POOL_ID"]}, t}
 }
 
-func person(tenant, role string) campaign.Person {
-	return campaign.Person{Tenant: tenant, Email: strings.ToLower(rand.Text()) + "@example.com", Role: role}
+func person(role string) campaign.Person {
+	return campaign.Person{Tenant: "a", Email: strings.ToLower(rand.Text()) + "@example.com", Role: role}
 }
 
 // groups returns the user's groups, in alphabetical order.
@@ -48,7 +48,7 @@ func (p pool) groups(email string) (names []string) {
 
 func TestInvite(t *testing.T) {
 	t.Parallel()
-	p, who := newPool(t), person("a", "admin")
+	p, who := newPool(t), person("admin")
 	if known, err := p.Invite(t.Context(), who, password); err != nil || known {
 		t.Fatalf("a new user: known %v, %v", known, err)
 	}
@@ -66,7 +66,7 @@ func TestInvite(t *testing.T) {
 
 func TestInvite_UnknownRole(t *testing.T) {
 	t.Parallel()
-	p, who := newPool(t), person("a", "owner")
+	p, who := newPool(t), person("owner")
 	if _, err := p.Invite(t.Context(), who, password); err == nil {
 		t.Error("a user got an unknown role")
 	}
@@ -77,7 +77,7 @@ func TestInvite_UnknownRole(t *testing.T) {
 
 func TestInvite_OtherTenant(t *testing.T) {
 	t.Parallel()
-	p, who := newPool(t), person("a", "viewer")
+	p, who := newPool(t), person("viewer")
 	if _, err := p.Invite(t.Context(), who, password); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestInvite_OtherTenant(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	t.Parallel()
-	p, who := newPool(t), person("a", "viewer")
+	p, who := newPool(t), person("viewer")
 	if _, err := p.Invite(t.Context(), who, password); err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 // WebClient returns an HTTP client for AWS endpoints without an SDK, such as a user pool's
 // OpenID endpoints. AWS_ENDPOINT_URL redirects requests to AWS.
 func WebClient() *http.Client {
-	const patience = 5 * time.Second
-	client := &http.Client{Transport: transport(patience), Timeout: patience}
+	const timeout = 5 * time.Second
+	client := &http.Client{Transport: transport(timeout), Timeout: timeout}
 	if to, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL")); err == nil && to.Host != "" {
 		client.Transport = emulated{client.Transport, to}
 	}

@@ -6,9 +6,10 @@
 // read it. "key" is a campaign.BatchKey, "hash" a SHA-256 hash. Rows of the
 // former layout are written only if Tables.Split is false.
 //
-// AuthStore reads and writes the rows of the Auth table and the list entries of
-// credentials. CampaignStore reads and writes all other rows; its Snapshot also reads
-// the credential and the bucket of a dispatch call.
+// AuthStore reads and writes the Auth table and the list entries TEN#tenant
+// CREDENTIAL#client. CampaignStore reads and writes all other rows, those of operators
+// and of the dashboard included; its Snapshot also reads the CRED# and CALLS# rows of a
+// dispatch call.
 //
 // # Auth
 //

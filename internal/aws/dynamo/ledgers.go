@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // The rows of the Outcomes table, by batch key:

@@ -18,8 +18,8 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/localstack/metering"
 	"campaign-dispatch/localstack/stackenv"
 )

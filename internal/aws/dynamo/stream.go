@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Unread is the queue for unreadable stream records.
@@ -65,7 +65,7 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 // without new entries.
 func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
 	row := change.NewImage
-	if _, tells := row["was"]; !tells {
+	if _, known := row["was"]; !known {
 		return n, nil
 	}
 	if n.Key, err = campaign.ParseBatchKey(streamText(row, "pk")); err != nil {

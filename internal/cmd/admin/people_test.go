@@ -75,7 +75,7 @@ func TestUser_Refused(t *testing.T) {
 		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
 		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
 		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a user of another tenant"},
-		"removed, and not there":    {[]string{"--tenant", tenant, "--email", "x" + email, "--role", "none"}, "nobody to remove"},
+		"removed, and not there":    {[]string{"--tenant", tenant, "--email", "x" + email, "--role", "none"}, "has no account"},
 	} {
 		got := c.run(append([]string{"user"}, test.args...)...)
 		if got.code == 0 || !strings.Contains(got.stderr, test.want) || strings.Count(got.stderr, "\n") != 1 {

@@ -23,6 +23,8 @@ type document struct {
 		Responses  map[string]response  `json:"responses"`
 		Schemas    map[string]*schema   `json:"schemas"`
 	} `json:"components"`
+
+	translations map[string]string // of English texts; empty in English
 }
 
 type tag struct {
@@ -33,7 +35,6 @@ type tag struct {
 type operation struct {
 	ID          string                `json:"operationId"`
 	Tags        []string              `json:"tags"`
-	Summary     string                `json:"summary"`
 	Description string                `json:"description"`
 	Security    []map[string][]string `json:"security"`
 	Parameters  []parameter           `json:"parameters"`
@@ -134,9 +135,9 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	}
 }
 
-// read returns the document for the service at base, with all references resolved
-// except those to schemas.
-func read(base string) (*document, error) {
+// read returns the document for the service at base in a language, with all references
+// resolved except those to schemas.
+func read(base, language string) (*document, error) {
 	text, err := openapi.Document(base)
 	if err != nil {
 		return nil, err
@@ -144,6 +145,9 @@ func read(base string) (*document, error) {
 	d := &document{}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	if d.translations, err = translations(language); err != nil {
+		return nil, err
 	}
 	for _, path := range d.Paths {
 		for _, o := range path.Value {

@@ -2,6 +2,7 @@ package apidocs
 
 import (
 	"embed"
+	"html/template"
 	"strings"
 )
 
@@ -16,6 +17,18 @@ type Sample struct {
 	File     string // file name to save it as
 	Run      string // the command that runs it
 	Code     string
+}
+
+// Text returns the code as text of a page.
+func (s Sample) Text() template.HTML { return verbatim(s.Code) }
+
+// quotesStay escapes a text for an element. html/template also escapes quotes, which an
+// element need not do, and code has many.
+var quotesStay = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// verbatim returns code as text of a page.
+func verbatim(code string) template.HTML {
+	return template.HTML(quotesStay.Replace(code)) //nolint:gosec // the text is escaped
 }
 
 // languages lists the samples without their code.

@@ -14,7 +14,7 @@ type field struct {
 	In       string
 	Type     string
 	Limits   string
-	Required bool
+	Required string // "required" in the document's language, or ""
 	Text     template.HTML
 }
 
@@ -34,34 +34,42 @@ func (d *document) fields(s *schema, depth int) []field {
 	for _, p := range s.Properties {
 		inner := d.target(p.Value)
 		all = append(all, field{
-			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: limits(inner),
-			Required: slices.Contains(s.Required, p.Name), Text: firstParagraph(inner.Description),
+			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: d.limits(inner),
+			Required: d.required(slices.Contains(s.Required, p.Name)), Text: d.first(inner.Description),
 		})
 		all = append(all, d.fields(inner, depth+1)...)
 	}
 	return all
 }
 
-// target resolves a reference, keeps its sibling members, and merges the parts of an
-// allOf.
+func (d *document) required(yes bool) string {
+	if !yes {
+		return ""
+	}
+	return d.in("required")
+}
+
+// target resolves a reference, or returns the first part of an allOf or anyOf. A
+// description beside them replaces the one of the target.
 func (d *document) target(s *schema) *schema {
 	if s == nil {
 		return &schema{}
 	}
-	if s.Ref != "" {
-		found := *d.target(d.Components.Schemas[last(s.Ref)])
-		if s.Description != "" {
-			found.Description = s.Description
-		}
-		return &found
+	found := s
+	switch {
+	case s.Ref != "":
+		found = d.target(d.Components.Schemas[last(s.Ref)])
+	case len(s.AllOf) > 0:
+		found = d.target(s.AllOf[0])
+	case len(s.AnyOf) > 0:
+		found = d.target(s.AnyOf[0])
 	}
-	if len(s.AllOf) > 0 {
-		return d.target(s.AllOf[0])
+	if s.Description == "" || s == found {
+		return found
 	}
-	if len(s.AnyOf) > 0 {
-		return d.target(s.AnyOf[0])
-	}
-	return s
+	described := *found
+	described.Description = s.Description
+	return &described
 }
 
 // typeOf returns the type of a value.
@@ -69,9 +77,9 @@ func (d *document) typeOf(s *schema) string {
 	if s.Items != nil {
 		inner := d.target(s.Items)
 		if len(inner.Properties) > 0 {
-			return "array of objects"
+			return d.in("array of objects")
 		}
-		return "array of " + d.typeOf(inner) + "s"
+		return fmt.Sprintf(d.in("array of %ss"), d.typeOf(inner))
 	}
 	kind := strings.Join(slices.DeleteFunc(slices.Clone(s.Type), func(n string) bool { return n == "null" }), " or ")
 	if kind == "" && (len(s.Enum) > 0 || s.Const != nil) {
@@ -84,7 +92,7 @@ func (d *document) typeOf(s *schema) string {
 }
 
 // limits returns the constraints of a value in one line.
-func limits(s *schema) string {
+func (d *document) limits(s *schema) string {
 	var all []string
 	if s.Const != nil {
 		all = append(all, fmt.Sprint(s.Const))
@@ -96,23 +104,27 @@ func limits(s *schema) string {
 		}
 		all = append(all, strings.Join(values, ", "))
 	}
-	all = append(all, span(s.Minimum, s.Maximum, ""), span(s.MinLength, s.MaxLength, " characters"), span(s.MinItems, s.MaxItems, " items"))
+	all = append(all, d.span(s.Minimum, s.Maximum, ""), d.span(s.MinLength, s.MaxLength, " characters"), d.span(s.MinItems, s.MaxItems, " items"))
 	if s.Default != nil {
-		all = append(all, fmt.Sprintf("default %v", s.Default))
+		all = append(all, fmt.Sprintf(d.in("default %v"), s.Default))
 	}
 	return strings.Join(slices.DeleteFunc(all, func(t string) bool { return t == "" }), "; ")
 }
 
-func span(least, most *int, unit string) string {
+func (d *document) span(least, most *int, unit string) string {
+	if most == nil && least != nil && *least == 1 && unit != "" {
+		return d.in("not empty")
+	}
+	unit = d.in(unit)
 	switch {
 	case least != nil && most != nil && *least == *most:
 		return fmt.Sprintf("%d%s", *least, unit)
 	case least != nil && most != nil:
-		return fmt.Sprintf("%d to %d%s", *least, *most, unit)
+		return fmt.Sprintf(d.in("%d to %d%s"), *least, *most, unit)
 	case most != nil:
-		return fmt.Sprintf("up to %d%s", *most, unit)
+		return fmt.Sprintf(d.in("up to %d%s"), *most, unit)
 	case least != nil:
-		return fmt.Sprintf("from %d%s", *least, unit)
+		return fmt.Sprintf(d.in("from %d%s"), *least, unit)
 	default:
 		return ""
 	}
@@ -124,7 +136,7 @@ func (d *document) parameters(all []parameter) []field {
 	for i, p := range all {
 		s := d.target(p.Schema)
 		rows[i] = field{
-			Name: p.Name, In: p.In, Type: d.typeOf(s), Limits: limits(s), Required: p.Required, Text: prose(p.Description),
+			Name: p.Name, In: d.in(p.In), Type: d.typeOf(s), Limits: d.limits(s), Required: d.required(p.Required), Text: d.prose(p.Description),
 		}
 	}
 	return rows

@@ -102,7 +102,7 @@ func (s *Pages) review(p *web.Page) error {
 		return err
 	}
 	pl.fit(p, t)
-	until := s.Now().Add(patience)
+	until := s.Now().Add(maxDuration)
 	found, err := s.find(p, u, pl, until)
 	if err != nil {
 		return err
@@ -199,9 +199,9 @@ func instant(text string) time.Time {
 	return at
 }
 
-// patience is the maximum duration of a review or a confirmation; the next request
+// maxDuration is the maximum duration of a review or a confirmation; the next request
 // continues. API Gateway waits 30 s.
-const patience = 15 * time.Second
+const maxDuration = 15 * time.Second
 
 // confirm sends the campaign, part by part, in order. A repeated confirmation
 // continues.
@@ -263,7 +263,7 @@ func (s *Pages) deliver(p *web.Page, u upload, pl plan) (bool, error) {
 func (s *Pages) send(p *web.Page, u upload, pl plan) (bool, error) {
 	start := s.Now()
 	for _, part := range pl.parts[pl.done:] {
-		if s.Now().Sub(start) > patience {
+		if s.Now().Sub(start) > maxDuration {
 			return false, nil
 		}
 		refused, err := dispatchclient.Make(p.R.Context(), s.Dispatch, p, u.call(pl.table, part))

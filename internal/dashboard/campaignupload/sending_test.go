@@ -485,6 +485,32 @@ func TestErrorFile_Lines(t *testing.T) {
 	}
 }
 
+// broken is a store that fails to read batches.
+type broken struct {
+	memory
+	reads *int
+}
+
+func (s broken) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	*s.reads++
+	return campaign.Batch{}, errors.New("the table does not answer")
+}
+
+func TestReview_BatchesNotReadable(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
+	reads := 0
+	pages := &campaignupload.Pages{
+		Store: broken{reads: &reads}, Dispatch: memory{}, Now: now,
+		Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(9000)}, // 5 parts
+	}
+	who := webtest.New(t, campaignupload.Area(), pages, now).SignIn("t", web.RoleAdmin)
+	got := who.Get("/dashboard/campaigns/new/review?upload=AAAAAAAAAAAAAAAAAAAAAA")
+	if got.Status != http.StatusInternalServerError || reads != 1 {
+		t.Errorf("answered %d after %d reads, want 500 after 1", got.Status, reads)
+	}
+}
+
 func BenchmarkReview(b *testing.B) {
 	now := func() time.Time { return time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC) }
 	pages := &campaignupload.Pages{Store: memory{}, Blobs: memory{`{"name":"n","templateId":"5b0e6d3c-0000-4000-8000-000000000001"}` + "\n" + numbers(100)}, Dispatch: memory{}, Now: now}

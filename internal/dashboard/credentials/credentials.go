@@ -13,7 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // Store reads credentials.

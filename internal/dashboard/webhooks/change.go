@@ -9,7 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/httpapi/inputerr"
 )
 
 // kinds returns the event kinds in display order. The last one is sent only to

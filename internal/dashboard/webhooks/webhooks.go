@@ -14,7 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/inputerr"
+	"campaign-dispatch/internal/httpapi/inputerr"
 	"campaign-dispatch/internal/webhook/poststats"
 )
 

@@ -43,8 +43,11 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 // prefix as libphonenumber does. Use it to search for E.164 numbers that were validated
 // before.
 func AsWritten(digits []byte) (Number, *Rejection) {
-	if len(digits) > longest {
+	switch {
+	case len(digits) > longest:
 		return 0, &rejectTooLong
+	case len(digits) < shortest:
+		return 0, &rejectTooShort
 	}
 	var n Number
 	for _, c := range digits {

@@ -47,4 +47,8 @@ var (
 		WrongLength,
 		"No number has more than 15 digits, country code included.",
 	}
+	rejectTooShort = Rejection{
+		WrongLength,
+		"No number has fewer than 7 digits, country code included.",
+	}
 )

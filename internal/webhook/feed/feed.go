@@ -19,7 +19,7 @@ import (
 
 	"campaign-dispatch/internal/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/ledger"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 // Batches returns the tenant and campaign of a batch. The error wraps campaign.ErrNotFound
@@ -81,7 +81,7 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	if err != nil {
 		return err
 	}
-	owed := map[target][]ledger.Fresh{}
+	pending := map[target][]ledger.Fresh{}
 	var unfed ledger.UnfedError
 	for key, entries := range byBatch {
 		batch, known := batches[key]
@@ -94,9 +94,9 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 			unfed.Keys = append(unfed.Keys, key)
 			continue
 		}
-		address(batch.BatchRef, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], owed)
+		address(batch.BatchRef, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], pending)
 	}
-	if err := f.queue(ctx, owed); err != nil || len(unfed.Keys) == 0 {
+	if err := f.queue(ctx, pending); err != nil || len(unfed.Keys) == 0 {
 		return err
 	}
 	return &unfed
@@ -169,10 +169,10 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 
 // queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
 // message group.
-func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) error {
+func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.Fresh) error {
 	var groups []string
 	var messages []campaign.NotifyMessage
-	for tenant, endpoints := range byTenant(owed) {
+	for tenant, endpoints := range byTenant(pending) {
 		for _, m := range messagesOf(tenant, endpoints) {
 			groups, messages = append(groups, tenant), append(messages, m)
 		}
@@ -188,9 +188,9 @@ func (f *Feeder) queue(ctx context.Context, owed map[target][]ledger.Fresh) erro
 }
 
 // byTenant returns the pending entries by tenant and endpoint.
-func byTenant(owed map[target][]ledger.Fresh) map[string]map[string][]ledger.Fresh {
+func byTenant(pending map[target][]ledger.Fresh) map[string]map[string][]ledger.Fresh {
 	tenants := map[string]map[string][]ledger.Fresh{}
-	for t, fresh := range owed {
+	for t, fresh := range pending {
 		if tenants[t.tenant] == nil {
 			tenants[t.tenant] = map[string][]ledger.Fresh{}
 		}
@@ -256,11 +256,11 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 }
 
 // address adds a batch's entries to the pending entries of each endpoint that wants them.
-func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, owed map[target][]ledger.Fresh) {
+func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, pending map[target][]ledger.Fresh) {
 	for _, e := range endpoints {
 		if some := wanted(e, fresh.Entries); len(some) > 0 {
 			t := target{batch.Tenant, e.ID}
-			owed[t] = append(owed[t], ledger.Fresh{Key: fresh.Key, Entries: some})
+			pending[t] = append(pending[t], ledger.Fresh{Key: fresh.Key, Entries: some})
 		}
 	}
 }

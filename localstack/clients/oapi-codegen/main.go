@@ -49,7 +49,7 @@ func dispatch(ctx context.Context) (map[string]any, error) {
 	}, nil
 }
 
-// signedIn returns a client that carries an access token.
+// signedIn returns a client with an access token.
 func signedIn(ctx context.Context) (*api.ClientWithResponses, error) {
 	client, err := api.NewClientWithResponses(os.Getenv("BASE_URL"))
 	if err != nil {
@@ -84,7 +84,7 @@ func campaign() api.DispatchRequest {
 	return request
 }
 
-// version is the generator's, as the module pins it.
+// version returns the pinned version of the generator.
 func version() string {
 	line, err := exec.Command("go", "list", "-m", "github.com/oapi-codegen/oapi-codegen/v2").Output()
 	if err != nil {

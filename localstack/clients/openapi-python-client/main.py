@@ -46,7 +46,7 @@ campaign = DispatchRequest(
     messages=[message(i, phone) for i, phone in enumerate(os.environ["PHONES"].split(","))],
 )
 for module in pkgutil.walk_packages(generated.__path__, "generated."):
-    importlib.import_module(module.name)  # also what is not used here
+    importlib.import_module(module.name)  # also modules that are not used here
 
 client = signed_in()
 first = dispatch_campaign.sync_detailed(client=client, body=campaign)

@@ -1,4 +1,4 @@
-// Dispatches a campaign by fetch, with the types that openapi-typescript makes.
+// Dispatches a campaign with fetch and the types that openapi-typescript generates.
 import { readFileSync } from "node:fs";
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";

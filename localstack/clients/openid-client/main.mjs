@@ -1,5 +1,5 @@
 // Gets a token by client credentials, renews it, and tries a wrong secret. The token
-// endpoint is found by the service's own metadata.
+// endpoint comes from the service's metadata.
 import { readFileSync } from "node:fs";
 import * as oauth from "openid-client";
 
@@ -8,7 +8,7 @@ const { BASE_URL, CLIENT_ID, CLIENT_SECRET } = process.env;
 const discover = (authentication) =>
   oauth.discovery(new URL(BASE_URL), CLIENT_ID, undefined, authentication, {
     algorithm: "oauth2",
-    execute: [oauth.allowInsecureRequests], // the local stack speaks http
+    execute: [oauth.allowInsecureRequests], // the local stack uses HTTP
   });
 
 async function attempt(style) {
@@ -33,8 +33,8 @@ async function wrong(style) {
   return {};
 }
 
-// A 401 to what was sent in the header carries a challenge (RFC 6749, section 5.2),
-// which openid-client throws with the answer unread.
+// A 401 for a secret in the header has a challenge (RFC 6749, section 5.2).
+// openid-client throws it without reading the body.
 async function challenged(e) {
   return e instanceof oauth.WWWAuthenticateChallengeError ? (await e.response.json()).error : e.code;
 }

@@ -8,7 +8,7 @@ from oauthlib.oauth2 import BackendApplicationClient, OAuth2Error
 from requests.auth import HTTPBasicAuth
 from requests_oauthlib import OAuth2Session
 
-os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"  # the local stack speaks http
+os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"  # the local stack uses HTTP
 CLIENT_ID = os.environ["CLIENT_ID"]
 TOKEN_URL = os.environ["BASE_URL"] + "/api/v1/oauth/token"
 

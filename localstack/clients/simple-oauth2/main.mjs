@@ -26,7 +26,7 @@ async function wrong(method) {
   try {
     await client(method, "wrong").getToken({});
   } catch (e) {
-    // simple-oauth2 throws what @hapi/boom makes of a status, with the answer in it.
+    // simple-oauth2 throws a @hapi/boom error with the response.
     return { errorType: e.isBoom ? `Boom ${e.message}` : e.constructor.name, errorCode: e.data?.payload?.error };
   }
   return {};

@@ -1,4 +1,4 @@
-// Command print prints which limits of AWS bind first for the loads of package scale.
+// Command print prints which limit of AWS each load of package scale reaches first.
 package main
 
 import (

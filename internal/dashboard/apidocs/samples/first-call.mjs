@@ -19,9 +19,12 @@ const { access_token } = await post(
 
 // A campaign has a UUID of your choice.
 const campaignId = crypto.randomUUID();
+
+// The same key makes a repeat of this call safe. Store it until you have the answer.
+const key = crypto.randomUUID();
 const result = await post(
   "/api/v1/external/campaigns/dispatch",
-  { Authorization: `Bearer ${access_token}`, "Content-Type": "application/json" },
+  { Authorization: `Bearer ${access_token}`, "Content-Type": "application/json", "Idempotency-Key": key },
   JSON.stringify({
     campaignId,
     name: `First call ${campaignId}`,

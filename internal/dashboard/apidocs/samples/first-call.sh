@@ -5,11 +5,17 @@ BASE={{base}}
 TOKEN=$(curl -sS -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials \
   "$BASE/api/v1/oauth/token" | sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')
 
+uuid() { od -An -tx1 -N16 /dev/urandom | tr -d ' \n' | sed -E 's/(.{8})(.{4})(.{4})(.{4})/\1-\2-\3-\4-/'; }
+
 # A campaign has a UUID of your choice.
-ID=$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n' | sed -E 's/(.{8})(.{4})(.{4})(.{4})/\1-\2-\3-\4-/')
+ID=$(uuid)
+
+# The same key makes a repeat of this call safe. Store it until you have the answer.
+KEY=$(uuid)
 
 curl -sS -w '\n%{http_code}\n' "$BASE/api/v1/external/campaigns/dispatch" \
-  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d @- <<JSON
+  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
+  -H "Idempotency-Key: $KEY" -d @- <<JSON
 {
   "campaignId": "$ID",
   "name": "First call $ID",

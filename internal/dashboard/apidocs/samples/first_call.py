@@ -6,7 +6,6 @@ BASE = "{{base}}"
 
 
 def post(path, headers, body):
-    """Post a body and return the answer."""
     try:
         with urlopen(Request(BASE + path, body, headers)) as answer:
             print(answer.status)
@@ -25,9 +24,12 @@ token = post(
 
 # A campaign has a UUID of your choice.
 campaign = str(uuid.uuid4())
+
+# The same key makes a repeat of this call safe. Store it until you have the answer.
+key = str(uuid.uuid4())
 print(json.dumps(post(
     "/api/v1/external/campaigns/dispatch",
-    {"Authorization": "Bearer " + token, "Content-Type": "application/json"},
+    {"Authorization": "Bearer " + token, "Content-Type": "application/json", "Idempotency-Key": key},
     json.dumps({
         "campaignId": campaign,
         "name": "First call " + campaign,

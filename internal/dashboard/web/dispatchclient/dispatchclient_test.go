@@ -55,11 +55,13 @@ func TestTry(t *testing.T) {
 		"accepted": {answers{body: `{"accepted":3,"rejected":1}`}, dispatchclient.Verdict{Accepted: 3, Rejected: 1}, false, nil},
 		"already accepted": {
 			answers{body: `{"errors":[{"code":"batch_already_used"}]}`},
-			dispatchclient.Verdict{Errors: []dispatchclient.Violation{{Code: "batch_already_used"}}}, true, nil,
+			dispatchclient.Verdict{Errors: []dispatchclient.Violation{{Code: "batch_already_used"}}},
+			true, nil,
 		},
 		"refused": {
 			answers{err: &httpapi.Problem{Status: http.StatusNotFound, Code: "template_not_found", Detail: "Unknown template."}},
-			dispatchclient.Verdict{Errors: []dispatchclient.Violation{{Code: "template_not_found", Detail: "Unknown template."}}}, false, nil,
+			dispatchclient.Verdict{Errors: []dispatchclient.Violation{{Code: "template_not_found", Detail: "Unknown template."}}},
+			false, nil,
 		},
 		"unavailable": {answers{err: errTable}, dispatchclient.Verdict{}, false, errTable},
 	} {

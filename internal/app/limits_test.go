@@ -1,0 +1,52 @@
+package app_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"campaign-dispatch/internal/httpapi/openapi"
+)
+
+// The OpenAPI document publishes the limit of each route with its 429.
+func TestTemplate_PublishedRouteLimits(t *testing.T) {
+	t.Parallel()
+	text, err := openapi.Document("https://api.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			published := *operation.Responses.Value("429").Value.Description
+			rate, burst := routeLimit(t, method+" "+path)
+			limit := regexp.MustCompile(`\b` + rate + ` (requests )?a second, in bursts of up to ` + burst + `\b`)
+			if !limit.MatchString(published) {
+				t.Errorf("%s %s has the limits %s and %s, published is %q", method, path, rate, burst, published)
+			}
+		}
+	}
+}
+
+// routeLimit returns the rate and the burst of a route.
+func routeLimit(t *testing.T, route string) (rate, burst string) {
+	t.Helper()
+	api := member(section(t, "Resources")["Api"], "Properties")
+	limit := member(member(api, "RouteSettings"), route)
+	if limit == nil {
+		limit = member(api, "DefaultRouteSettings")
+	}
+	number := func(name string) string {
+		v := value(member(limit, name))
+		if parameter, ok := strings.CutPrefix(v, "!Ref "); ok {
+			return value(member(section(t, "Parameters")[parameter], "Default"))
+		}
+		return v
+	}
+	return number("ThrottlingRateLimit"), number("ThrottlingBurstLimit")
+}

@@ -1,0 +1,100 @@
+package apidocs
+
+import (
+	"errors"
+	"html/template"
+	"maps"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"campaign-dispatch/docs"
+)
+
+// guide is a section of the guides.
+type guide struct {
+	ID, Title string
+	Text      template.HTML
+}
+
+var errGuides = errors.New("the guides do not have the same sections in all languages")
+
+// readGuides returns the guides in a language. Their ids are made of the English titles.
+func readGuides(language string) ([]guide, error) {
+	originals := sections(docs.EnglishGuides)
+	texts := originals
+	if language != english {
+		texts = sections(docs.PortugueseGuides)
+	}
+	if len(texts) != len(originals) {
+		return nil, errGuides
+	}
+	pages, guides := maps.Clone(pagesOfDocs), make([]guide, len(texts))
+	for i, s := range texts {
+		guides[i] = guide{ID: anchor(originals[i].title), Title: s.title}
+		pages["#"+anchor(s.title)] = Root + "/" + guides[i].ID
+	}
+	for i, s := range texts {
+		guides[i].Text = scrollingCode(prose(relink(s.text, pages)))
+	}
+	return guides, nil
+}
+
+// scrollingCode lets a keyboard scroll wide code.
+func scrollingCode(text template.HTML) template.HTML {
+	return template.HTML(strings.ReplaceAll(string(text), "<pre>", `<pre tabindex="0">`)) //nolint:gosec // it was HTML before
+}
+
+// pagesOfDocs maps pages of the repository to the dashboard's pages of the same subject.
+var pagesOfDocs = map[string]string{
+	"api.md":                Root,
+	"api.md#message-states": Root + "/states",
+	"api.md#rate-limits":    Root + "/dispatchCampaign",
+	"webhooks.md":           Root + "/webhooks",
+}
+
+type section struct{ title, text string }
+
+// sections returns the sections of a Markdown text at headings of the second level.
+func sections(text string) (all []section) {
+	for _, part := range strings.Split(text, "\n## ")[1:] {
+		title, body, _ := strings.Cut(part, "\n")
+		all = append(all, section{title, strings.TrimSpace(body)})
+	}
+	return all
+}
+
+var target = regexp.MustCompile(`\]\([^)\s]+\)`)
+
+// relink replaces the targets of Markdown links.
+func relink(text string, pages map[string]string) string {
+	return target.ReplaceAllStringFunc(text, func(link string) string {
+		if page, ok := pages[link[2:len(link)-1]]; ok {
+			return "](" + page + ")"
+		}
+		return link
+	})
+}
+
+// anchor returns the anchor that GitHub gives a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', unicode.IsLetter(r), unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}
+
+// Guide returns a guide, or nil.
+func (g *documentation) Guide(id string) *guide {
+	for i := range g.Guides {
+		if g.Guides[i].ID == id {
+			return &g.Guides[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// Package ephemeralstack starts local stacks for one measurement or proof each, on free
+// ports.
+package ephemeralstack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// Stack is a local stack. Up starts it.
+type Stack struct {
+	Name string // of the CloudFormation stack
+	Dir  string // its state
+	Root string // the project's folder, "" for the current one
+
+	ports []string
+	flags []string
+}
+
+// New finds ports for a stack.
+func New(ctx context.Context, name, dir string) (*Stack, error) {
+	ports, err := Ports(ctx, 4)
+	return &Stack{Name: name, Dir: dir, ports: ports}, err
+}
+
+// AWS is the address of the emulator.
+func (s *Stack) AWS() *url.URL {
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", s.ports[1])}
+}
+
+// Up starts the stack with additional flags of the local stack, and returns its addresses.
+func (s *Stack) Up(ctx context.Context, flags ...string) (stackenv.Env, error) {
+	s.flags = append([]string{
+		"--brief", "--dir", s.Dir, "--name", s.Name, "--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
+		"--parameter", "TenantDispatchRate=100000", "--parameter", "TenantDispatchBurst=100000", // calls are counted, and none is rejected
+	}, flags...)
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.program(), "./localstack") //nolint:gosec // our own program
+	build.Dir = s.Root
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the local stack: %w\n%s", err, out)
+	}
+	if err := s.command(ctx, "down"); err != nil {
+		return nil, err
+	}
+	return s.Redeploy(ctx)
+}
+
+// Redeploy deploys a running stack again, with additional flags.
+func (s *Stack) Redeploy(ctx context.Context, flags ...string) (stackenv.Env, error) {
+	if err := s.command(ctx, append(flags, "up")...); err != nil {
+		return nil, err
+	}
+	return stackenv.Read(filepath.Join(s.Root, s.Dir, "stack.env"))
+}
+
+// Down stops the stack and deletes its data, even if ctx has ended.
+func (s *Stack) Down(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(s.Root, s.program())); err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return s.command(ctx, "down")
+}
+
+func (s *Stack) program() string { return s.Dir + "-localstack" }
+
+func (s *Stack) command(ctx context.Context, arguments ...string) error {
+	command := exec.CommandContext(ctx, s.program(), slices.Concat(s.flags, arguments)...) //nolint:gosec // our own program
+	command.Dir = s.Root
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("bring the stack %s %s: %w\n%s", s.Name, arguments[len(arguments)-1], err, out)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+// Package procnet finds the function of a local stack at the other end of a connection,
+// in /proc of Linux.
+package procnet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Process is a function's process, or this one.
+type Process struct {
+	ID       int
+	Function string // as the stack calls it, "" for this process
+}
+
+var errNoProcess = errors.New("no process of a function has that connection")
+
+// Finder finds the processes of the functions of one stack.
+type Finder struct {
+	Endpoint string // their address of AWS, which identifies them
+
+	mu    sync.Mutex
+	known map[int]string // functions by process
+}
+
+// Behind returns the process of the connection from an address. The kernel's tables may be
+// incomplete while they change, so a missing connection is looked up again.
+func (f *Finder) Behind(remote string) (found Process, err error) {
+	const looks, pause = 20, 5 * time.Millisecond
+	for range looks {
+		if found, err = f.look(remote); err == nil {
+			return found, nil
+		}
+		time.Sleep(pause)
+	}
+	return Process{}, err
+}
+
+func (f *Finder) look(remote string) (Process, error) {
+	inode, err := f.socket(remote)
+	if err != nil {
+		return Process{}, err
+	}
+	if own := os.Getpid(); holds(own, inode) {
+		return Process{ID: own}, nil
+	}
+	for pid := range f.All() {
+		if !holds(pid, inode) {
+			continue
+		}
+		if function, matches := f.functionOf(pid); matches { // the id may have been reused
+			return Process{pid, function}, nil
+		}
+	}
+	return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
+}
+
+// All returns the functions of the running processes.
+func (f *Finder) All() map[int]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	paths, _ := filepath.Glob("/proc/[0-9]*")
+	running := make(map[int]string, len(paths))
+	for _, path := range paths {
+		pid, err := strconv.Atoi(filepath.Base(path))
+		if err != nil {
+			continue
+		}
+		function, ok := f.known[pid]
+		if !ok {
+			function, ok = f.functionOf(pid)
+		}
+		if ok {
+			running[pid] = function
+		}
+	}
+	f.known = running
+	found := make(map[int]string, len(running))
+	for pid, function := range running {
+		if function != "" {
+			found[pid] = function
+		}
+	}
+	return found
+}
+
+// functionOf returns the function of a process, "" for none.
+func (f *Finder) functionOf(pid int) (function string, ok bool) {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || len(environ) == 0 {
+		return "", false
+	}
+	matches := false
+	for variable := range bytes.SplitSeq(environ, []byte{0}) {
+		name, value, _ := strings.Cut(string(variable), "=")
+		switch name {
+		case "AWS_LAMBDA_FUNCTION_NAME":
+			function = value
+		case "AWS_ENDPOINT_URL":
+			matches = value == f.Endpoint
+		}
+	}
+	if !matches {
+		function = ""
+	}
+	return function, function != "" // others may become one by exec
+}
+
+// socket returns the inode of the socket from an address to the endpoint. Connections to
+// other addresses may have the same port.
+func (f *Finder) socket(local string) (string, error) {
+	from, err := tableAddress(local)
+	if err != nil {
+		return "", err
+	}
+	to, err := tableAddress(strings.TrimPrefix(f.Endpoint, "http://"))
+	if err != nil {
+		return "", err
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return "", fmt.Errorf("find callers in /proc (Linux is needed): %w", err)
+	}
+	for line := range strings.Lines(string(table)) {
+		const localAddress, remoteAddress, inode = 1, 2, 9
+		fields := strings.Fields(line)
+		if len(fields) > inode && strings.HasSuffix(fields[localAddress], from) && strings.HasSuffix(fields[remoteAddress], to) {
+			return fields[inode], nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w", local, errNoProcess)
+}
+
+// tableAddress is the end of an address in the kernel's table: its port.
+func tableAddress(address string) (string, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(port)
+	return fmt.Sprintf(":%04X", n), err
+}
+
+// holds reports whether the process has the socket.
+func holds(pid int, inode string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == "socket:["+inode+"]" {
+			return true
+		}
+	}
+	return false
+}
+
+// Short is the template's name of a stack's function, in lower case and without
+// "function".
+func Short(stack, function string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(function, stack+"-"), "-")
+	return strings.ToLower(strings.TrimSuffix(name, "Function"))
+}
+
+var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
+
+// Key returns the access key that signs a request, "" for none. Each function has the key
+// of its own role.
+func Key(r *http.Request) string {
+	if m := signedBy.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		return m[1]
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package prove
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+const alarmTemplate = `
+Mappings:
+  Alarms:
+    local: {Seconds: 3}
+    production: {Seconds: 30}
+Resources:
+  Age:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      Namespace: AWS/SQS
+      MetricName: Age
+      Dimensions: [{Name: QueueName, Value: !GetAtt Queue.QueueName}]
+      Statistic: Maximum
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: !FindInMap [Alarms, !Ref Environment, Seconds]
+  Cost:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 7
+      Metrics:
+        - {Id: total, Expression: "(2*FILL(a,0) + FILL(b,1)) / 2"}
+        - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: A, Dimensions: [{Name: F, Value: !Ref One}]}}}
+        - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: B, Dimensions: [{Name: F, Value: !Ref One}]}}}
+  Units:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 5
+      Metrics:
+        - {Id: total, Expression: "FILL(table,0) + FILL(index,0)"}
+        - {Id: table, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: U, Dimensions: [{Name: T, Value: !Ref One}]}}}
+        - {Id: index, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: U, Dimensions: [{Name: T, Value: !Ref One}, {Name: I, Value: due}]}}}
+  Errors:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 2
+      Metrics:
+        - {Id: total, Expression: SUM(METRICS())}
+        - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref One}]}}}
+        - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref Two}]}}}
+`
+
+var alarmResources = resourceNames{"Queue": "http://127.0.0.1/0/the-queue", "One": "first", "Two": "second"}
+
+func TestAlarm_Fires(t *testing.T) {
+	t.Parallel()
+	age := series{Namespace: "AWS/SQS", Metric: "Age", Of: "the-queue"}
+	first := series{Namespace: "N", Metric: "A", Of: "first"}
+	second := series{Namespace: "N", Metric: "B", Of: "first"}
+	ofOne, ofTwo := series{Namespace: "N", Metric: "E", Of: "first"}, series{Namespace: "N", Metric: "E", Of: "second"}
+	for name, test := range map[string]struct {
+		seen measured
+		want string
+	}{
+		"nothing":                 {nil, ""},
+		"young":                   {measured{age: {1, 2.9}}, ""},
+		"old":                     {measured{age: {3.5, 1}}, "Age"},
+		"another queue":           {measured{{Namespace: "AWS/SQS", Metric: "Age", Of: "another"}: {9}}, ""},
+		"one error of each":       {measured{ofOne: {0, 1}, ofTwo: {1}}, "Errors"},
+		"an error":                {measured{ofOne: {1}, ofTwo: {0}}, ""},
+		"cheap":                   {measured{first: {6}, second: {1}}, ""},
+		"dear":                    {measured{first: {3, 3}, second: {2}}, "Cost"},
+		"dear, one not measured":  {measured{first: {7}}, "Cost"},
+		"cheap, one not measured": {measured{second: {13}}, ""},
+		"units of a table and of its index": {
+			measured{{Namespace: "N", Metric: "U", Of: "first"}: {2}, {Namespace: "N", Metric: "U", Of: "first/due"}: {3}}, "Units",
+		},
+		"units of a table": {measured{{Namespace: "N", Metric: "U", Of: "first"}: {4}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all, err := readAlarms([]byte(alarmTemplate), "local", alarmResources)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var fired []string
+			for _, a := range all {
+				if _, fires := a.fires(test.seen); fires {
+					fired = append(fired, a.Name)
+				}
+			}
+			if got := strings.Join(fired, " "); got != test.want {
+				t.Errorf("fired %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestReadAlarms_ThresholdOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	all, err := readAlarms([]byte(alarmTemplate), "production", alarmResources)
+	if err != nil || len(all) != 4 || math.Abs(all[0].Threshold-30) > 0 {
+		t.Errorf("read %+v (%v)", all, err)
+	}
+}
+
+func TestReadAlarms_Unsupported(t *testing.T) {
+	t.Parallel()
+	for was, is := range map[string]string{
+		"SUM(METRICS())": "ANOMALY_DETECTION_BAND(a)", "Statistic: Maximum": "Statistic: Average", "!Ref Two": "!Ref Three",
+		"Threshold: 7": "Threshold: seven", "Statistic: Maximum\n      ComparisonOperator: GreaterThanOrEqualTo": "Statistic: Maximum\n      ComparisonOperator: LessThan",
+	} {
+		if _, err := readAlarms([]byte(strings.Replace(alarmTemplate, was, is, 1)), "local", alarmResources); err == nil {
+			t.Errorf("with %s there was no error", is)
+		}
+	}
+}

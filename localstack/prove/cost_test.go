@@ -1,0 +1,182 @@
+package prove
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/bill"
+	"campaign-dispatch/localstack/metering"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+const (
+	// costMessages are accepted and sent, COST_MESSAGES for others: full batches, one
+	// for each shape at least.
+	costMessages = 10_000
+	// costEndpoints get the webhooks of all kinds, COST_ENDPOINTS for others.
+	costEndpoints = 2
+	// costEvents are sent by the provider, to meter the events function.
+	costEvents = 1000
+	// eventsOfMessage are the events of a message: it is delivered and read.
+	eventsOfMessage = 2
+	// isolatedBatches is the number of batches with one event in each call of isolated
+	// events. isolatedRounds is the number of such events of each kind in a batch. A process
+	// reads what it caches of a batch once for all of them.
+	isolatedBatches, isolatedRounds = 500, 20
+	// mixedBatches have the isolated events of a day's mix, beside one batch of others.
+	mixedBatches = campaign.MaxMessages / 2 / isolatedRounds
+	// baselineMessages are sent by the baseline design.
+	baselineMessages = 500
+)
+
+// maxDollars is the most that a million messages may cost in dollars until they are read,
+// by the order in which their events arrive. docs/proofs.md publishes the cost of each.
+var maxDollars = map[string]float64{"clustered": 2.20, "interleaved": 4.20, "a day's mix": 2.80}
+
+// cost meters every call of the functions to AWS while messages are sent, through a proxy.
+// It has a stack of its own, because the proxy would change the figures of the load part.
+func cost(ctx context.Context, t *testing.T, _ stackenv.Env) {
+	t.Helper()
+	c, err := startMetered(ctx)
+	check(t, err)
+	t.Cleanup(func() {
+		if err := c.stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	b, err := c.bill(ctx)
+	check(t, err)
+	check(t, errors.Join(b.Print(os.Stdout), b.Write(".local/cost.json")))
+	record(t, len(c.proxy.Unknown()) == 0, "calls of AWS whose price is unknown, or whose caller", fmt.Sprint(c.proxy.Unknown()))
+	for _, s := range b.Shapes {
+		dollars := s.Dollars(b.Prices)
+		record(t, dollars <= maxDollars[s.Name], "a million messages until they are read, "+s.Name,
+			fmt.Sprintf("%.2f dollars, the limit is %.2f", dollars, maxDollars[s.Name]))
+	}
+	for _, l := range c.limits {
+		record(t, l.value <= l.most, l.what, fmt.Sprintf("%.3g %s, the limit is %.3g", l.value, l.unit, l.most))
+	}
+	searchLogs(ctx, t, c.env)
+}
+
+// limit is a figure with its maximum.
+type limit struct {
+	what, unit  string
+	value, most float64
+}
+
+// bill meters accepting and sending, the events of each shape, some calls by
+// themselves, and the baseline design.
+func (m *metered) bill(ctx context.Context) (b bill.Bill, err error) {
+	b.Prices, err = metering.PriceList(metering.Virginia)
+	if err == nil {
+		b.Other, err = metering.PriceList(metering.SaoPaulo)
+	}
+	if err != nil {
+		return b, err
+	}
+	r, err := m.newRun(ctx)
+	if err != nil {
+		return b, err
+	}
+	for _, part := range []func(context.Context, *bill.Bill) error{r.meterSending, r.meterScheduling, r.meterEvents, r.meterShapes, r.meterBaseline} {
+		if err := part(ctx, &b); err != nil {
+			return b, err
+		}
+	}
+	if err := m.idle(ctx, &b); err != nil {
+		return b, err
+	}
+	b.Assumptions = append(b.Assumptions,
+		fmt.Sprintf("an AWS call takes %v, a message at the provider %v (%d at once), a webhook %v (%d at once for an endpoint), a token an hour",
+			metering.AWSRoundTrip, metering.ProviderRoundTrip, metering.SendConcurrency, metering.WebhookRoundTrip, metering.PostsAtOnce),
+		"reads are counted by what they return, deletions as one unit each, an index's entry in a transaction twice, as its row is; processor times are this machine's; prices are the published ones, without free tiers, storage, data transfer and the functions' own metrics",
+		"the baseline design has one endpoint with two webhooks of a message; it computes as long for a message as the service does, and logs nothing of its own")
+	return b, nil
+}
+
+// perMillion scales the use of some messages to a million.
+func perMillion(l bill.Line, messages int) bill.Line {
+	l.Units = l.Units.Times(float64(bill.Million) / float64(messages))
+	return l
+}
+
+// aside are the functions that do not process messages.
+var aside = []string{"campaigns", "sweep", "token"}
+
+// lines are the costs of a million messages in each function that was called.
+func (m *metered) lines(used map[string]use, messages int, beside map[string]time.Duration) (lines []bill.Line) {
+	for _, f := range slices.Sorted(maps.Keys(used)) {
+		if u := used[f]; u.lines > 0 && !slices.Contains(aside, f) {
+			lines = append(lines, perMillion(m.line(f, u, beside[f]), messages))
+		}
+	}
+	return lines
+}
+
+// token is the cost of one token. One token suffices for the hour of a million messages.
+func (m *metered) token(ctx context.Context) (bill.Line, error) {
+	const tokens = 3
+	used, err := m.during(ctx, func() (err error) {
+		for range tokens {
+			_, failed := m.env.Token(ctx)
+			err = errors.Join(err, failed)
+		}
+		return err
+	})
+	line := m.line("token", used["token"], 0)
+	line.Units = line.Units.Times(1.0 / tokens)
+	return line, err
+}
+
+// silenceSink disables the demo tenant's own endpoint.
+func (m *metered) silenceSink(ctx context.Context) error {
+	store := storeOf(m.env)
+	endpoints, err := store.Endpoints(ctx, m.env["TENANT"])
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		if strings.HasPrefix(e.URL, m.env["WEBHOOK_SINK_URL"]) {
+			_, failed := store.SetKinds(ctx, e.Tenant, e.ID, []string{string(campaign.KindOptedOut)})
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// idle meters a part of sweep, and counts the template's resources with a monthly price.
+func (m *metered) idle(ctx context.Context, b *bill.Bill) error {
+	const sweeps = 5
+	functions := lambda.NewFromConfig(m.env.AWS())
+	used, err := m.during(ctx, func() (err error) {
+		for range sweeps {
+			_, failed := functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(m.env["SWEEP_FUNCTION"]), Payload: json.RawMessage(`{"part":0,"of":4}`)})
+			err = errors.Join(err, failed)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	resources, err := bill.CountResources("template.yaml")
+	if err != nil {
+		return err
+	}
+	sweep := m.line("sweep", used["sweep"], 0).Units
+	sweep = sweep.Times(1 / max(sweep.Invocations, 1))
+	b.Idle, b.OtherIdle = resources.Month(b.Prices, sweep), resources.Month(b.Other, sweep)
+	return nil
+}

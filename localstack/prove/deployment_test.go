@@ -1,0 +1,139 @@
+package prove
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"campaign-dispatch/internal/ops/drift"
+	"campaign-dispatch/internal/random"
+	"campaign-dispatch/localstack/ephemeralstack"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// alias is the alias through which all callers call a function.
+const alias = "live"
+
+// deployment deploys a new version to a stack of its own while it is called, detects
+// drift, and restores its tables to a point in time.
+func deployment(ctx context.Context, t *testing.T, _ stackenv.Env) {
+	t.Helper()
+	stack, env := startStack(ctx, t, "deployment", "--parameter", "MinLeadSeconds=2", "--parameter", "SweepAfterSeconds=2")
+	newVersion(ctx, t, stack, env)
+	detectDrift(ctx, t, env)
+	restoreTables(ctx, t, stack, env)
+	searchLogs(ctx, t, env)
+}
+
+// newVersion deploys a change while a client dispatches campaigns and reads them.
+func newVersion(ctx context.Context, t *testing.T, stack *ephemeralstack.Stack, env stackenv.Env) {
+	t.Helper()
+	before := versions(ctx, t, env)
+	s, err := newService(ctx, env)
+	check(t, err)
+	stop := s.callRepeatedly(ctx)
+	_, err = stack.Redeploy(ctx, "--parameter", "LogLevel=DEBUG")
+	made, failed := stop()
+	check(t, err)
+	after, moved := versions(ctx, t, env), 0
+	for function, version := range after {
+		if version != before[function] {
+			moved++
+		}
+	}
+	record(t, moved == len(after) && failed == 0 && made > 0, "a new version under calls; the emulator moves aliases at once, AWS by shares",
+		fmt.Sprintf("%d of %d functions moved, %d of %d calls that dispatch a campaign or read one failed", moved, len(after), failed, made))
+}
+
+// callRepeatedly dispatches campaigns and reads each until it is stopped.
+func (s service) callRepeatedly(ctx context.Context) (stop func() (made, failed int)) {
+	ctx, cancel := context.WithCancel(ctx)
+	over, made, failed := make(chan struct{}), 0, 0
+	go func() {
+		defer close(over)
+		for ctx.Err() == nil {
+			id := random.UUID()
+			for _, call := range []func() error{
+				func() error { return s.dispatch(ctx, id, 1, someNumbers(1)) },
+				func() error { _, err := s.campaign(ctx, id); return err },
+			} {
+				err := call()
+				if ctx.Err() != nil {
+					return
+				}
+				if made++; err != nil {
+					failed++
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // the stack sends all that is dispatched
+		}
+	}()
+	return func() (int, int) {
+		cancel()
+		<-over
+		return made, failed
+	}
+}
+
+// versions are the versions of the functions' aliases.
+func versions(ctx context.Context, t *testing.T, env stackenv.Env) map[string]string {
+	t.Helper()
+	client, found := lambda.NewFromConfig(env.AWS()), map[string]string{}
+	for key, name := range env {
+		if strings.HasSuffix(key, "_FUNCTION") {
+			is, err := client.GetAlias(ctx, &lambda.GetAliasInput{FunctionName: &name, Name: aws.String(alias)})
+			check(t, err)
+			found[key] = aws.ToString(is.FunctionVersion)
+		}
+	}
+	return found
+}
+
+// detectDrift changes a queue by hand, and back.
+func detectDrift(ctx context.Context, t *testing.T, env stackenv.Env) {
+	t.Helper()
+	detector := drift.Detector{Client: cloudformation.NewFromConfig(env.AWS()), Stack: env["STACK_NAME"], Tick: time.Second}
+	var differences []string
+	for _, seconds := range []string{"360", "30", "360"} {
+		_, err := sqs.NewFromConfig(env.AWS()).SetQueueAttributes(ctx, &sqs.SetQueueAttributesInput{
+			QueueUrl: aws.String(env["SEND_QUEUE_URL"]), Attributes: map[string]string{"VisibilityTimeout": seconds},
+		})
+		check(t, err)
+		found, err := detector.Detect(ctx, func() {})
+		check(t, err)
+		if found.Failed != "" || found.Checked == 0 {
+			t.Fatalf("detection of %d resources: %s", found.Checked, found.Failed)
+		}
+		var lines []string
+		for _, d := range found.Differences {
+			lines = append(lines, fmt.Sprintf("%s%s: %s, is %s", d.Resource, d.Property, d.Expected, d.Actual))
+		}
+		differences = append(differences, cmp.Or(strings.Join(lines, ", "), "none"))
+	}
+	const want = "none; SendQueue/VisibilityTimeout: 360, is 30; none"
+	got := strings.Join(differences, "; ")
+	record(t, got == want, "drift from the template: as deployed, with a queue changed by hand, changed back", got)
+}
+
+// operate runs a command of the operator's on a stack.
+func operate(ctx context.Context, t *testing.T, env stackenv.Env, arguments ...string) {
+	t.Helper()
+	command := exec.CommandContext(ctx, "go", append([]string{"run", "./internal/cmd/admin"}, arguments...)...)
+	command.Env = os.Environ()
+	for key, value := range env {
+		command.Env = append(command.Env, key+"="+value)
+	}
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("admin %s: %v\n%s", arguments[0], err, out)
+	}
+}

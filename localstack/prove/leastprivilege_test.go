@@ -1,0 +1,258 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
+	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// uses are the tests in which a function uses all its permissions.
+var uses = map[string]string{
+	"token":     "TestToken_StandardClient|TestRefresh_SecondUse",
+	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors",
+	"campaigns": "TestReschedule|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors",
+	"release":   "TestDispatch_SentOnce|TestTasks_Repeated|TestRelease_EarlyAndRepeatedTask",
+	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable",
+	"events":    "TestLedger_Counts|TestOptOuts",
+	"feed":      "TestFeed_UnreadableRecord|TestLedger_Counts",
+	"outcomes":  "TestLedger_Counts|TestOptOuts",
+	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
+	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
+	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage",
+	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut",
+}
+
+// unchecked are statements that the emulator does not check: it writes the functions'
+// logs, takes their tasks, reads their stream and opens their parameters itself, lets any
+// role be handed on, and answers 404 for a missing object to every caller. It does not
+// check leading keys, so ChangeCredentials allows what EndSessions does.
+var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
+
+// ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
+// does not make: the revoke function queues their webhooks itself.
+var ofLayoutV1 = []string{"revoke.Notify"}
+
+// leastPrivilege removes each statement of each role in turn and checks that AWS then denies
+// a call. ROLES selects roles.
+func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
+	t.Helper()
+	binaries := compileUses(ctx, t)
+	roles, err := readRoles(ctx, env)
+	check(t, err)
+	var needed, unused, left []string
+	for _, r := range roles {
+		for _, sid := range r.sids() {
+			name := r.function + "." + sid
+			if slices.Contains(unchecked, sid) || slices.Contains(ofLayoutV1, name) {
+				left = append(left, name)
+				continue
+			}
+			refused, err := r.refusedWithout(ctx, env, sid, binaries)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if refused {
+				needed = append(needed, name)
+			} else {
+				unused = append(unused, name)
+			}
+			t.Logf("without %s: refused %v", name, refused)
+		}
+	}
+	record(t, len(unused) == 0 && len(needed) > 0,
+		fmt.Sprintf("%d statements of %d roles removed in turn; %d left out, which the emulator or this layout does not check",
+			len(needed)+len(unused), len(roles), len(left)),
+		fmt.Sprintf("%d needed, %d not: %s", len(needed), len(unused), strings.Join(unused, ", ")))
+}
+
+// compileUses compiles the tests once, and returns their binaries.
+func compileUses(ctx context.Context, t *testing.T) (binaries []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"e2e", "browser"} {
+		binary := filepath.Join(dir, name)
+		if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, "./localstack/"+name).CombinedOutput(); err != nil {
+			t.Fatalf("compile the tests: %v\n%s", err, out)
+		}
+		binaries = append(binaries, binary)
+	}
+	return binaries
+}
+
+// role is a function's role with its one policy.
+type role struct {
+	client           *iam.Client
+	function         string
+	name, policyName string
+	policy           policy
+}
+
+type policy struct {
+	Version   string           `json:"Version"`
+	Statement []map[string]any `json:"Statement"`
+}
+
+func (r role) sids() (names []string) {
+	for _, s := range r.policy.Statement {
+		sid, _ := s["Sid"].(string)
+		names = append(names, sid)
+	}
+	return names
+}
+
+// without is the policy less a statement.
+func (p policy) without(sid string) policy {
+	p.Statement = slices.DeleteFunc(slices.Clone(p.Statement), func(s map[string]any) bool { return s["Sid"] == sid })
+	return p
+}
+
+func readRoles(ctx context.Context, env stackenv.Env) (roles []role, err error) {
+	functions, client := lambda.NewFromConfig(env.AWS()), iam.NewFromConfig(env.AWS())
+	for _, function := range slices.Sorted(maps.Keys(uses)) {
+		if only := os.Getenv("ROLES"); only != "" && !slices.Contains(strings.Split(only, ","), function) {
+			continue
+		}
+		name := env[strings.ToUpper(function)+"_FUNCTION"]
+		c, err := functions.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &name})
+		if err != nil {
+			return nil, fmt.Errorf("look up the role of %s: %w", function, err)
+		}
+		arn := aws.ToString(c.Role)
+		r := role{client: client, function: function, name: arn[strings.LastIndexByte(arn, '/')+1:]}
+		if err := r.read(ctx); err != nil {
+			return nil, fmt.Errorf("read the role of %s: %w", function, err)
+		}
+		roles = append(roles, r)
+	}
+	return roles, nil
+}
+
+var errPolicies = errors.New("it has not exactly one policy of its own")
+
+func (r *role) read(ctx context.Context) error {
+	list, err := r.client.ListRolePolicies(ctx, &iam.ListRolePoliciesInput{RoleName: &r.name})
+	if err != nil {
+		return err
+	}
+	if len(list.PolicyNames) != 1 {
+		return errPolicies
+	}
+	r.policyName = list.PolicyNames[0]
+	got, err := r.client.GetRolePolicy(ctx, &iam.GetRolePolicyInput{RoleName: &r.name, PolicyName: &r.policyName})
+	if err != nil {
+		return err
+	}
+	document, err := url.PathUnescape(aws.ToString(got.PolicyDocument))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(document), &r.policy)
+}
+
+func (r role) put(ctx context.Context, p policy) error {
+	document, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	_, err = r.client.PutRolePolicy(ctx, &iam.PutRolePolicyInput{RoleName: &r.name, PolicyName: &r.policyName, PolicyDocument: aws.String(string(document))})
+	return err
+}
+
+// refusedWithout reports whether the function is refused something, while the tests of
+// what it does run, without a statement of its role.
+func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, binaries []string) (refused bool, err error) {
+	if err := r.put(ctx, r.policy.without(sid)); err != nil {
+		return false, err
+	}
+	defer func() {
+		err = errors.Join(err, r.put(context.WithoutCancel(ctx), r.policy), endProcesses(env, r.function))
+	}()
+	if err := endProcesses(env, r.function); err != nil { // which keep what they were given
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	since, done := time.Now(), make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, binary := range binaries {
+			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4")
+			cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
+			cmd.Env = append(os.Environ(), stackenv.Variable+"="+absolute(os.Getenv(stackenv.Variable)))
+			_ = cmd.Run() // what they say does not matter: the log does
+		}
+	}()
+	defer func() { cancel(); <-done }()
+	for {
+		if refused, err = denied(ctx, env, r.function, since); refused || err != nil && ctx.Err() == nil {
+			return refused, err
+		}
+		select {
+		case <-done:
+			return denied(context.WithoutCancel(ctx), env, r.function, since)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+func absolute(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return whole
+}
+
+// denied reports whether a function has logged since a time that AWS refused it
+// something.
+func denied(ctx context.Context, env stackenv.Env, function string, since time.Time) (bool, error) {
+	group := "/campaign-dispatch/" + env["STACK_NAME"] + "/" + function
+	got, err := cloudwatchlogs.NewFromConfig(env.AWS()).FilterLogEvents(ctx, &cloudwatchlogs.FilterLogEventsInput{
+		LogGroupName: &group, StartTime: aws.Int64(since.UnixMilli()), FilterPattern: aws.String("AccessDenied"),
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the log of %s: %w", function, err)
+	}
+	return slices.ContainsFunc(got.Events, func(e logs.FilteredLogEvent) bool { return strings.Contains(aws.ToString(e.Message), "AccessDenied") }), nil
+}
+
+// A pattern of uses that matches no test would run none.
+func TestUses_NamesOfTests(t *testing.T) {
+	t.Parallel()
+	var source []byte
+	for _, folder := range []string{"e2e", "browser"} {
+		files, err := filepath.Glob("../" + folder + "/*_test.go")
+		check(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			check(t, err)
+			source = append(source, text...)
+		}
+	}
+	for function, names := range uses {
+		for name := range strings.SplitSeq(names, "|") {
+			if !bytes.Contains(source, []byte("\nfunc "+name+"(t *testing.T)")) {
+				t.Errorf("%s uses %s, which does not exist", function, name)
+			}
+		}
+	}
+}
