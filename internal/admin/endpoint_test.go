@@ -326,7 +326,7 @@ func TestResendOne(t *testing.T) {
 		}
 		return n
 	}
-	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
+	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, ExpiresAt: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}

@@ -34,7 +34,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 				t.Fatal(err)
 			}
 			delivery := func(n campaign.Delivery) campaign.Delivery {
-				n.Tenant, n.EndpointID, n.Next, n.Ends = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
+				n.Tenant, n.EndpointID, n.Next, n.ExpiresAt = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
 				return n.Identified()
 			}
 			whole, alone := delivery(what.whole), delivery(what.alone)

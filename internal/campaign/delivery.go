@@ -45,8 +45,8 @@ type Delivery struct {
 	Dead       bool // the last attempt failed; the delivery can be resent
 	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
 	// until the circuit closes.
-	Parked bool
-	Ends   time.Time // expiry: the row is deleted then, posted or not
+	Parked    bool
+	ExpiresAt time.Time // expiry: the row is deleted then, posted or not
 }
 
 // Identified returns the delivery with an ID derived from its endpoint and content. Equal

@@ -139,7 +139,7 @@ func TestHandle_RepeatedReply(t *testing.T) {
 				t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 			}
 			n := p.deliveries[0]
-			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
+			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
 				t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 			}
 			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {

@@ -158,8 +158,8 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 		b, err := a.loadBatch(ctx, key)
 		return lasting(b), err
 	})
-	if err == nil && !b.Ends().After(a.Recorder.Now()) {
-		err = fmt.Errorf("batch %s: %w", b.BatchID, campaign.ErrEnded)
+	if err == nil && !b.ExpiresAt().After(a.Recorder.Now()) {
+		err = fmt.Errorf("batch %s: %w", b.BatchID, campaign.ErrExpired)
 	}
 	return b, err
 }
@@ -264,9 +264,9 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 	}
 }
 
-// CloseUnanswered ends a batch's sent messages without a delivery status as expired and
+// ExpireUnconfirmed ends a batch's sent messages without a delivery status as expired and
 // completes the batch. Call it after their TTL and AnswerGrace have passed.
-func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error {
 	frames := make([]int, b.Frames())
 	for f := range frames {
 		frames[f] = f

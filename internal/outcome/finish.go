@@ -20,7 +20,7 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 	}
 	var err error
 	switch {
-	case crossed(campaign.LedgerSummary.Settled):
+	case crossed(campaign.LedgerSummary.Final):
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.LedgerSummary.Known):
 		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
@@ -43,7 +43,7 @@ func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to 
 }
 
 func (r *Recorder) finishNow(ctx context.Context, b campaign.Batch) error {
-	_, err := r.Store.FinishBatch(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return err
 }
 
@@ -71,7 +71,7 @@ func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
 	if err != nil {
 		return err
 	}
-	if tally.Ended() {
+	if tally.IsCompleted() {
 		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
@@ -107,7 +107,7 @@ func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campai
 	var deliveries []campaign.Delivery
 	for _, e := range endpoints {
 		if e.Wants(kind) {
-			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), Ends: r.Now().Add(campaign.EventLife)})
+			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return deliveries, nil

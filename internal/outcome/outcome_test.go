@@ -109,7 +109,7 @@ func (b *batchLedger) write(news []campaign.Change) {
 	}
 }
 
-func (b *batchLedger) FinishBatch(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
+func (b *batchLedger) MarkSent(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
 	b.finished++
 	b.nextCheck = next
 	return true, b.finishErr

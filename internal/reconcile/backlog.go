@@ -48,16 +48,16 @@ func waitingTenants(held []heldBatch) map[string]bool {
 	return waits
 }
 
-// settleHeld requeues the frames of the held batches, except those of waiting tenants.
+// requeueHeld requeues the frames of the held batches, except those of waiting tenants.
 // Batches not reached before the end of ctx stay due.
-func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
+func (r *round) requeueHeld(ctx context.Context, waits map[string]bool) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, b := range r.held {
 		if starting.Err() != nil {
 			return
 		}
-		did, err := r.sweeper.settle(ctx, b, waits[b.Tenant])
+		did, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
 		if err != nil {
 			slog.ErrorContext(ctx, "reconciling batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			did = failed
@@ -67,7 +67,7 @@ func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
 	}
 }
 
-func (s *Sweeper) settle(ctx context.Context, b heldBatch, waits bool) (action, error) {
+func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
 		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
 	}

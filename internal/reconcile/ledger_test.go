@@ -49,7 +49,7 @@ func (w *world) feed() bool {
 			continue
 		}
 		entries, err := w.store.Entries(w.t.Context(), key, w.fed[key], campaign.MaxChanges)
-		if !errors.Is(err, campaign.ErrEnded) {
+		if !errors.Is(err, campaign.ErrExpired) {
 			w.must(err)
 		}
 		if len(entries) > 0 {
@@ -137,8 +137,8 @@ func TestLedger_Expiry(t *testing.T) {
 	for _, r := range w.rowsOf(w.store.Outcomes) {
 		sk, _, _ := strings.Cut(textOf(r, "sk"), "#")
 		kinds[sk]++
-		if end := endOf(r); !end.Equal(b.Ends().Truncate(time.Second)) {
-			t.Errorf("row %s ends at %v, its batch at %v", sk, end, b.Ends())
+		if end := endOf(r); !end.Equal(b.ExpiresAt().Truncate(time.Second)) {
+			t.Errorf("row %s ends at %v, its batch at %v", sk, end, b.ExpiresAt())
 		}
 	}
 	if kinds["HEAD"] != 1 || kinds["LOG"] == 0 || len(kinds) != 2 {

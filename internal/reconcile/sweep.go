@@ -33,14 +33,14 @@ type Store interface {
 type Moves interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
-	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Forget(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Recorder ends batches: CloseUnanswered those with messages without a delivery status,
+// Recorder ends batches: ExpireUnconfirmed those with messages without a delivery status,
 // Complete those whose messages all have final outcomes.
 type Recorder interface {
-	CloseUnanswered(ctx context.Context, b campaign.Batch) error
+	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
@@ -148,8 +148,8 @@ func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 	}
 	waits := waitingTenants(behind)
 	each(rounds, func(r *round) {
-		r.settleHeld(ctx, waits)
-		r.endCampaigns(ctx) // lowest priority
+		r.requeueHeld(ctx, waits)
+		r.deleteCampaigns(ctx) // lowest priority
 	})
 	return report(ctx, append(rounds, deliveries()...))
 }
@@ -254,7 +254,7 @@ func (r *round) processBatch(ctx context.Context, ref campaign.BatchRef) {
 	}
 }
 
-func (r *round) endCampaigns(ctx context.Context) {
+func (r *round) deleteCampaigns(ctx context.Context) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, id := range r.campaigns {
@@ -300,7 +300,7 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, 
 		if wait := b.NextCheck; wait.After(s.Now()) {
 			return postponed, nil
 		}
-		return closed, s.Recorder.CloseUnanswered(ctx, b)
+		return closed, s.Recorder.ExpireUnconfirmed(ctx, b)
 	case campaign.BatchCompleted:
 		return completed, s.Recorder.Complete(ctx, b)
 	case campaign.BatchCancelled:
@@ -316,7 +316,7 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	if err != nil {
 		return failed, err
 	}
-	if batchLedger.Head.Settled() >= b.Accepted {
+	if batchLedger.Head.Final() >= b.Accepted {
 		return forgotten, s.Moves.Forget(ctx, b.BatchRef)
 	}
 	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
@@ -373,10 +373,10 @@ func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) 
 
 // finish updates the state of a batch whose messages all have outcomes.
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
-	if batchLedger.Head.Settled() >= b.Accepted {
+	if batchLedger.Head.Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
-	_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := s.Moves.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return finished, err
 }
 

@@ -163,7 +163,7 @@ func (w *world) releaser() sqs.Handler {
 func (w *world) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
-		Batches: m, Directory: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		Batches: m, Catalog: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
@@ -599,8 +599,8 @@ func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campai
 	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
 }
 
-func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
-	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
+func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "MarkSent", func() (bool, error) { return m.w.store.MarkSent(ctx, ref, next) })
 }
 
 func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {

@@ -15,15 +15,15 @@ import (
 
 // attempt is one post of each pending message of a delivery.
 type attempt struct {
-	mu            sync.Mutex
-	taken, failed int   // posts
-	left          []int // positions not delivered, ascending
-	open          bool  // the endpoint's circuit must open
-	gone          bool  // the endpoint returned 410 Gone
-	fails         bool  // too many consecutive failures
-	cut           bool  // some messages were not posted before the deadline
-	hold          time.Duration
-	codes         map[string]int // failed messages by code
+	mu              sync.Mutex
+	taken, failed   int   // posts
+	pending         []int // positions not delivered, ascending
+	open            bool  // the endpoint's circuit must open
+	gone            bool  // the endpoint returned 410 Gone
+	fails           bool  // too many consecutive failures
+	deadlineReached bool  // some messages were not posted before the deadline
+	retryAfter      time.Duration
+	codes           map[string]int // failed messages by code
 }
 
 // note adds the result of a message.
@@ -35,16 +35,16 @@ func (r *attempt) note(l pendingMessage, v Result, fails bool) {
 		return
 	}
 	r.failed++
-	r.left = append(r.left, l.position)
+	r.pending = append(r.pending, l.position)
 	r.codes[v.Code]++
-	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.RetryAfter)
+	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || v.Gone(), max(r.retryAfter, v.RetryAfter)
 }
 
 // refused reports whether a post failed.
 func (r *attempt) refused() bool { return len(r.codes) > 0 }
 
-// over reports whether posting must stop.
-func (r *attempt) over() bool {
+// mustStop reports whether posting must stop.
+func (r *attempt) mustStop() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fails || r.gone
@@ -57,39 +57,39 @@ func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
-	g := n.limiters.of(endpointKey{e.Tenant, e.ID})
+	l := n.limiters.of(endpointKey{e.Tenant, e.ID})
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	poster := n.poster()
 	var posts sync.WaitGroup
 	messages = shuffled(delivery, messages)
-	for i, l := range messages {
-		if !g.enter(starting) {
+	for i, m := range messages {
+		if !l.enter(starting) {
 			r.unsent(messages[i:], true)
 			break
 		}
-		if r.over() || g.isShut() {
-			g.back()
+		if r.mustStop() || l.isStopped() {
+			l.back()
 			r.unsent(messages[i:], false)
 			break
 		}
 		posts.Go(func() {
-			v := poster.Post(ctx, e, l.Message)
-			r.note(l, v, g.judge(v, n.Now(), countsTowardCircuit(delivery)))
-			g.leave(v.Delivered)
+			v := poster.Post(ctx, e, m.Message)
+			r.note(m, v, l.record(v, n.Now(), countsTowardCircuit(delivery)))
+			l.leave(v.Delivered)
 			if !v.Delivered {
 				metrics.Kind(ctx, v.Code, 1)
-				n.recordFailure(ctx, delivery, e, l, v)
+				n.recordFailure(ctx, delivery, e, m, v)
 			}
 		})
 	}
 	posts.Wait()
 	n.countPosts(ctx, e, r.taken, r.failed)
-	slices.Sort(r.left)
-	r.open = g.isShut()
+	slices.Sort(r.pending)
+	r.open = l.isStopped()
 	if r.refused() {
 		slog.WarnContext(ctx, "posting webhooks failed", "tenant", e.Tenant, "endpoint_id", e.ID,
-			"attempt", delivery.Attempt, "left", len(r.left), "codes", r.codes)
+			"attempt", delivery.Attempt, "left", len(r.pending), "codes", r.codes)
 	}
 	return r
 }
@@ -98,9 +98,9 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cut = r.cut || cut
+	r.deadlineReached = r.deadlineReached || cut
 	for _, l := range messages {
-		r.left = append(r.left, l.position)
+		r.pending = append(r.pending, l.position)
 	}
 }
 
@@ -114,8 +114,8 @@ func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMe
 	return messages
 }
 
-// pick returns a random number in [0, of).
-func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
+// randomIndex returns a random number in [0, of).
+func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
 func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, l pendingMessage, v Result) {
@@ -125,7 +125,7 @@ func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery
 		Task: delivery.Task(), Position: l.position,
 	}
 	if delivery.ID != "" {
-		f.Blob, f.Entry = delivery.Blob, pick(delivery, []int{l.position})
+		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{l.position})
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {

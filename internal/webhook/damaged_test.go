@@ -61,7 +61,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
 	n := campaign.Delivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
-		Next: start.Add(-time.Hour), Ends: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
+		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
 	}
 	table, pk, sk := w.store.Campaigns, "B#"+n.Key.String(), "NOTICE#000077#"+w.tenant+"#"+w.endpoint.ID
 	if w.split {

@@ -43,9 +43,9 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// pick returns the delivery's entries at the positions, which ascend. It returns nil for a
+// selectEntries returns the delivery's entries at the positions, which ascend. It returns nil for a
 // delivery without entries.
-func pick(delivery campaign.Delivery, positions []int) []byte {
+func selectEntries(delivery campaign.Delivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {
 		return nil
@@ -75,7 +75,7 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 		return campaign.Delivery{}, err
 	}
 	delivery := campaign.Delivery{
-		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, New: true, Ends: n.Now().Add(campaign.Retention),
+		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, New: true, ExpiresAt: n.Now().Add(campaign.Retention),
 	}
 	return delivery.Identified(), nil
 }
@@ -84,7 +84,7 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 // read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
 	if read.New && len(next.Left) > 0 {
-		next.Entries, next.Left = pick(next, next.Left), upTo(len(next.Left))
+		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
 	}
 	return n.Store.SaveDelivery(ctx, read, next)
 }
@@ -109,7 +109,7 @@ func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error
 // markPartDead writes a dead delivery with some entries of a delivery.
 func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.Delivery, positions []int) error {
 	part := campaign.Delivery{
-		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: pick(delivery, positions), New: true, Ends: delivery.Ends,
+		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: selectEntries(delivery, positions), New: true, ExpiresAt: delivery.ExpiresAt,
 	}.Identified()
 	return n.markDead(ctx, part, part)
 }

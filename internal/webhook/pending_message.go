@@ -38,14 +38,14 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 		return nil, nil, err
 	}
 	positions := pendingFor(delivery, items, e)
-	batches, err := n.address(ctx, delivery.Tenant, items, positions)
+	batches, err := n.loadRecipients(ctx, delivery.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
 	}
 	var cause error
 	for _, p := range positions {
 		l, err := messageOf(batches[items[p].key], items[p], p)
-		if lost(err) {
+		if isUnreadable(err) {
 			unreadable, cause = append(unreadable, p), err
 			continue
 		}
@@ -60,7 +60,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 	return messages, unreadable, nil
 }
 
-func messageOf(a *addressed, i item, position int) (pendingMessage, error) {
+func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error) {
 	if a.err != nil {
 		return pendingMessage{}, a.err
 	}
@@ -132,7 +132,7 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 		return err
 	}
 	recipients, err := n.recipients(ctx, batch)
-	if lost(err) {
+	if isUnreadable(err) {
 		return nil // send the event without them
 	}
 	if err != nil {

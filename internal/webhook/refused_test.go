@@ -285,7 +285,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	for i := range ended {
 		w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{{
 			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
-			Next: start.Add(-time.Hour), Parked: true, Ends: start.Add(-time.Second),
+			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
 		}}))
 	}
 	w.receiver.set(nil)

@@ -379,8 +379,8 @@ func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (
 		return false, err
 	}
 	ok, err := b.CampaignStore.SaveDelivery(ctx, read, n)
-	if lost := b.w.fail("saved delivery"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("saved delivery"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -390,8 +390,8 @@ func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) err
 		return err
 	}
 	err := b.CampaignStore.DeleteDelivery(ctx, t)
-	if lost := b.w.fail("deleted delivery"); lost != nil {
-		return lost
+	if unreadable := b.w.fail("deleted delivery"); unreadable != nil {
+		return unreadable
 	}
 	return err
 }
@@ -401,8 +401,8 @@ func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason stri
 		return false, err
 	}
 	ok, err := b.CampaignStore.SwitchEndpoint(ctx, tenant, id, offReason)
-	if lost := b.w.fail("switched endpoint"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -412,8 +412,8 @@ func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, er
 		return false, err
 	}
 	ok, err := b.CampaignStore.SaveCircuit(ctx, c)
-	if lost := b.w.fail("saved circuit"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("saved circuit"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -423,8 +423,8 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 		return false, err
 	}
 	ok, err := b.CampaignStore.EndCircuit(ctx, c)
-	if lost := b.w.fail("ended circuit"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("ended circuit"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }

@@ -76,7 +76,7 @@ func deliveryRow(n campaign.Delivery) Item {
 		row["parked"] = boolean(true)
 	}
 	row["due"], row["nextCheck"] = text(deliveryDue(n, row)), millis(n.Next)
-	setEnd(row, n.Ends)
+	setEnd(row, n.ExpiresAt)
 	return row
 }
 
@@ -98,7 +98,7 @@ func readDelivery(t campaign.NotifyTask, row Item) (n campaign.Delivery, err err
 	n = campaign.Delivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
-		Ends: getEnd(row),
+		ExpiresAt: getEnd(row),
 	}
 	if t.DeliveryID != "" {
 		n.ID, n.Kind, n.Blob, n.Entries = t.DeliveryID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")

@@ -143,9 +143,9 @@ func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, n
 	})
 }
 
-// FinishBatch moves a batch whose messages all have outcomes to sent, and reports whether
+// MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
 // it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
-func (s *CampaignStore) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),

@@ -37,7 +37,7 @@ type rowKey struct {
 func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
 
 // get reads a row of the Campaigns table consistently. The error is campaign.ErrNotFound if
-// it does not exist, and campaign.ErrEnded if it has expired.
+// it does not exist, and campaign.ErrExpired if it has expired.
 func (s *table) get(ctx context.Context, key Item) (Item, error) {
 	return s.getFrom(ctx, s.Campaigns, key)
 }
@@ -54,7 +54,7 @@ func (s *table) getFrom(ctx context.Context, table string, key Item) (Item, erro
 		return nil, campaign.ErrNotFound
 	}
 	if s.alive(out.Item) == nil {
-		return nil, campaign.ErrEnded
+		return nil, campaign.ErrExpired
 	}
 	return out.Item, nil
 }

@@ -84,7 +84,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 				t.Errorf("due before its time: %v", early)
 			}
 			tried := n
-			tried.Attempt, tried.Left, tried.Next, tried.Ends = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
+			tried.Attempt, tried.Left, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
 			moved, err := store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))

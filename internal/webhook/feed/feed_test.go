@@ -50,7 +50,7 @@ func (r *rig) count() {
 func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	r.count()
 	if key == ended {
-		return campaign.BatchRef{}, campaign.ErrEnded
+		return campaign.BatchRef{}, campaign.ErrExpired
 	}
 	if key == damaged {
 		return campaign.BatchRef{}, campaign.ErrDamaged
