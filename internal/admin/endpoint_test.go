@@ -161,7 +161,7 @@ func TestEndpoint_DisableAndEnable(t *testing.T) {
 		t.Fatal(err)
 	}
 	off, err := b.store.Endpoint(ctx, b.tenant, made.ID)
-	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
+	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Subscribes(campaign.KindSent) {
 		t.Errorf("endpoint %+v, %v; want it disabled without deliveries", off, err)
 	}
 	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)

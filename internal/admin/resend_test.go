@@ -11,11 +11,11 @@ import (
 )
 
 func entries(indices ...int) []byte {
-	fresh := ledger.Fresh{Key: campaign.BatchKey{7}}
+	fresh := ledger.NewEntries{Key: campaign.BatchKey{7}}
 	for _, i := range indices {
 		fresh.Entries = append(fresh.Entries, ledger.Entry{Sequence: i + 1, Change: campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: now}})
 	}
-	return ledger.PackFresh([]ledger.Fresh{fresh})
+	return ledger.PackNewEntries([]ledger.NewEntries{fresh})
 }
 
 // A single webhook is posted again on its own if its delivery is gone, and with its

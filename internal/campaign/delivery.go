@@ -29,10 +29,10 @@ const (
 // is written in the transaction that writes a log page.
 type Delivery struct {
 	ID      string // see Identified; "" in the former layout
-	Entries []byte // log entries, see ledger.PackFresh
-	// New reports whether the delivery has no row yet: it was created from a task's
+	Entries []byte // log entries, see ledger.PackNewEntries
+	// Unsaved reports whether the delivery has no row yet: it was created from a task's
 	// entries, which no one has posted before.
-	New        bool
+	Unsaved    bool
 	Tenant     string
 	EndpointID string
 	Key        BatchKey // zero for a delivery without a batch

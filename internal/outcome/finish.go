@@ -14,26 +14,26 @@ import (
 // changes, because the caller that completed the batch may have crashed. Errors are only
 // logged: reconcile repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
-	again := e.after.Sequence == e.before.Sequence
+	repeated := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
-		return count(e.after) >= e.batch.Accepted && (again || count(e.before) < e.batch.Accepted)
+		return count(e.after) >= e.batch.Accepted && (repeated || count(e.before) < e.batch.Accepted)
 	}
 	var err error
 	switch {
 	case crossed(campaign.LedgerSummary.Final):
-		err = r.moveOn(ctx, e.batch, again, campaign.BatchCompleted, r.completeNow)
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.LedgerSummary.Known):
-		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
-// moveOn updates the batch's state with move. For repeated changes it reads the state
+// updateState updates the batch's state with move. For repeated changes it reads the state
 // first: they are frequent, and a failed conditional update costs more than a read.
-func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
-	if again {
+func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
+	if repeated {
 		now, err := r.Store.Batch(ctx, b.BatchRef)
 		if err != nil || now.State == to {
 			return err
@@ -52,7 +52,7 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	if err != nil || !moved {
 		return err
 	}
-	return r.announce(ctx, b)
+	return r.completeCampaign(ctx, b)
 }
 
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
@@ -61,27 +61,27 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
 		return err
 	}
-	return r.announce(ctx, b)
+	return r.completeCampaign(ctx, b)
 }
 
-// announce queues the webhook of the campaign's completion if the batch was its last one.
+// completeCampaign queues the webhook of the campaign's completion if the batch was its last one.
 // Then reconcile stops checking the batch. A cancelled campaign causes no webhook.
-func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
 		return err
 	}
 	if tally.IsCompleted() {
-		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
+		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
-	return r.Store.Forget(ctx, b.BatchRef)
+	return r.Store.RemoveFromDueIndex(ctx, b.BatchRef)
 }
 
-// tellCompleted writes the deliveries of the campaign's completion. A repeated call creates
+// queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call creates
 // the same event. A campaign that was extended gets a new event.
-func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
+func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {
 		return err
@@ -106,7 +106,7 @@ func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campai
 	}
 	var deliveries []campaign.Delivery
 	for _, e := range endpoints {
-		if e.Wants(kind) {
+		if e.Subscribes(kind) {
 			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}

@@ -25,7 +25,7 @@ type Store interface {
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
-	Forget(ctx context.Context, ref campaign.BatchRef) error
+	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
 }
 
 // Webhooks stores endpoints and the deliveries that Append does not write.

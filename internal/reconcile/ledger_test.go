@@ -43,7 +43,7 @@ func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *
 // whether there were any. Entries are repeated after a crash.
 func (w *world) feed() bool {
 	w.t.Helper()
-	var fresh []ledger.Fresh
+	var fresh []ledger.NewEntries
 	for _, key := range w.ledgers {
 		if !w.written[key] {
 			continue
@@ -53,7 +53,7 @@ func (w *world) feed() bool {
 			w.must(err)
 		}
 		if len(entries) > 0 {
-			fresh = append(fresh, ledger.Fresh{Key: key, Entries: entries})
+			fresh = append(fresh, ledger.NewEntries{Key: key, Entries: entries})
 		}
 	}
 	w.attempt(func(ctx context.Context) {
@@ -76,7 +76,7 @@ func (m mortal) postEntries(t campaign.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := ledger.UnpackFresh(packed)
+	fresh, err := ledger.UnpackNewEntries(packed)
 	if err != nil {
 		return err
 	}

@@ -27,17 +27,17 @@ type attempt struct {
 }
 
 // note adds the result of a message.
-func (r *attempt) note(l pendingMessage, v Result, fails bool) {
+func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v.Delivered {
+	if result.Delivered {
 		r.taken++
 		return
 	}
 	r.failed++
-	r.pending = append(r.pending, l.position)
-	r.codes[v.Code]++
-	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || v.Gone(), max(r.retryAfter, v.RetryAfter)
+	r.pending = append(r.pending, m.position)
+	r.codes[result.Code]++
+	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || result.Gone(), max(r.retryAfter, result.RetryAfter)
 }
 
 // refused reports whether a post failed.
@@ -52,7 +52,7 @@ func (r *attempt) mustStop() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
 // some of its messages were delivered: the others may be invalid for a healthy endpoint.
-func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
+func countsTowardCircuit(d campaign.Delivery) bool { return len(d.Left) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
@@ -74,12 +74,12 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 			break
 		}
 		posts.Go(func() {
-			v := poster.Post(ctx, e, m.Message)
-			r.note(m, v, l.record(v, n.Now(), countsTowardCircuit(delivery)))
-			l.leave(v.Delivered)
-			if !v.Delivered {
-				metrics.Kind(ctx, v.Code, 1)
-				n.recordFailure(ctx, delivery, e, m, v)
+			result := poster.Post(ctx, e, m.Message)
+			r.note(m, result, l.record(result, n.Now(), countsTowardCircuit(delivery)))
+			l.leave(result.Delivered)
+			if !result.Delivered {
+				metrics.Kind(ctx, result.Code, 1)
+				n.recordFailure(ctx, delivery, e, m, result)
 			}
 		})
 	}
@@ -99,8 +99,8 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.deadlineReached = r.deadlineReached || cut
-	for _, l := range messages {
-		r.pending = append(r.pending, l.position)
+	for _, m := range messages {
+		r.pending = append(r.pending, m.position)
 	}
 }
 
@@ -118,14 +118,14 @@ func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMe
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, l pendingMessage, v Result) {
+func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, m pendingMessage, result Result) {
 	f := campaign.WebhookFailure{
-		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
-		Status: v.Status, Code: v.Code, Attempt: delivery.Attempt, At: n.Now(),
-		Task: delivery.Task(), Position: l.position,
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
+		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(),
+		Task: delivery.Task(), Position: m.position,
 	}
 	if delivery.ID != "" {
-		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{l.position})
+		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{m.position})
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
@@ -145,8 +145,8 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	}
 }
 
-func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v Result) {
-	if v.Delivered {
+func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, result Result) {
+	if result.Delivered {
 		n.countPosts(ctx, e, 1, 0)
 		return
 	}

@@ -69,7 +69,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 // probeLater queues the next check of the circuit if it is due before the next sweep.
 func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 	delay := c.Next.Sub(n.Now())
-	if delay >= soonest {
+	if delay >= minSweepDelay {
 		return nil
 	}
 	// Delays are in whole seconds. Round up, so that the task is not early.
@@ -143,28 +143,28 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		return n.closeCircuit(ctx, c)
 	}
 	i := (c.Probes + n.randomIndex(len(messages))) % len(messages)
-	v := n.poster().Post(ctx, e, messages[i].Message)
-	n.countPost(ctx, e, v)
-	if v.Delivered {
+	result := n.poster().Post(ctx, e, messages[i].Message)
+	n.countPost(ctx, e, result)
+	if result.Delivered {
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
-	n.recordFailure(ctx, read, e, messages[i], v)
-	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
+	n.recordFailure(ctx, read, e, messages[i], result)
+	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", result.Code, "probes", c.Probes)
 	// Probe with another delivery next time: this one may be invalid.
 	turned := read
 	turned.Next = n.Now()
 	if _, err := n.Store.SaveDelivery(ctx, read, turned); err != nil {
 		return err
 	}
-	switch reason := offReason(c, v, n.Now()); {
+	switch reason := offReason(c, result, n.Now()); {
 	case reason != "":
 		if err := n.switchOff(ctx, e, reason); err != nil {
 			return err
 		}
 		_, err := n.Endpoints.EndCircuit(ctx, c)
 		return err
-	case v.RetryAfter > c.Next.Sub(n.Now()):
-		c.Next = n.Now().Add(v.RetryAfter)
+	case result.RetryAfter > c.Next.Sub(n.Now()):
+		c.Next = n.Now().Add(result.RetryAfter)
 		if _, err := n.Endpoints.SaveCircuit(ctx, c); err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 }
 
 // offReason returns why an endpoint is disabled after a failed probe, "" if it is not.
-func offReason(c campaign.Circuit, v Result, now time.Time) string {
+func offReason(c campaign.Circuit, result Result, now time.Time) string {
 	switch {
-	case v.Gone():
+	case result.Gone():
 		return "gone"
 	case now.Sub(c.Since) >= disableAfter:
 		return "failing"
@@ -224,8 +224,8 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 	}
 	left := read
 	left.Left = make([]int, len(rest))
-	for i, l := range rest {
-		left.Left[i] = l.position
+	for i, m := range rest {
+		left.Left[i] = m.position
 	}
 	if _, err := n.Store.SaveDelivery(ctx, read, left); err != nil {
 		return err

@@ -57,10 +57,10 @@ func (l *limiter) enter(ctx context.Context) bool {
 
 // record counts a result and reports whether posting must stop for now. It stops the limiter
 // if countsTowardCircuit.
-func (l *limiter) record(v Result, now time.Time, countsTowardCircuit bool) (fails bool) {
+func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool) (fails bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if v.Delivered {
+	if result.Delivered {
 		l.consecutiveFailures, l.lastDelivered = 0, now
 		return false
 	}
@@ -69,7 +69,7 @@ func (l *limiter) record(v Result, now time.Time, countsTowardCircuit bool) (fai
 	}
 	l.consecutiveFailures++
 	l.failed = now
-	fails = l.consecutiveFailures >= l.limit(v, now, countsTowardCircuit)
+	fails = l.consecutiveFailures >= l.limit(result, now, countsTowardCircuit)
 	l.stopped = l.stopped || fails && countsTowardCircuit
 	return fails
 }
@@ -91,12 +91,12 @@ func (l *limiter) leave(taken bool) {
 }
 
 // limit returns the permitted number of consecutive failures.
-func (l *limiter) limit(v Result, now time.Time, countsTowardCircuit bool) int {
+func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) int {
 	well := l.healthy(now)
 	switch {
-	case v.Fatal() && !well:
+	case result.Fatal() && !well:
 		return 1
-	case v.Fatal() || countsTowardCircuit && !well:
+	case result.Fatal() || countsTowardCircuit && !well:
 		return failuresToOpen
 	}
 	return failuresToOpenHealthy

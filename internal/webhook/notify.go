@@ -25,7 +25,7 @@ import (
 // Store stores deliveries and reads logs and batches.
 type Store interface {
 	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
-	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
+	SaveDelivery(ctx context.Context, read, d campaign.Delivery) (bool, error)
 	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
@@ -106,15 +106,15 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 	errs := make([]error, len(messages))
 	for i, m := range messages {
 		count := 1 + len(m.Also)
-		errs[i] = n.separate(ctx, tasks[:count], failed[:count])
+		errs[i] = n.requeueFailed(ctx, tasks[:count], failed[:count])
 		tasks, failed = tasks[count:], failed[count:]
 	}
 	return errs
 }
 
-// separate returns the error of a message whose tasks all failed. If only some failed, it
+// requeueFailed returns the error of a message whose tasks all failed. If only some failed, it
 // queues these again as single tasks, so that completed tasks are not repeated.
-func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
+func (n *Notifier) requeueFailed(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {
 		return failed
@@ -141,7 +141,7 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	var all sync.WaitGroup
 	for i, t := range tasks {
 		all.Go(func() {
-			if err := n.handleOrKeep(ctx, t); err != nil {
+			if err := n.handleOrSave(ctx, t); err != nil {
 				errs[i] = fmt.Errorf("notify endpoint %s: %w", t.EndpointID, err)
 			}
 		})
@@ -154,10 +154,10 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 // written as a delivery.
 const receivesBeforeDelivery = 3
 
-// handleOrKeep processes a task. Entries that repeatedly cannot be posted because of
+// handleOrSave processes a task. Entries that repeatedly cannot be posted because of
 // internal errors are written as a delivery: the queue drops a message after some receives,
 // reconcile retries without limit.
-func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
+func (n *Notifier) handleOrSave(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
 		return err
@@ -166,8 +166,8 @@ func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) erro
 	if unreadable != nil {
 		return err
 	}
-	slog.WarnContext(ctx, "posting webhooks failed; written as delivery for reconcile", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
-	_, err = n.schedule(ctx, delivery, delivery, soonest)
+	slog.WarnContext(ctx, "posting webhooks failed; saved for retry by sweep", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	_, err = n.schedule(ctx, delivery, delivery, minSweepDelay)
 	return err
 }
 
@@ -291,7 +291,7 @@ const repair = 2 * time.Minute
 // schedule saves next with its next attempt after delay. It reports whether the delivery
 // was unchanged since it was read.
 func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
-	soon := delay < soonest
+	soon := delay < minSweepDelay
 	next.Next = n.Now().Add(delay)
 	if soon {
 		next.Next = next.Next.Add(repair)

@@ -114,7 +114,7 @@ func (s *CampaignStore) putHead(ctx context.Context, b campaign.Batch, w ledger.
 		})
 		return err
 	})
-	if ok, err := held(err, "write the head"); err != nil || ok {
+	if ok, err := conditionHeld(err, "write the head"); err != nil || ok {
 		return err
 	}
 	return campaign.ErrLostRace

@@ -90,7 +90,7 @@ const maxItems = 100
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
-	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
+	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Subscribes(c.Outcome.Kind()) })
 }
 
 // headWrite replaces the HEAD row if it is unchanged since it was read. The row contains

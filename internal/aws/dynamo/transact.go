@@ -35,13 +35,13 @@ const maxConflicts = 8
 // executes once, until ctx ends. An error is returned only for permanent failures and at
 // the end of ctx; in the latter case, the transaction may have been committed. The token
 // must be unique and has at most 36 characters.
-func (s *table) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
-	t := transaction{items: items, token: token}
+func (t *table) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
+	tx := transaction{items: items, token: token}
 	for attempt := 0; ; attempt++ {
-		err := t.send(ctx, s.Client)
-		reasons, again := t.classify(err)
+		err := tx.send(ctx, t.Client)
+		reasons, again := tx.classify(err)
 		if !again {
-			return reasons, t.failure
+			return reasons, tx.failure
 		}
 		if waitErr := retry.Wait(ctx, attempt+1); waitErr != nil {
 			return nil, fmt.Errorf("write a transaction: %w: %w", waitErr, err)

@@ -56,7 +56,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			n = identified(tenant, n)
 			n.Next = later
 			unwritten := n
-			unwritten.New = true
+			unwritten.Unsaved = true
 			save := func(read, next campaign.Delivery, want bool) {
 				t.Helper()
 				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {

@@ -51,7 +51,7 @@ func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.Delivery
 	return nil
 }
 
-func (p *people) Turns(_ context.Context, _ string, c campaign.OptChange) (bool, error) {
+func (p *people) WouldChange(_ context.Context, _ string, c campaign.OptChange) (bool, error) {
 	return c.Out != p.latest.Out && c.At.After(p.latest.At), nil
 }
 
