@@ -255,8 +255,8 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 	return body, http.StatusAccepted, err
 }
 
-// credentialActive reports whether the caller's credential is active. A call from the dashboard
-// has no credential.
+// credentialActive reports whether the caller's credential is active. A call from the
+// dashboard has no credential.
 func (c *call) credentialActive(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }

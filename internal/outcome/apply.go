@@ -164,9 +164,9 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 	return b, err
 }
 
-// immutableFields returns the immutable fields of a batch with an agent. They are cached for the
-// life of the process, so that an event costs only the read of the ledger head. Other
-// fields are read when needed.
+// immutableFields returns the immutable fields of a batch with an agent. They are cached
+// for the life of the process, so that an event costs only the read of the ledger head.
+// Other fields are read when needed.
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,

@@ -64,8 +64,9 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	return r.completeCampaign(ctx, b)
 }
 
-// completeCampaign queues the webhook of the campaign's completion if the batch was its last one.
-// Then reconcile stops checking the batch. A cancelled campaign causes no webhook.
+// completeCampaign queues the webhook of the campaign's completion if the batch was its
+// last one. Then reconcile stops checking the batch. A cancelled campaign causes no
+// webhook.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
@@ -79,8 +80,8 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 	return r.Store.RemoveFromDueIndex(ctx, b.BatchRef)
 }
 
-// queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call creates
-// the same event. A campaign that was extended gets a new event.
+// queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
+// creates the same event. A campaign that was extended gets a new event.
 func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {

@@ -80,9 +80,9 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 	return content, nil
 }
 
-// recipientTenants returns the tenants that receive a reply: the sender of the replied-to message,
-// if the provider sent its ID, or else all tenants of the agent. It returns none if another
-// agent sent the message.
+// recipientTenants returns the tenants that receive a reply: the sender of the replied-to
+// message, if the provider sent its ID, or else all tenants of the agent. It returns none
+// if another agent sent the message.
 func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
@@ -146,8 +146,8 @@ func plain(text string) string {
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// queueWebhook writes deliveries of the webhook event for the tenant's endpoints. Its blob key and
-// event ID do not change when the event is repeated.
+// queueWebhook writes deliveries of the webhook event for the tenant's endpoints. Its blob
+// key and event ID do not change when the event is repeated.
 func (a *Applier) queueWebhook(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
 	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind)
 	if err != nil || len(deliveries) == 0 {

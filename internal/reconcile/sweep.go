@@ -179,8 +179,8 @@ func each(sweeps []*shardSweep, do func(r *shardSweep)) {
 	shards.Wait()
 }
 
-// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO order, so a
-// shard with many items does not block the others.
+// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO
+// order, so a shard with many items does not block the others.
 type semaphore chan struct{}
 
 func (t semaphore) begin() { t <- struct{}{} }

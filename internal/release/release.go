@@ -42,8 +42,8 @@ type Releaser struct {
 	Now        func() time.Time
 }
 
-// maxRequeueDelay is the maximum delay of SQS. A task that is early by at most this time is requeued.
-// Other early batches are released by reconcile.
+// maxRequeueDelay is the maximum delay of SQS. A task that is early by at most this time is
+// requeued. Other early batches are released by reconcile.
 const maxRequeueDelay = 15 * time.Minute
 
 // Handle releases the batches of the tasks. It returns an error by position for each task

@@ -32,9 +32,9 @@ const (
 	cancelCheck = 2 * time.Second
 	// minThrottled is the number of throttled messages from which a run can stop.
 	minThrottled = 10
-	// responsesPerThrottled is the permitted ratio of throttled responses: 1 in 20. Providers throttle
-	// a few messages at any rate, because of internal limits. Sending those again costs
-	// less than halving the rate. A rate that is too high throttles more.
+	// responsesPerThrottled is the number of responses per permitted throttled one. Providers
+	// throttle a few messages at any rate, because of internal limits. Sending those again
+	// costs less than halving the rate. A rate that is too high throttles more.
 	responsesPerThrottled = 20
 )
 

@@ -50,8 +50,8 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// assignPending assigns to each frame its requested messages that have no outcome and belong to
-// no earlier frame.
+// assignPending assigns to each frame its requested messages that have no outcome and
+// belong to no earlier frame.
 func (r *run) assignPending(batchLedger campaign.Ledger) {
 	taken := map[int]bool{}
 	for _, f := range r.frameRuns {

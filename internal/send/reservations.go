@@ -18,8 +18,8 @@ const (
 	// returnEarly is how long before its estimated reservation a waiting frame is received,
 	// at least. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
-	// maxReservationDelay is the maximum delay of a task that can still use its reservation. Within
-	// it, the reservations of other tasks can overlap.
+	// maxReservationDelay is the maximum delay of a task that can still use its reservation.
+	// Within it, the reservations of other tasks can overlap.
 	maxReservationDelay = 10 * time.Second
 	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
 	// seconds in total.

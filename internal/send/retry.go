@@ -64,9 +64,9 @@ func (f *frameRun) put(ctx context.Context, q Queue, t campaign.SendTask, delay 
 	}
 }
 
-// retryTask returns a task for the frame's unsent messages and its delay. random is in [0, 1).
-// The result is false if no message is left, or after maxAttempts. A failed send counts as
-// an attempt; the end of ctx does not.
+// retryTask returns a task for the frame's unsent messages and its delay. random is in [0,
+// 1). The result is false if no message is left, or after maxAttempts. A failed send counts
+// as an attempt; the end of ctx does not.
 func (f *frameRun) retryTask(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
@@ -86,8 +86,8 @@ func (f *frameRun) retryTask(stopped bool, random float64) (campaign.SendTask, t
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// postponedTask returns a task for the messages whose reservation is too late for this run, and
-// its delay.
+// postponedTask returns a task for the messages whose reservation is too late for this run,
+// and its delay.
 func (f *frameRun) postponedTask(now time.Time) (campaign.SendTask, time.Duration) {
 	t := f.taskOf(f.postponed)
 	t.Reservation = f.task.Reservation
@@ -165,8 +165,8 @@ func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit 
 	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
 }
 
-// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing would be
-// sent until they end.
+// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing
+// would be sent until they end.
 func (r *run) returnReservations(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
 	if !r.stopped {
 		return rateLimit

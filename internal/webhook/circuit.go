@@ -246,8 +246,8 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 	return n.unparkAll(ctx, c)
 }
 
-// unparkAll unparks the deliveries of a closing circuit and queues their tasks. It deletes the
-// circuit when a later check finds no parked delivery.
+// unparkAll unparks the deliveries of a closing circuit and queues their tasks. It deletes
+// the circuit when a later check finds no parked delivery.
 func (n *Notifier) unparkAll(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()

@@ -43,8 +43,8 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// selectEntries returns the delivery's entries at the positions, which ascend. It returns nil for a
-// delivery without entries.
+// selectEntries returns the delivery's entries at the positions, which ascend. It returns
+// nil for a delivery without entries.
 func selectEntries(delivery campaign.Delivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {

@@ -112,8 +112,8 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 	return errs
 }
 
-// requeueFailed returns the error of a message whose tasks all failed. If only some failed, it
-// queues these again as single tasks, so that completed tasks are not repeated.
+// requeueFailed returns the error of a message whose tasks all failed. If only some failed,
+// it queues these again as single tasks, so that completed tasks are not repeated.
 func (n *Notifier) requeueFailed(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {

@@ -125,8 +125,8 @@ func (d *recipientCache) put(key campaign.BatchKey, k known) {
 	d.keep(key, k)
 }
 
-// keep adds recipients to recent. When recent takes half of the memory, it becomes previous, and
-// the former previous entries are dropped.
+// keep adds recipients to recent. When recent takes half of the memory, it becomes
+// previous, and the former previous entries are dropped.
 func (d *recipientCache) keep(key campaign.BatchKey, k known) {
 	if d.recent == nil || d.size >= maxRecipients/2 {
 		d.recent, d.previous, d.size = map[campaign.BatchKey]known{}, d.recent, 0
@@ -138,7 +138,8 @@ func (d *recipientCache) keep(key campaign.BatchKey, k known) {
 	d.size += k.recipients.size()
 }
 
-// batchRecipients is a batch with its recipients, or the error if they are damaged or deleted.
+// batchRecipients is a batch with its recipients, or the error if they are damaged or
+// deleted.
 type batchRecipients struct {
 	batch      campaign.Batch
 	recipients recipients

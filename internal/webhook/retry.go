@@ -12,8 +12,8 @@ var retries = []time.Duration{
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// minSweepDelay is the shortest delay handled by reconcile alone, which runs once a minute. For
-// shorter delays, the task is queued too.
+// minSweepDelay is the shortest delay handled by reconcile alone, which runs once a minute.
+// For shorter delays, the task is queued too.
 const minSweepDelay = time.Minute
 
 // retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),

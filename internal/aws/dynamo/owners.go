@@ -17,8 +17,8 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former agent
-// stays reserved for it, as released.
+// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
+// agent stays reserved for it, as released.
 func (s *CampaignStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
@@ -82,8 +82,8 @@ func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types
 	}}
 }
 
-// assignAgent returns the writes that make the tenant a holder of its agent, and its owner if no
-// other tenant holds it.
+// assignAgent returns the writes that make the tenant a holder of its agent, and its owner
+// if no other tenant holds it.
 func (s *CampaignStore) assignAgent(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
 	h, err := s.Holders(ctx, t.AgentID)
 	if err != nil {

@@ -27,8 +27,9 @@ type UnreadRecord struct {
 }
 
 // OfStream returns the handler of the Outcomes table's stream. It passes the new entries of
-// all records to handle. Unreadable records and the batches of a ledger.UnqueuedError are sent
-// to unread, so that they do not block later records. Other errors fail the whole call.
+// all records to handle. Unreadable records and the batches of a ledger.UnqueuedError are
+// sent to unread, so that they do not block later records. Other errors fail the whole
+// call.
 func OfStream(handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
 		var fresh []ledger.NewEntries

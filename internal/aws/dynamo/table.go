@@ -213,8 +213,8 @@ func (t *table) writeAll(ctx context.Context, doing string, items ...types.Trans
 	return nil
 }
 
-// conditionHeld reports whether the condition of a write held. Errors other than a failed condition
-// are returned with the operation.
+// conditionHeld reports whether the condition of a write held. Errors other than a failed
+// condition are returned with the operation.
 func conditionHeld(err error, doing string) (bool, error) {
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return false, nil

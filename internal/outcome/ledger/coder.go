@@ -3,8 +3,8 @@ package ledger
 // An arithmetic coder for bits, with 32-bit bounds. The cost of a bit depends on how often
 // it was seen before in its context.
 
-// bitCounts counts the zeros and ones of one context. The encoder and the decoder count alike,
-// so the counts are not stored.
+// bitCounts counts the zeros and ones of one context. The encoder and the decoder count
+// alike, so the counts are not stored.
 type bitCounts [2]uint32
 
 // split returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer

@@ -21,8 +21,8 @@ type NewEntries struct {
 	Entries []Entry
 }
 
-// UnqueuedError reports batches whose entries could not become tasks because their stored data
-// is damaged. Do not retry. The entries of all other batches were queued.
+// UnqueuedError reports batches whose entries could not become tasks because their stored
+// data is damaged. Do not retry. The entries of all other batches were queued.
 type UnqueuedError struct{ Keys []campaign.BatchKey }
 
 func (e *UnqueuedError) Error() string {

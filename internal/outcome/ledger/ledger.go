@@ -101,8 +101,8 @@ func (h Head) NewChanges(changes []campaign.Change) []campaign.Change {
 	return h.batchLedger(changes).Effective(changes)
 }
 
-// After returns the head after changes (see NewChanges) are appended, for a batch of the given
-// number of messages. The tail contains all of them, even if it becomes too large.
+// After returns the head after changes (see NewChanges) are appended, for a batch of the
+// given number of messages. The tail contains all of them, even if it becomes too large.
 func (h Head) After(messages int, changes []campaign.Change) Head {
 	sum := h.batchLedger(changes).HeadAfter(changes, 0)
 	next := Head{
@@ -164,8 +164,8 @@ type Write struct {
 	Pages [][]campaign.Change
 }
 
-// Plan returns the write that appends changes (see NewChanges), for a batch of the given number of
-// messages.
+// Plan returns the write that appends changes (see NewChanges), for a batch of the given
+// number of messages.
 func (h Head) Plan(messages int, changes []campaign.Change) Write {
 	w := Write{Was: h.Sequence, Head: h.After(messages, changes)}
 	w.Packed = w.Head.Pack()
