@@ -140,7 +140,7 @@ func (a asTB) Helper()                      {}
 func (a asTB) Fatal(args ...any)            { a.t.Fatal(args...) }
 func (a asTB) Fatalf(f string, args ...any) { a.t.Fatalf(f, args...) }
 
-func TestPackFresh(t *testing.T) {
+func TestPackNewEntries(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var want []ledger.NewEntries
