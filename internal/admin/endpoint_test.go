@@ -161,7 +161,7 @@ func TestEndpoint_DisableAndEnable(t *testing.T) {
 		t.Fatal(err)
 	}
 	off, err := b.store.Endpoint(ctx, b.tenant, made.ID)
-	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Wants(campaign.KindSent) {
+	if err != nil || off.OffReason != "operator" || !off.OffAt.Equal(now) || off.Subscribes(campaign.KindSent) {
 		t.Errorf("endpoint %+v, %v; want it disabled without deliveries", off, err)
 	}
 	_, err = b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000)
@@ -326,7 +326,7 @@ func TestResendOne(t *testing.T) {
 		}
 		return n
 	}
-	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, Ends: now.Add(campaign.FailureLife)}
+	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, ExpiresAt: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}

@@ -150,7 +150,7 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 
 // deliveryOf returns a delivery of the one webhook that failed.
 func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.Delivery, err error) {
-	n = campaign.Delivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), Ends: d.Now().Add(campaign.FailureLife)}
+	n = campaign.Delivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife)}
 	switch {
 	case f.Blob != "":
 		n.Kind, n.Blob = f.Kind, f.Blob

@@ -11,11 +11,11 @@ import (
 )
 
 func entries(indices ...int) []byte {
-	fresh := ledger.Fresh{Key: campaign.BatchKey{7}}
+	fresh := ledger.NewEntries{Key: campaign.BatchKey{7}}
 	for _, i := range indices {
 		fresh.Entries = append(fresh.Entries, ledger.Entry{Sequence: i + 1, Change: campaign.Change{Index: i, Outcome: campaign.OutcomeRead, At: now}})
 	}
-	return ledger.PackFresh([]ledger.Fresh{fresh})
+	return ledger.PackNewEntries([]ledger.NewEntries{fresh})
 }
 
 // A single webhook is posted again on its own if its delivery is gone, and with its
@@ -34,7 +34,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 				t.Fatal(err)
 			}
 			delivery := func(n campaign.Delivery) campaign.Delivery {
-				n.Tenant, n.EndpointID, n.Next, n.Ends = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
+				n.Tenant, n.EndpointID, n.Next, n.ExpiresAt = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
 				return n.Identified()
 			}
 			whole, alone := delivery(what.whole), delivery(what.alone)

@@ -35,7 +35,7 @@ type WebhookFailure struct {
 	At         time.Time
 	Task       NotifyTask // of the webhook's delivery
 	Position   int        // within the delivery's page or entries
-	// Entry is the webhook's log entry (see ledger.PackFresh), and Blob is the key of its
+	// Entry is the webhook's log entry (see ledger.PackNewEntries), and Blob is the key of its
 	// WebhookEvent, for a delivery with an ID. Either one is enough to resend the webhook
 	// after the delivery is deleted.
 	Entry []byte

@@ -29,10 +29,10 @@ const (
 // is written in the transaction that writes a log page.
 type Delivery struct {
 	ID      string // see Identified; "" in the former layout
-	Entries []byte // log entries, see ledger.PackFresh
-	// New reports whether the delivery has no row yet: it was created from a task's
+	Entries []byte // log entries, see ledger.PackNewEntries
+	// Unsaved reports whether the delivery has no row yet: it was created from a task's
 	// entries, which no one has posted before.
-	New        bool
+	Unsaved    bool
 	Tenant     string
 	EndpointID string
 	Key        BatchKey // zero for a delivery without a batch
@@ -45,8 +45,8 @@ type Delivery struct {
 	Dead       bool // the last attempt failed; the delivery can be resent
 	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
 	// until the circuit closes.
-	Parked bool
-	Ends   time.Time // expiry: the row is deleted then, posted or not
+	Parked    bool
+	ExpiresAt time.Time // expiry: the row is deleted then, posted or not
 }
 
 // Identified returns the delivery with an ID derived from its endpoint and content. Equal

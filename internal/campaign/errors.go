@@ -8,8 +8,8 @@ import (
 // ErrNotFound reports that an item does not exist.
 var ErrNotFound = errors.New("not found")
 
-// ErrEnded is an ErrNotFound for an expired item that is not deleted yet.
-var ErrEnded = fmt.Errorf("expired: %w", ErrNotFound)
+// ErrExpired is an ErrNotFound for an expired item that is not deleted yet.
+var ErrExpired = fmt.Errorf("expired: %w", ErrNotFound)
 
 // ErrLostRace reports that a conditional write failed because another call changed the
 // rows. Nothing was written. Read the rows and decide again.

@@ -19,9 +19,9 @@ func (o Outcome) rank() int {
 	return 0
 }
 
-// Settled reports whether the outcome is final. A sent message can still be delivered or
+// Final reports whether the outcome is final. A sent message can still be delivered or
 // expire.
-func (o Outcome) Settled() bool { return o.rank() > OutcomeSent.rank() }
+func (o Outcome) Final() bool { return o.rank() > OutcomeSent.rank() }
 
 // Supersedes reports whether a message changes from old to o. "" means no outcome.
 func (o Outcome) Supersedes(old Outcome) bool { return o.rank() > old.rank() }
@@ -55,8 +55,8 @@ func (h LedgerSummary) Known() int {
 	return total
 }
 
-// Settled returns the number of messages with a final outcome.
-func (h LedgerSummary) Settled() int { return h.Known() - h.Counts[OutcomeSent] }
+// Final returns the number of messages with a final outcome.
+func (h LedgerSummary) Final() int { return h.Known() - h.Counts[OutcomeSent] }
 
 // FrameState contains the outcomes of one frame.
 type FrameState struct {

@@ -36,7 +36,7 @@ func TestSupersedes(t *testing.T) {
 				t.Errorf("%s after %s: %v, want %v", o, old, got, want)
 			}
 		}
-		if got := o.Settled(); got != (o != campaign.OutcomeSent) {
+		if got := o.Final(); got != (o != campaign.OutcomeSent) {
 			t.Errorf("%s is settled: %v", o, got)
 		}
 	}
@@ -94,8 +94,8 @@ func TestHeadAfter_Properties(t *testing.T) {
 		if diff := cmp.Diff(counts, kept, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
 		}
-		if settled := len(want) - counts[campaign.OutcomeSent]; batchLedger.Head.Settled() != settled {
-			t.Fatalf("%d are settled, want %d", batchLedger.Head.Settled(), settled)
+		if settled := len(want) - counts[campaign.OutcomeSent]; batchLedger.Head.Final() != settled {
+			t.Fatalf("%d are settled, want %d", batchLedger.Head.Final(), settled)
 		}
 	})
 }

@@ -26,8 +26,8 @@ type Tally struct {
 	Cancelled   bool // the campaign was cancelled
 }
 
-// Ended reports whether the campaign is completed. A cancelled campaign never is.
-func (t Tally) Ended() bool { return !t.Cancelled && t.Completed >= t.Batches }
+// IsCompleted reports whether the campaign is completed. A cancelled campaign never is.
+func (t Tally) IsCompleted() bool { return !t.Cancelled && t.Completed >= t.Batches }
 
 // Status is the progress of a campaign or a batch, as shown to clients.
 type Status string
@@ -44,7 +44,7 @@ const (
 func (p Progress) Pending() int { return p.Accepted - p.Head.Known() }
 
 // Done reports whether every message has a final outcome.
-func (p Progress) Done() bool { return p.Head.Settled() >= p.Accepted }
+func (p Progress) Done() bool { return p.Head.Final() >= p.Accepted }
 
 // Status returns the batch's status. A batch that is cancelled during sending stays sending
 // until each of its messages has an outcome.

@@ -70,7 +70,7 @@ func TestTally_Ended(t *testing.T) {
 		{Completed: 2, Batches: 2}:                  true,
 		{Completed: 2, Batches: 2, Cancelled: true}: false,
 	} {
-		if got := tally.Ended(); got != want {
+		if got := tally.IsCompleted(); got != want {
 			t.Errorf("%+v: %v", tally, got)
 		}
 	}

@@ -44,8 +44,8 @@ const (
 	RateLife = 10 * time.Minute
 )
 
-// Ends returns when the batch and its data are deleted.
-func (b Batch) Ends() time.Time {
+// ExpiresAt returns when the batch and its data are deleted.
+func (b Batch) ExpiresAt() time.Time {
 	if b.AcceptedAt.IsZero() {
 		return time.Time{}
 	}
@@ -62,5 +62,5 @@ type Lifetime struct {
 	Forgetting bool      // its rows are being deleted, and reads return not found
 }
 
-// Ends returns when the campaign expires, unless another batch is added.
-func (l Lifetime) Ends() time.Time { return l.LastAt.Add(Retention) }
+// ExpiresAt returns when the campaign expires, unless another batch is added.
+func (l Lifetime) ExpiresAt() time.Time { return l.LastAt.Add(Retention) }

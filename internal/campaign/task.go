@@ -106,7 +106,7 @@ type NotifyTask struct {
 	// DeliveryID identifies a delivery of the Webhooks table. The fields above are empty
 	// then.
 	DeliveryID string `json:"noticeId,omitempty"`
-	// Entries are log entries that were not posted yet, in base64; see ledger.PackFresh.
+	// Entries are log entries that were not posted yet, in base64; see ledger.PackNewEntries.
 	// They have no delivery row. The fields above are empty then.
 	Entries    string `json:"entries,omitempty"`
 	Tenant     string `json:"tenant"`

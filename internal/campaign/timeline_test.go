@@ -65,7 +65,7 @@ func checkTally(t *testing.T, head campaign.LedgerSummary, outcome campaign.Outc
 			why += n
 		}
 	}
-	ended := outcome.Settled() && outcome != campaign.OutcomeDelivered && outcome != campaign.OutcomeRead
+	ended := outcome.Final() && outcome != campaign.OutcomeDelivered && outcome != campaign.OutcomeRead
 	if count := head.Counts[outcome]; over != count || ended && why != count {
 		t.Errorf("%d messages are %s: %d by the timeline, %d by the reasons", count, outcome, over, why)
 	}

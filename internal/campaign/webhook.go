@@ -26,9 +26,9 @@ func (o Outcome) Kind() Kind {
 // Off reports whether the endpoint is disabled. Nothing is posted to it.
 func (e Endpoint) Off() bool { return e.OffReason != "" }
 
-// Wants reports whether the endpoint receives webhooks of the kind. Campaign completion is
-// sent only to endpoints that list it.
-func (e Endpoint) Wants(kind Kind) bool {
+// Subscribes reports whether the endpoint receives webhooks of the kind. Campaign
+// completion is sent only to endpoints that list it.
+func (e Endpoint) Subscribes(kind Kind) bool {
 	if e.Off() {
 		return false
 	}

@@ -125,7 +125,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
 			continue
 		}
-		errs = append(errs, c.settle(ctx, b, all.Revoke))
+		errs = append(errs, c.finishCancel(ctx, b, all.Revoke))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cancel: %w", err)
@@ -133,9 +133,9 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	return nil
 }
 
-// settle handles a batch after its cancellation. The batch's row states whether it was
+// finishCancel handles a batch after its cancellation. The batch's row states whether it was
 // released first.
-func (c *Canceller) settle(ctx context.Context, p campaign.Progress, revoke bool) error {
+func (c *Canceller) finishCancel(ctx context.Context, p campaign.Progress, revoke bool) error {
 	b, err := c.Ledger.Batch(ctx, p.BatchRef)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 	if err != nil {
 		return campaign.Batch{}, err
 	}
-	b, err := judge(c, batch, due)
+	b, err := checkReschedule(c, batch, due)
 	if err != nil {
 		return campaign.Batch{}, err
 	}
@@ -84,13 +84,13 @@ func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (ca
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
-	b, err := judge(c, batch, due)
+	b, err := checkReschedule(c, batch, due)
 	b.Due, b.Scheduled = due, true
 	return b, err
 }
 
-// judge returns the unchanged batch if it may be sent at due.
-func judge(c campaign.Campaign, name string, due time.Time) (campaign.Batch, error) {
+// checkReschedule returns the unchanged batch if it may be sent at due.
+func checkReschedule(c campaign.Campaign, name string, due time.Time) (campaign.Batch, error) {
 	b, err := choose(c, name)
 	if err != nil {
 		return campaign.Batch{}, err
@@ -207,13 +207,13 @@ func (s *Service) swap(ctx context.Context, b campaign.Batch, due time.Time) err
 	if moved {
 		return nil
 	}
-	return s.judgeUnmoved(ctx, b, due)
+	return s.checkUnmoved(ctx, b, due)
 }
 
-// judgeUnmoved returns the reason why swap changed nothing: the batch was released,
+// checkUnmoved returns the reason why swap changed nothing: the batch was released,
 // cancelled, or rescheduled by another call. It returns nil if an earlier attempt of
 // this call succeeded.
-func (s *Service) judgeUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
+func (s *Service) checkUnmoved(ctx context.Context, b campaign.Batch, due time.Time) error {
 	now, err := s.Store.Batch(ctx, b.BatchRef)
 	if err != nil {
 		return fmt.Errorf("reschedule: %w", err)

@@ -18,7 +18,7 @@ import (
 // answers go to S3.
 const maxInlineAnswer = 2 << 10
 
-// staged lists the objects that a call has written to S3 so far. Each call generates
+// staged is what a call prepared before its transaction. Each call generates
 // its own keys, so two concurrent calls never share an object.
 type staged struct {
 	done            bool
@@ -40,7 +40,7 @@ func (s *Service) accept(ctx context.Context, c *call, snapshot campaign.AcceptS
 	if err := s.stage(ctx, c, *snapshot.Template); err != nil {
 		return nil, err
 	}
-	if err := c.counted(); err != nil {
+	if err := c.waitForCount(); err != nil {
 		return nil, err
 	}
 	a := s.acceptance(c, snapshot)
@@ -99,7 +99,7 @@ func (s *Service) batch(c *call) campaign.Batch {
 		AcceptedAt:      c.now,
 		Due:             c.times.due,
 		NotAfter:        c.times.notAfter,
-		Scheduled:       c.req.schedule.sent(),
+		Scheduled:       c.req.schedule.present(),
 		State:           campaign.BatchPending,
 		NextCheck:       c.times.due.Add(s.Grace),
 	}
@@ -119,7 +119,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		return nil
 	}
 	s.discard(ctx, c)
-	c.mintKeys(t.Version)
+	c.newKeys(t.Version)
 	puts, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte, contentType string) {
 		c.staged.put = append(c.staged.put, key)
@@ -152,7 +152,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 	return puts.Wait()
 }
 
-func (c *call) mintKeys(templateVersion int) {
+func (c *call) newKeys(templateVersion int) {
 	c.staged = staged{
 		templateVersion: templateVersion,
 		batchKey:        campaign.BatchKey(random.Bytes(10)),

@@ -44,7 +44,7 @@ func echo(sent []byte) string {
 
 func newAnswer(q *request) answer {
 	a := answer{CampaignID: q.campaignID.value, Status: "sending", Feedback: feedback{InvalidPhones: []invalidPhone{}}}
-	if q.schedule.sent() {
+	if q.schedule.present() {
 		a.Status = "scheduled"
 	}
 	for i := range q.messages {

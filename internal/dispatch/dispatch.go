@@ -70,24 +70,24 @@ type Service struct {
 
 // call is the state of one dispatch call.
 type call struct {
-	tenant      string
-	clientID    string // "" for a call from the dashboard
-	key         string // Idempotency-Key
-	bodyHash    [sha256.Size]byte
-	base        string
-	lines       []int // line of each message in an uploaded file, or nil
-	now         time.Time
-	dryRun      bool
-	unscoped    error        // the token lacks the scope
-	precheckErr error        // invalid query, or body larger than MaxBody
-	counted     func() error // waits for the count, see Service.limit
-	req         *request
-	unknown     *unknownNames // nil unless this is a dry run
-	violations  violations    // found in the body alone
-	times       times
-	numbers     numberset.Set // accepted numbers
-	staged      staged
-	accepted    bool
+	tenant       string
+	clientID     string // "" for a call from the dashboard
+	key          string // Idempotency-Key
+	bodyHash     [sha256.Size]byte
+	base         string
+	lines        []int // line of each message in an uploaded file, or nil
+	now          time.Time
+	dryRun       bool
+	scopeErr     error        // the token lacks the scope
+	precheckErr  error        // invalid query, or body larger than MaxBody
+	waitForCount func() error // waits for the count, see Service.limit
+	req          *request
+	unknown      *unknownNames // nil unless this is a dry run
+	violations   violations    // found in the body alone
+	times        times
+	numbers      numberset.Set // accepted numbers
+	staged       staged
+	accepted     bool
 }
 
 // ServeDispatch serves one dispatch call. A refused call returns a *httpapi.Problem.
@@ -97,11 +97,11 @@ func (s *Service) ServeDispatch(w http.ResponseWriter, r *http.Request) error {
 	if claims.ClientID == "" {
 		return err
 	}
-	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, unscoped: err}
-	if c.unscoped == nil {
+	c := &call{tenant: claims.Tenant, clientID: claims.ClientID, base: base, now: s.Now(), req: &request{}, scopeErr: err}
+	if c.scopeErr == nil {
 		c.dryRun, c.precheckErr = isDryRun(r)
 	}
-	if c.unscoped == nil && c.precheckErr == nil {
+	if c.scopeErr == nil && c.precheckErr == nil {
 		s.receive(c, r)
 	}
 	body, status, err := s.decide(r.Context(), c)
@@ -218,17 +218,17 @@ func (s *Service) attempt(ctx context.Context, c *call) (body []byte, status int
 	if err != nil {
 		return nil, 0, err
 	}
-	if !c.mayCall(snapshot.Credential) {
+	if !c.credentialActive(snapshot.Credential) {
 		return nil, 0, accesstoken.InvalidToken()
 	}
-	if c.unscoped != nil {
-		return nil, 0, c.unscoped
+	if c.scopeErr != nil {
+		return nil, 0, c.scopeErr
 	}
 	if err := s.limit(ctx, c, snapshot.Calls); err != nil {
 		return nil, 0, err
 	}
 	body, status, err = s.answer(ctx, c, snapshot, earlier)
-	if limited := c.counted(); limited != nil {
+	if limited := c.waitForCount(); limited != nil {
 		return nil, 0, limited
 	}
 	return body, status, err
@@ -243,7 +243,7 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 		body, err = s.repeat(ctx, c, *snapshot.Answer)
 		return body, http.StatusAccepted, err
 	}
-	found := judge(c, snapshot, earlier)
+	found := validate(c, snapshot, earlier)
 	if c.dryRun {
 		body, err = encodeJSON(newDryAnswer(c, snapshot.Template, found))
 		return body, http.StatusOK, err
@@ -255,9 +255,9 @@ func (s *Service) answer(ctx context.Context, c *call, snapshot campaign.AcceptS
 	return body, http.StatusAccepted, err
 }
 
-// mayCall reports whether the caller's credential is active. A call from the dashboard
-// has no credential.
-func (c *call) mayCall(credential *campaign.Credential) bool {
+// credentialActive reports whether the caller's credential is active. A call from the
+// dashboard has no credential.
+func (c *call) credentialActive(credential *campaign.Credential) bool {
 	return c.clientID == "" || (credential != nil && !credential.Revoked() && credential.Tenant == c.tenant)
 }
 
@@ -271,7 +271,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 		Calls:   s.limits(c),
 	}
 	id := campaign.ID{Tenant: c.tenant, CampaignID: q.CampaignID}
-	for range maxLooks {
+	for range maxReads {
 		q.KnownSets = s.SeenNumbers.Known(id)
 		snapshot, err := s.Store.Snapshot(ctx, q)
 		if err != nil || snapshot.Meta == nil {
@@ -286,10 +286,10 @@ func (s *Service) loadState(ctx context.Context, c *call) (campaign.AcceptState,
 	return campaign.AcceptState{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
 }
 
-// maxLooks is the maximum number of reads of a campaign's sets while a set is missing.
+// maxReads is the maximum number of reads of a campaign's sets while a set is missing.
 // An eventually consistent read may miss the newest set, and a consistent read may miss
 // a set that is being added.
-const maxLooks = 4
+const maxReads = 4
 
 var errIncomplete = errors.New("a set of numbers is missing")
 

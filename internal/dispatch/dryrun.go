@@ -14,9 +14,9 @@ type dryAnswer struct {
 	Valid  bool         `json:"valid"`
 	Errors []dryProblem `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
-	RepeatedNumbers int    `json:"repeatedNumbers"`
-	TextTooLong     places `json:"textTooLong"`
-	UnknownNames    places `json:"unknownNames"`
+	RepeatedNumbers int      `json:"repeatedNumbers"`
+	TextTooLong     findings `json:"textTooLong"`
+	UnknownNames    findings `json:"unknownNames"`
 }
 
 type dryProblem struct {
@@ -26,14 +26,14 @@ type dryProblem struct {
 	Detail  string `json:"detail"`
 }
 
-// places is a number of findings in a body, with JSON pointers to at most maxErrors of
+// findings is a number of findings in a body, with JSON pointers to at most maxErrors of
 // them.
-type places struct {
+type findings struct {
 	Count    int      `json:"count"`
 	Pointers []string `json:"pointers"`
 }
 
-// maxErrors is the maximum number of violations, and of pointers in each places, that
+// maxErrors is the maximum number of violations, and of pointers in each findings, that
 // an answer lists.
 const maxErrors = 100
 
@@ -41,7 +41,7 @@ const maxErrors = 100
 func newDryAnswer(c *call, t *campaign.Template, found violations) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{},
-		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: places{Pointers: []string{}}, UnknownNames: c.unknown.places(),
+		RepeatedNumbers: c.req.repeatedNumbers(), TextTooLong: findings{Pointers: []string{}}, UnknownNames: c.unknown.findings(),
 	}
 	for _, v := range found[:min(len(found), maxErrors)] {
 		a.Errors = append(a.Errors, dryProblem{v.status, v.pointer, v.code, v.detail})
@@ -68,8 +68,8 @@ func (q *request) repeatedNumbers() (repeated int) {
 
 // textTooLong returns the accepted messages that exceed the provider's text limit. A
 // missing variable counts as empty.
-func (q *request) textTooLong(t campaign.Template) places {
-	found := places{Pointers: []string{}}
+func (q *request) textTooLong(t campaign.Template) findings {
+	found := findings{Pointers: []string{}}
 	variables, safe := t.Variables(), t.SafeValueLen()
 	values := make([]string, len(variables))
 	for i := range q.messages {
@@ -97,7 +97,7 @@ func (v *variable) text() string {
 	return string(v.value)
 }
 
-func (p *places) add(pointer string) {
+func (p *findings) add(pointer string) {
 	if p.Count++; len(p.Pointers) < maxErrors {
 		p.Pointers = append(p.Pointers, pointer)
 	}
@@ -106,8 +106,8 @@ func (p *places) add(pointer string) {
 // unknownNames collects the names in a body that the API does not define. A nil
 // *unknownNames collects nothing.
 type unknownNames struct {
-	fields   places
-	messages places // each name once, at its first occurrence
+	fields   findings
+	messages findings // each name once, at its first occurrence
 	seen     map[string]bool
 }
 
@@ -133,13 +133,13 @@ func (u *unknownNames) addOfMessage(i int, name []byte) {
 	u.messages.add(messagePointer(i, short))
 }
 
-// places lists the fields before the names in messages, so that messages do not
+// findings lists the fields before the names in messages, so that messages do not
 // displace them.
-func (u *unknownNames) places() places {
+func (u *unknownNames) findings() findings {
 	if u == nil {
-		return places{Pointers: []string{}}
+		return findings{Pointers: []string{}}
 	}
 	pointers := append([]string{}, u.fields.Pointers...)
 	pointers = append(pointers, u.messages.Pointers...)
-	return places{u.fields.Count + u.messages.Count, pointers[:min(len(pointers), maxErrors)]}
+	return findings{u.fields.Count + u.messages.Count, pointers[:min(len(pointers), maxErrors)]}
 }

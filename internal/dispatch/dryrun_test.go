@@ -83,7 +83,7 @@ func TestDryRun_UnknownNames(t *testing.T) {
 	all[7]["a/b~"], all[1999][strings.Repeat("ã", 150)] = "secret", "secret"
 	body := b.body(fields{"messages": all, "scheduledAt": "2026-11-22T10:00:00Z", "Name": "secret", "vars": fields{"x": 1}})
 	got := b.dryRun(body)
-	want := places{2005, []string{
+	want := findings{2005, []string{
 		"/Name", "/scheduledAt", "/vars", "/messages/0/fone", "/messages/7/a~1b~0", "/messages/1999/" + strings.Repeat("ã", 100),
 	}}
 	if diff := cmp.Diff(want, *got.UnknownNames); diff != "" || !got.Valid || strings.Contains(got.body, "secret") {
@@ -139,7 +139,7 @@ func TestDryRun_TextTooLong(t *testing.T) {
 	}
 	body := b.body(fields{"templateId": b.template, "messages": all})
 	got := b.dryRun(body)
-	if diff := cmp.Diff(places{2, []string{"/messages/1", "/messages/3"}}, *got.TextTooLong); diff != "" || !got.Valid {
+	if diff := cmp.Diff(findings{2, []string{"/messages/1", "/messages/3"}}, *got.TextTooLong); diff != "" || !got.Valid {
 		t.Errorf("valid %v (-want +got):\n%s", got.Valid, diff)
 	}
 	b.post(body).accepted(t)

@@ -19,18 +19,18 @@ type SeenNumbers struct {
 	Limit int
 
 	mu        sync.Mutex
-	campaigns map[campaign.ID]*remembered
-	asked     list.List // of *remembered, most recently used first
+	campaigns map[campaign.ID]*cachedCampaign
+	lru       list.List // of *cachedCampaign, most recently used first
 	bytes     int       // total of all campaigns
 }
 
-type remembered struct {
+type cachedCampaign struct {
 	id      campaign.ID
 	created int64 // in milliseconds since 1970; a deleted campaign's id may be reused
 	ordinal int   // last merged set
 	numbers numberset.Merged
 	bytes   int // as counted in SeenNumbers.bytes
-	place   *list.Element
+	element *list.Element
 }
 
 // overhead is the memory of a cached campaign in bytes, without its numbers.
@@ -69,8 +69,8 @@ func (e *SeenNumbers) Add(id campaign.ID, created time.Time, set campaign.Packed
 
 // remember merges the sets that follow the cached ones, and evicts the least recently
 // used campaigns beyond Limit.
-func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*remembered, error) {
-	r := e.touch(id, created.UnixMilli())
+func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaign.PackedSet) (*cachedCampaign, error) {
+	r := e.getOrCreate(id, created.UnixMilli())
 	if err := r.merge(sets); err != nil {
 		e.drop(r)
 		return nil, fmt.Errorf("merge the numbers of campaign %s: %w", id.CampaignID, err)
@@ -78,37 +78,37 @@ func (e *SeenNumbers) remember(id campaign.ID, created time.Time, sets []campaig
 	e.bytes -= r.bytes
 	r.bytes = overhead + r.numbers.Bytes()
 	e.bytes += r.bytes
-	for e.bytes > e.Limit && e.asked.Len() > 1 {
-		e.drop(e.asked.Back().Value.(*remembered))
+	for e.bytes > e.Limit && e.lru.Len() > 1 {
+		e.drop(e.lru.Back().Value.(*cachedCampaign))
 	}
 	return r, nil
 }
 
-func (e *SeenNumbers) touch(id campaign.ID, created int64) *remembered {
+func (e *SeenNumbers) getOrCreate(id campaign.ID, created int64) *cachedCampaign {
 	if r := e.campaigns[id]; r != nil {
 		if r.created == created {
-			e.asked.MoveToFront(r.place)
+			e.lru.MoveToFront(r.element)
 			return r
 		}
 		e.drop(r)
 	}
 	if e.campaigns == nil {
-		e.campaigns = map[campaign.ID]*remembered{}
+		e.campaigns = map[campaign.ID]*cachedCampaign{}
 	}
-	r := &remembered{id: id, created: created}
-	r.place = e.asked.PushFront(r)
+	r := &cachedCampaign{id: id, created: created}
+	r.element = e.lru.PushFront(r)
 	e.campaigns[id] = r
 	return r
 }
 
-func (e *SeenNumbers) drop(r *remembered) {
+func (e *SeenNumbers) drop(r *cachedCampaign) {
 	e.bytes -= r.bytes
-	e.asked.Remove(r.place)
+	e.lru.Remove(r.element)
 	delete(e.campaigns, r.id)
 }
 
 // merge adds the sets that follow the merged ones.
-func (r *remembered) merge(sets []campaign.PackedSet) error {
+func (r *cachedCampaign) merge(sets []campaign.PackedSet) error {
 	var packed [][]byte
 	next := r.ordinal + 1
 	for _, set := range sets {

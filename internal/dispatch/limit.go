@@ -44,7 +44,7 @@ const (
 // limits reports whether the call counts against its tenant's limit and is not counted
 // yet. A call whose token lacks the scope does not count.
 func (s *Service) limits(c *call) bool {
-	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.unscoped == nil && c.counted == nil
+	return s.Limiter != nil && s.Limiter.Limit.Rate > 0 && c.clientID != "" && c.scopeErr == nil && c.waitForCount == nil
 }
 
 // limit refuses a call if the tenant's bucket was empty when read. A refusal writes
@@ -53,8 +53,8 @@ func (s *Service) limits(c *call) bool {
 // whatever its outcome.
 func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) error {
 	if !s.limits(c) {
-		if c.counted == nil {
-			c.counted = func() error { return nil }
+		if c.waitForCount == nil {
+			c.waitForCount = func() error { return nil }
 		}
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *Service) limit(ctx context.Context, c *call, read campaign.CallBucket) 
 	}
 	result := make(chan error, 1)
 	go func() { result <- s.count(ctx, c.tenant, read) }()
-	c.counted = sync.OnceValue(func() error { return <-result })
+	c.waitForCount = sync.OnceValue(func() error { return <-result })
 	return nil
 }
 

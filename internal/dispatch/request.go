@@ -35,7 +35,7 @@ type text struct {
 	kind  jsonscan.Kind
 }
 
-func (t text) sent() bool { return t.kind == jsonscan.String }
+func (t text) present() bool { return t.kind == jsonscan.String }
 
 func absent(kind jsonscan.Kind) bool { return kind == jsonscan.Invalid || kind == jsonscan.Null }
 
@@ -313,7 +313,7 @@ func (r *reader) checkFields() {
 	r.require("/name", q.name.kind)
 	r.require("/templateId", q.templateID.kind)
 	r.require("/messages", q.kind)
-	if q.campaignID.sent() && q.id() == "" {
+	if q.campaignID.present() && q.id() == "" {
 		r.violations.add("/campaignId", "invalid_campaign_id", "campaignId must be a UUID in its 8-4-4-4-12 form")
 	}
 	r.checkText("/name", q.name)
@@ -327,7 +327,7 @@ func (r *reader) require(pointer string, kind jsonscan.Kind) {
 }
 
 func (r *reader) checkText(pointer string, t text) {
-	if t.sent() && campaign.Blank(t.value) {
+	if t.present() && campaign.Blank(t.value) {
 		r.violations.add(pointer, "blank", "must not be blank")
 	}
 	if utf8.RuneCountInString(t.value) > maxText {

@@ -140,13 +140,13 @@ type reply struct {
 	DryRun bool `json:"dryRun"`
 	Valid  bool `json:"valid"`
 
-	RepeatedNumbers *int    `json:"repeatedNumbers"`
-	TextTooLong     *places `json:"textTooLong"`
-	UnknownNames    *places `json:"unknownNames"`
+	RepeatedNumbers *int      `json:"repeatedNumbers"`
+	TextTooLong     *findings `json:"textTooLong"`
+	UnknownNames    *findings `json:"unknownNames"`
 }
 
-// places is a finding in a dry run's answer.
-type places struct {
+// findings is a finding in a dry run's answer.
+type findings struct {
 	Count    int
 	Pointers []string
 }

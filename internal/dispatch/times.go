@@ -15,7 +15,7 @@ type times struct {
 // checkTimes parses schedule and notAfter and validates them at now.
 func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found violations) {
 	t.due = now
-	if q.schedule.sent() {
+	if q.schedule.present() {
 		due, fault := localtime.ParseSchedule(q.schedule.value, now, lead)
 		if fault != nil {
 			found.add("/schedule", fault.Code, fault.Detail)
@@ -23,7 +23,7 @@ func (q *request) checkTimes(now time.Time, lead time.Duration) (t times, found 
 			t.due = due
 		}
 	}
-	if q.notAfter.sent() {
+	if q.notAfter.present() {
 		until, err := localtime.Parse(q.notAfter.value)
 		switch {
 		case err != nil:

@@ -27,7 +27,7 @@ type Tenants interface {
 
 // OptOuts stores opted-out phone numbers by tenant.
 type OptOuts interface {
-	Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
+	WouldChange(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
@@ -45,7 +45,7 @@ type Applier struct {
 	Contents Contents
 	Recorder *Recorder
 
-	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see lasting
+	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }
 
 const (
@@ -96,7 +96,7 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	}
 	optChanges := make([][]optChange, len(tasks))
 	for _, i := range answers {
-		start(func() { optChanges[i], errs[i] = a.applyAnswer(ctx, tasks[i]) })
+		start(func() { optChanges[i], errs[i] = a.applyReply(ctx, tasks[i]) })
 	}
 	all.Wait()
 	a.recordOptOuts(ctx, optChanges, errs)
@@ -156,18 +156,18 @@ func (a *Applier) withCancellation(ctx context.Context, b campaign.Batch, tasks 
 func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
 	b, err := a.batches.Get(key, a.Recorder.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.Batch, error) {
 		b, err := a.loadBatch(ctx, key)
-		return lasting(b), err
+		return immutableFields(b), err
 	})
-	if err == nil && !b.Ends().After(a.Recorder.Now()) {
-		err = fmt.Errorf("batch %s: %w", b.BatchID, campaign.ErrEnded)
+	if err == nil && !b.ExpiresAt().After(a.Recorder.Now()) {
+		err = fmt.Errorf("batch %s: %w", b.BatchID, campaign.ErrExpired)
 	}
 	return b, err
 }
 
-// lasting returns the immutable fields of a batch with an agent. They are cached for the
-// life of the process, so that an event costs only the read of the ledger head. Other
-// fields are read when needed.
-func lasting(b campaign.Batch) campaign.Batch {
+// immutableFields returns the immutable fields of a batch with an agent. They are cached
+// for the life of the process, so that an event costs only the read of the ledger head.
+// Other fields are read when needed.
+func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID, Ledger: b.Ledger,
 	}
@@ -264,9 +264,9 @@ func (a *Applier) refuseUnknown(ctx context.Context, tasks []campaign.EventTask,
 	}
 }
 
-// CloseUnanswered ends a batch's sent messages without a delivery status as expired and
+// ExpireUnconfirmed ends a batch's sent messages without a delivery status as expired and
 // completes the batch. Call it after their TTL and AnswerGrace have passed.
-func (r *Recorder) CloseUnanswered(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error {
 	frames := make([]int, b.Frames())
 	for f := range frames {
 		frames[f] = f

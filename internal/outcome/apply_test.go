@@ -89,7 +89,7 @@ func TestHandle_ExpiredBatch(t *testing.T) {
 	if err := apply(t, campaign.EventDelivered, 0); err != nil {
 		t.Fatal(err)
 	}
-	r.now = r.batch.Ends()
+	r.now = r.batch.ExpiresAt()
 	if err := apply(t, campaign.EventRead, 0); err == nil || len(r.entered) != 1 {
 		t.Errorf("error %v, %d changes entered", err, len(r.entered))
 	}

@@ -14,26 +14,26 @@ import (
 // changes, because the caller that completed the batch may have crashed. Errors are only
 // logged: reconcile repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
-	again := e.after.Sequence == e.before.Sequence
+	repeated := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
-		return count(e.after) >= e.batch.Accepted && (again || count(e.before) < e.batch.Accepted)
+		return count(e.after) >= e.batch.Accepted && (repeated || count(e.before) < e.batch.Accepted)
 	}
 	var err error
 	switch {
-	case crossed(campaign.LedgerSummary.Settled):
-		err = r.moveOn(ctx, e.batch, again, campaign.BatchCompleted, r.completeNow)
+	case crossed(campaign.LedgerSummary.Final):
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.LedgerSummary.Known):
-		err = r.moveOn(ctx, e.batch, again, campaign.BatchSent, r.finishNow)
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
-// moveOn updates the batch's state with move. For repeated changes it reads the state
+// updateState updates the batch's state with move. For repeated changes it reads the state
 // first: they are frequent, and a failed conditional update costs more than a read.
-func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
-	if again {
+func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated bool, to campaign.BatchState, move func(context.Context, campaign.Batch) error) error {
+	if repeated {
 		now, err := r.Store.Batch(ctx, b.BatchRef)
 		if err != nil || now.State == to {
 			return err
@@ -43,7 +43,7 @@ func (r *Recorder) moveOn(ctx context.Context, b campaign.Batch, again bool, to 
 }
 
 func (r *Recorder) finishNow(ctx context.Context, b campaign.Batch) error {
-	_, err := r.Store.FinishBatch(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return err
 }
 
@@ -52,7 +52,7 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	if err != nil || !moved {
 		return err
 	}
-	return r.announce(ctx, b)
+	return r.completeCampaign(ctx, b)
 }
 
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
@@ -61,27 +61,28 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 	if _, err := r.Store.CompleteBatch(ctx, b.BatchRef, r.Now().Add(r.SweepAfter)); err != nil {
 		return err
 	}
-	return r.announce(ctx, b)
+	return r.completeCampaign(ctx, b)
 }
 
-// announce queues the webhook of the campaign's completion if the batch was its last one.
-// Then reconcile stops checking the batch. A cancelled campaign causes no webhook.
-func (r *Recorder) announce(ctx context.Context, b campaign.Batch) error {
+// completeCampaign queues the webhook of the campaign's completion if the batch was its
+// last one. Then reconcile stops checking the batch. A cancelled campaign causes no
+// webhook.
+func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
 	if err != nil {
 		return err
 	}
-	if tally.Ended() {
-		if err := r.tellCompleted(ctx, b.ID, tally); err != nil {
+	if tally.IsCompleted() {
+		if err := r.queueCompletedWebhook(ctx, b.ID, tally); err != nil {
 			return fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
 		}
 	}
-	return r.Store.Forget(ctx, b.BatchRef)
+	return r.Store.RemoveFromDueIndex(ctx, b.BatchRef)
 }
 
-// tellCompleted writes the deliveries of the campaign's completion. A repeated call creates
-// the same event. A campaign that was extended gets a new event.
-func (r *Recorder) tellCompleted(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
+// queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
+// creates the same event. A campaign that was extended gets a new event.
+func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
 	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
 	if err != nil || len(deliveries) == 0 {
 		return err
@@ -106,8 +107,8 @@ func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campai
 	}
 	var deliveries []campaign.Delivery
 	for _, e := range endpoints {
-		if e.Wants(kind) {
-			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), Ends: r.Now().Add(campaign.EventLife)})
+		if e.Subscribes(kind) {
+			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return deliveries, nil

@@ -35,7 +35,7 @@ func AppendLedger(ctx context.Context, store Ledgers, b campaign.Batch, changes 
 			return e, fmt.Errorf("record outcomes: %w", err)
 		}
 		e.After = e.Before
-		news := e.Before.News(changes)
+		news := e.Before.NewChanges(changes)
 		if len(news) == 0 {
 			return e, nil
 		}

@@ -85,7 +85,7 @@ func (m *metered) record(t *testing.T, changes []campaign.Change) {
 		t.Fatal(err)
 	}
 	m.fed += len(entries)
-	if err := m.feeder.Handle(t.Context(), []ledger.Fresh{{Key: m.batch.Key, Entries: entries}}); err != nil {
+	if err := m.feeder.Handle(t.Context(), []ledger.NewEntries{{Key: m.batch.Key, Entries: entries}}); err != nil {
 		t.Fatal(err)
 	}
 }

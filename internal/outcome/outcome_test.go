@@ -82,7 +82,7 @@ func (b *batchLedger) AppendLedger(_ context.Context, _ campaign.Batch, read led
 		return read, b.enterErr
 	case b.lose > 0:
 		b.lose--
-		b.write(b.ledger.News([]campaign.Change{b.rival}))
+		b.write(b.ledger.NewChanges([]campaign.Change{b.rival}))
 		return read, campaign.ErrLostRace
 	case read.Sequence != b.ledger.Sequence:
 		return read, campaign.ErrLostRace
@@ -109,7 +109,7 @@ func (b *batchLedger) write(news []campaign.Change) {
 	}
 }
 
-func (b *batchLedger) FinishBatch(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
+func (b *batchLedger) MarkSent(_ context.Context, _ campaign.BatchRef, next time.Time) (bool, error) {
 	b.finished++
 	b.nextCheck = next
 	return true, b.finishErr
@@ -124,7 +124,7 @@ func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Tally, er
 	return campaign.Tally{Completed: b.completed, Batches: 2}, nil
 }
 
-func (b *batchLedger) Forget(context.Context, campaign.BatchRef) error {
+func (b *batchLedger) RemoveFromDueIndex(context.Context, campaign.BatchRef) error {
 	b.forgotten++
 	return nil
 }

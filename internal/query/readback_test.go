@@ -147,7 +147,7 @@ func (d *service) record(b campaign.Batch, outcome campaign.Outcome, code string
 	if b.Ledger {
 		head, err := d.store.LedgerHead(d.t.Context(), b.Key)
 		d.must(err)
-		_, err = d.store.AppendLedger(d.t.Context(), b, head, head.News(changes))
+		_, err = d.store.AppendLedger(d.t.Context(), b, head, head.NewChanges(changes))
 		d.must(err)
 		return
 	}

@@ -84,7 +84,7 @@ func (c *Client) once(ctx context.Context, method, address, token string, body [
 	}
 	defer func() { _ = response.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be reused
-	return judge(response, c.Now())
+	return classify(response, c.Now())
 }
 
 // withoutURL returns the cause of a failed request without its URL, which contains the

@@ -45,9 +45,9 @@ var (
 // errTokenRefused marks a failure that a new token may resolve.
 var errTokenRefused = errors.New("token refused")
 
-// judge returns nil if the answer states that the provider has the message, else the
+// classify returns nil if the answer states that the provider has the message, else the
 // failure.
-func judge(answer *http.Response, now time.Time) error {
+func classify(answer *http.Response, now time.Time) error {
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}

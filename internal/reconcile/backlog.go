@@ -14,9 +14,9 @@ const (
 	// lost. The consumers need at most a few minutes for such a queue. Requeueing the frame
 	// would only lengthen the queue.
 	backlog = 1000
-	// share is the part of a backlog that one sweep sees at least. It reads only batches
+	// minSeen is the part of a backlog that one sweep sees at least. It reads only batches
 	// that are due, and they become due one after the other.
-	share = backlog / 20
+	minSeen = backlog / 20
 	// heldMargin is the time reserved for held batches at the end of a call.
 	heldMargin = 15 * time.Second
 )
@@ -43,31 +43,31 @@ func waitingTenants(held []heldBatch) map[string]bool {
 		for _, n := range unsent {
 			ahead += min(n, own)
 		}
-		waits[tenant] = ahead >= share
+		waits[tenant] = ahead >= minSeen
 	}
 	return waits
 }
 
-// settleHeld requeues the frames of the held batches, except those of waiting tenants.
+// requeueHeld requeues the frames of the held batches, except those of waiting tenants.
 // Batches not reached before the end of ctx stay due.
-func (r *round) settleHeld(ctx context.Context, waits map[string]bool) {
+func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, b := range r.held {
 		if starting.Err() != nil {
 			return
 		}
-		did, err := r.sweeper.settle(ctx, b, waits[b.Tenant])
+		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
 		if err != nil {
 			slog.ErrorContext(ctx, "reconciling batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
-			did = failed
+			result = failed
 		}
-		r.actions[did]++
-		r.turns.next()
+		r.actions[result]++
+		r.semaphore.next()
 	}
 }
 
-func (s *Sweeper) settle(ctx context.Context, b heldBatch, waits bool) (action, error) {
+func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
 	if waits {
 		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
 	}

@@ -13,24 +13,24 @@ import (
 // sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
 // the part in parallel. The returned function waits for the result. The work stops shortly
 // before the end of ctx.
-func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*round) {
-	var rounds []*round
+func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*shardSweep) {
+	var sweeps []*shardSweep
 	var shards sync.WaitGroup
 	for shard := range s.DeliveryShards {
 		if !part.has(shard) {
 			continue
 		}
-		r := &round{sweeper: s, shard: shard, actions: map[action]int{}}
-		rounds = append(rounds, r)
+		r := &shardSweep{sweeper: s, shard: shard, actions: map[action]int{}}
+		sweeps = append(sweeps, r)
 		shards.Go(func() { r.err = r.processDeliveries(ctx) })
 	}
-	return func() []*round {
+	return func() []*shardSweep {
 		shards.Wait()
-		return rounds
+		return sweeps
 	}
 }
 
-func (r *round) processDeliveries(ctx context.Context) error {
+func (r *shardSweep) processDeliveries(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
@@ -101,7 +101,7 @@ func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []cam
 	}
 	next := s.Now().Add(s.After)
 	for _, due := range held {
-		if _, err := s.Moves.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
+		if _, err := s.StateWriter.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err
 		}
 	}

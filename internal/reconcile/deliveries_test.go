@@ -20,7 +20,7 @@ import (
 // else.
 type deliveryStore struct {
 	reconcile.Store
-	reconcile.Moves
+	reconcile.StateWriter
 
 	mu      sync.Mutex
 	indexes error // of shard 1
@@ -67,7 +67,7 @@ func (s *deliveryStore) sweep(t *testing.T) error {
 	t.Helper()
 	now := time.Unix(5e9, 0)
 	sweeper := &reconcile.Sweeper{
-		Store: s, Moves: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
+		Store: s, StateWriter: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
 	}
 	return sweeper.Sweep(t.Context())
 }

@@ -43,17 +43,17 @@ func inLayouts(t *testing.T, test func(t *testing.T, newWorld func(*testing.T) *
 // whether there were any. Entries are repeated after a crash.
 func (w *world) feed() bool {
 	w.t.Helper()
-	var fresh []ledger.Fresh
+	var fresh []ledger.NewEntries
 	for _, key := range w.ledgers {
 		if !w.written[key] {
 			continue
 		}
 		entries, err := w.store.Entries(w.t.Context(), key, w.fed[key], campaign.MaxChanges)
-		if !errors.Is(err, campaign.ErrEnded) {
+		if !errors.Is(err, campaign.ErrExpired) {
 			w.must(err)
 		}
 		if len(entries) > 0 {
-			fresh = append(fresh, ledger.Fresh{Key: key, Entries: entries})
+			fresh = append(fresh, ledger.NewEntries{Key: key, Entries: entries})
 		}
 	}
 	w.attempt(func(ctx context.Context) {
@@ -76,7 +76,7 @@ func (m mortal) postEntries(t campaign.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := ledger.UnpackFresh(packed)
+	fresh, err := ledger.UnpackNewEntries(packed)
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func TestLedger_Expiry(t *testing.T) {
 	for _, r := range w.rowsOf(w.store.Outcomes) {
 		sk, _, _ := strings.Cut(textOf(r, "sk"), "#")
 		kinds[sk]++
-		if end := endOf(r); !end.Equal(b.Ends().Truncate(time.Second)) {
-			t.Errorf("row %s ends at %v, its batch at %v", sk, end, b.Ends())
+		if end := endOf(r); !end.Equal(b.ExpiresAt().Truncate(time.Second)) {
+			t.Errorf("row %s ends at %v, its batch at %v", sk, end, b.ExpiresAt())
 		}
 	}
 	if kinds["HEAD"] != 1 || kinds["LOG"] == 0 || len(kinds) != 2 {

@@ -29,18 +29,18 @@ type Store interface {
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Moves updates batches and deliveries if they are unchanged since they were read.
-type Moves interface {
+// StateWriter updates batches and deliveries if they are unchanged since they were read.
+type StateWriter interface {
 	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
-	FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
-	Forget(ctx context.Context, ref campaign.BatchRef) error
+	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
 }
 
-// Recorder ends batches: CloseUnanswered those with messages without a delivery status,
+// Recorder ends batches: ExpireUnconfirmed those with messages without a delivery status,
 // Complete those whose messages all have final outcomes.
 type Recorder interface {
-	CloseUnanswered(ctx context.Context, b campaign.Batch) error
+	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
 	Complete(ctx context.Context, b campaign.Batch) error
 }
 
@@ -54,8 +54,8 @@ type Queue interface {
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
-// Line is a task queue with a queue length.
-type Line interface {
+// CountedQueue is a task queue with a queue length.
+type CountedQueue interface {
 	Queue
 	Waiting(ctx context.Context) (int, error)
 }
@@ -63,15 +63,15 @@ type Line interface {
 // Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
 // consumers ignore duplicate tasks.
 type Sweeper struct {
-	Store    Store
-	Moves    Moves
-	Recorder Recorder
-	Purger   Purger
-	Releases Queue
-	Frames   Line
-	Notify   Queue
-	Revokes  Queue
-	Shards   int // of the index of due items
+	Store       Store
+	StateWriter StateWriter
+	Recorder    Recorder
+	Purger      Purger
+	Releases    Queue
+	Frames      CountedQueue
+	Notify      Queue
+	Revokes     Queue
+	Shards      int // of the index of due items
 	// DeliveryShards is the number of shards of the Webhooks table's index.
 	DeliveryShards int
 	// After is the time until the next check of a batch whose tasks were requeued.
@@ -133,70 +133,70 @@ func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Par
 // unreadable index is an error.
 func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
 	deliveries := s.sweepDeliveries(ctx, part)
-	var rounds []*round
+	var sweeps []*shardSweep
 	var holding atomic.Bool
-	turns := make(turns, atOnce)
+	semaphore := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			rounds = append(rounds, &round{sweeper: s, shard: shard, turns: turns, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
+			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: semaphore, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
 		}
 	}
-	each(rounds, func(r *round) { r.err = r.process(ctx) })
+	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
 	var behind []heldBatch
-	for _, r := range rounds {
+	for _, r := range sweeps {
 		behind = append(behind, r.held...)
 	}
 	waits := waitingTenants(behind)
-	each(rounds, func(r *round) {
-		r.settleHeld(ctx, waits)
-		r.endCampaigns(ctx) // lowest priority
+	each(sweeps, func(r *shardSweep) {
+		r.requeueHeld(ctx, waits)
+		r.deleteCampaigns(ctx) // lowest priority
 	})
-	return report(ctx, append(rounds, deliveries()...))
+	return report(ctx, append(sweeps, deliveries()...))
 }
 
-// round is the sweep of one shard.
-type round struct {
+// shardSweep is the sweep of one shard.
+type shardSweep struct {
 	sweeper   *Sweeper
 	shard     int
-	turns     turns
+	semaphore semaphore
 	channels  map[channelKey]campaign.Channel
 	actions   map[action]int
 	held      []heldBatch
-	holding   *atomic.Bool  // set if any round holds a batch; all rounds then stop early
+	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
 	campaigns []campaign.ID // that may have expired
 	err       error
 }
 
-func each(rounds []*round, do func(r *round)) {
+func each(sweeps []*shardSweep, do func(r *shardSweep)) {
 	var shards sync.WaitGroup
-	for _, r := range rounds {
+	for _, r := range sweeps {
 		shards.Go(func() {
-			r.turns.begin()
-			defer r.turns.end()
+			r.semaphore.begin()
+			defer r.semaphore.end()
 			do(r)
 		})
 	}
 	shards.Wait()
 }
 
-// turns limits the number of concurrent rounds. Waiting rounds continue in FIFO order, so a
-// shard with many items does not block the others.
-type turns chan struct{}
+// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO
+// order, so a shard with many items does not block the others.
+type semaphore chan struct{}
 
-func (t turns) begin() { t <- struct{}{} }
-func (t turns) end()   { <-t }
+func (t semaphore) begin() { t <- struct{}{} }
+func (t semaphore) end()   { <-t }
 
-// next lets a waiting round continue.
-func (t turns) next() {
+// next lets a waiting sweep continue.
+func (t semaphore) next() {
 	t.end()
 	t.begin()
 }
 
 // report counts and logs the actions.
-func report(ctx context.Context, rounds []*round) error {
+func report(ctx context.Context, sweeps []*shardSweep) error {
 	total := map[action]int{}
 	var errs []error
-	for _, r := range rounds {
+	for _, r := range sweeps {
 		errs = append(errs, r.err)
 		for d, n := range r.actions {
 			total[d] += n
@@ -209,12 +209,12 @@ func report(ctx context.Context, rounds []*round) error {
 	for d, n := range total {
 		metrics.Kind(ctx, string(d), n)
 	}
-	slog.InfoContext(ctx, "reconciled", "deeds", total)
+	slog.InfoContext(ctx, "sweep finished", "actions", total)
 	return errors.Join(errs...)
 }
 
 // process handles the due items of the shard. Batches behind a backlog are held.
-func (r *round) process(ctx context.Context) error {
+func (r *shardSweep) process(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+heldMargin)
@@ -238,23 +238,23 @@ func (r *round) process(ctx context.Context) error {
 		default:
 			r.processBatch(ctx, due.Batch)
 		}
-		r.turns.next()
+		r.semaphore.next()
 	}
 	return nil
 }
 
-func (r *round) processBatch(ctx context.Context, ref campaign.BatchRef) {
-	did, err := r.sweepBatch(ctx, ref)
+func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
+	result, err := r.sweepBatch(ctx, ref)
 	if err != nil {
 		slog.ErrorContext(ctx, "reconciling batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
-		did = failed
+		result = failed
 	}
-	if did != undecided {
-		r.actions[did]++
+	if result != undecided {
+		r.actions[result]++
 	}
 }
 
-func (r *round) endCampaigns(ctx context.Context) {
+func (r *shardSweep) deleteCampaigns(ctx context.Context) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for _, id := range r.campaigns {
@@ -271,13 +271,13 @@ func (r *round) endCampaigns(ctx context.Context) {
 		default:
 			r.actions[kept]++
 		}
-		r.turns.next()
+		r.semaphore.next()
 	}
 }
 
 // sweepBatch processes the batch according to its current state, because the index may be
 // outdated.
-func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
+func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
 	s := r.sweeper
 	b, err := s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -300,13 +300,13 @@ func (r *round) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, 
 		if wait := b.NextCheck; wait.After(s.Now()) {
 			return postponed, nil
 		}
-		return closed, s.Recorder.CloseUnanswered(ctx, b)
+		return closed, s.Recorder.ExpireUnconfirmed(ctx, b)
 	case campaign.BatchCompleted:
 		return completed, s.Recorder.Complete(ctx, b)
 	case campaign.BatchCancelled:
 		return s.stop(ctx, b)
 	}
-	return forgotten, s.Moves.Forget(ctx, ref)
+	return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, ref)
 }
 
 // stop queues the cancellation of the campaign again, until all messages of the cancelled
@@ -316,8 +316,8 @@ func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
 	if err != nil {
 		return failed, err
 	}
-	if batchLedger.Head.Settled() >= b.Accepted {
-		return forgotten, s.Moves.Forget(ctx, b.BatchRef)
+	if batchLedger.Head.Final() >= b.Accepted {
+		return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, b.BatchRef)
 	}
 	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
 }
@@ -328,7 +328,7 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 
 // resend requeues the incomplete frames. Sending skips messages with an outcome. During a
 // backlog, the batch is held instead.
-func (r *round) resend(ctx context.Context, b campaign.Batch) (action, error) {
+func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
 	frames := make([]int, b.Frames())
 	for f := range frames {
@@ -373,10 +373,10 @@ func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) 
 
 // finish updates the state of a batch whose messages all have outcomes.
 func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
-	if batchLedger.Head.Settled() >= b.Accepted {
+	if batchLedger.Head.Final() >= b.Accepted {
 		return completed, s.Recorder.Complete(ctx, b)
 	}
-	_, err := s.Moves.FinishBatch(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	_, err := s.StateWriter.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return finished, err
 }
 
@@ -385,7 +385,7 @@ type channelKey struct{ tenant, agentID string }
 
 // stopped reports whether sending of the batch is paused. Expired and cancelled batches are
 // queued nevertheless, so that their messages end.
-func (r *round) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
+func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
 	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
 	if err != nil {
 		return false, err
@@ -416,6 +416,6 @@ func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []
 
 // check sets the batch's next check, unless it was changed concurrently.
 func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
-	_, err := s.Moves.MoveCheck(ctx, b, next)
+	_, err := s.StateWriter.MoveCheck(ctx, b, next)
 	return err
 }

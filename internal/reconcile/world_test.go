@@ -164,7 +164,7 @@ func (w *world) releaser() sqs.Handler {
 func (w *world) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
-		Batches: m, Directory: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
+		Batches: m, Catalog: m, RateLimits: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
 		OptOuts:     &optout.Book{Store: m, Now: w.clock},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
@@ -191,7 +191,7 @@ func (w *world) applier() sqs.Handler {
 func (w *world) sweeper() *reconcile.Sweeper {
 	m := mortal{w}
 	return &reconcile.Sweeper{
-		Store: m, Moves: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
+		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
 	}
@@ -600,12 +600,12 @@ func (m mortal) SetFailing(ctx context.Context, b campaign.Batch, failing campai
 	return call(m, "SetFailing", func() (bool, error) { return m.w.store.SetFailing(ctx, b, failing) })
 }
 
-func (m mortal) FinishBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
-	return call(m, "FinishBatch", func() (bool, error) { return m.w.store.FinishBatch(ctx, ref, next) })
+func (m mortal) MarkSent(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "MarkSent", func() (bool, error) { return m.w.store.MarkSent(ctx, ref, next) })
 }
 
-func (m mortal) Forget(ctx context.Context, ref campaign.BatchRef) error {
-	return m.w.death.call("Forget", func() error { return m.w.store.Forget(ctx, ref) })
+func (m mortal) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
+	return m.w.death.call("RemoveFromDueIndex", func() error { return m.w.store.RemoveFromDueIndex(ctx, ref) })
 }
 
 func (m mortal) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {

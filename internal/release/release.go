@@ -42,9 +42,9 @@ type Releaser struct {
 	Now        func() time.Time
 }
 
-// soon is the maximum delay of SQS. A task that is early by at most this time is requeued.
-// Other early batches are released by reconcile.
-const soon = 15 * time.Minute
+// maxRequeueDelay is the maximum delay of SQS. A task that is early by at most this time is
+// requeued. Other early batches are released by reconcile.
+const maxRequeueDelay = 15 * time.Minute
 
 // Handle releases the batches of the tasks. It returns an error by position for each task
 // to retry.
@@ -81,7 +81,7 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 
 // holdBack requeues the task until its batch is due.
 func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
-	if wait > soon {
+	if wait > maxRequeueDelay {
 		return nil
 	}
 	body, err := json.Marshal(task)
@@ -89,7 +89,7 @@ func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait 
 		return fmt.Errorf("encode release task: %w", err)
 	}
 	// Delays are in whole seconds. Add one, so that the task is not early again.
-	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, soon))
+	return r.Releases.Send(ctx, task.Tenant, body, min(wait+time.Second, maxRequeueDelay))
 }
 
 // start moves the batch to releasing, with the tenant's current agent. It returns the

@@ -30,12 +30,12 @@ const (
 	shutdownMargin = attemptFor + 4*time.Second
 	// cancelCheck is the interval of cancellation checks within a run.
 	cancelCheck = 2 * time.Second
-	// enough is the number of throttled messages from which a run can stop.
-	enough = 10
-	// tolerated is the permitted ratio of throttled responses: 1 in 20. Providers throttle
-	// a few messages at any rate, because of internal limits. Sending those again costs
-	// less than halving the rate. A rate that is too high throttles more.
-	tolerated = 20
+	// minThrottled is the number of throttled messages from which a run can stop.
+	minThrottled = 10
+	// responsesPerThrottled is the number of responses per permitted throttled one. Providers
+	// throttle a few messages at any rate, because of internal limits. Sending those again
+	// costs less than halving the rate. A rate that is too high throttles more.
+	responsesPerThrottled = 20
 )
 
 // deliver sends the run's messages in the order of their send times, until too many are
@@ -44,7 +44,7 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	r.checked = s.Now()
-	jobs := slices.DeleteFunc(r.jobs(), (*job).settled)
+	jobs := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	slices.SortStableFunc(jobs, func(a, b *job) int { return cmp.Or(a.at.Compare(b.at), a.index-b.index) })
 	var sending sync.WaitGroup
 	defer func() {
@@ -59,7 +59,7 @@ func (s *Sender) deliver(ctx context.Context, r *run) {
 			<-r.slots
 			return
 		}
-		if r.throttled.Load() >= enough && r.tooFast() {
+		if r.throttled.Load() >= minThrottled && r.tooFast() {
 			<-r.slots
 			r.stopped = true
 			return
@@ -116,12 +116,12 @@ func take(ctx context.Context, slots chan struct{}) bool {
 func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	now := s.Now()
 	if r.batch.TooLate(now) {
-		j.settle(campaign.OutcomeExpired, codeTooLate, now)
+		j.setOutcome(campaign.OutcomeExpired, codeTooLate, now)
 		return
 	}
 	rendered := r.template.Render(j.message.Values)
 	if code := rendered.Unsendable(); code != "" {
-		j.settle(campaign.OutcomeFailed, code, now)
+		j.setOutcome(campaign.OutcomeFailed, code, now)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
@@ -133,24 +133,24 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		Traffic: r.template.Traffic,
 		TTL:     r.ttl(now),
 	})
-	r.judge(ctx, j, err, s.Now())
-	if j.settled() {
+	r.classify(ctx, j, err, s.Now())
+	if j.hasOutcome() {
 		_ = s.clearFailing(ctx, r) // countFailures returns the error
 	}
 }
 
-// judge applies the provider's response to the message.
-func (r *run) judge(ctx context.Context, j *job, err error, now time.Time) {
+// classify applies the provider's response to the message.
+func (r *run) classify(ctx context.Context, j *job, err error, now time.Time) {
 	r.answered.Add(1)
 	if err == nil {
-		j.settle(campaign.OutcomeSent, "", now)
+		j.setOutcome(campaign.OutcomeSent, "", now)
 		return
 	}
 	failure := &campaign.Failure{Kind: campaign.Transient, Code: codeUnknown}
 	_ = errors.As(err, &failure)
 	switch failure.Kind {
 	case campaign.Permanent:
-		j.settle(campaign.OutcomeFailed, failure.Code, now)
+		j.setOutcome(campaign.OutcomeFailed, failure.Code, now)
 		return
 	case campaign.Throttled:
 		r.throttled.Add(1)

@@ -23,7 +23,7 @@ func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 // Call it before recording outcomes: after a crash in between, the run is repeated and its
 // success is counted.
 func (s *Sender) countFailures(ctx context.Context, r *run) error {
-	failed, failing := r.untaken(), r.batch.Failing
+	failed, failing := r.notAccepted(), r.batch.Failing
 	answered := int(r.answered.Load())
 	switch {
 	case answered == 0 || !r.batch.NotAfter.IsZero() || !r.cancelledAt.IsZero():
@@ -37,8 +37,8 @@ func (s *Sender) countFailures(ctx context.Context, r *run) error {
 	return nil
 }
 
-// untaken returns the number of messages that the provider did not accept.
-func (r *run) untaken() (n int) {
+// notAccepted returns the number of messages that the provider did not accept.
+func (r *run) notAccepted() (n int) {
 	for _, j := range r.jobs() {
 		if j.code != "" {
 			n++
@@ -79,10 +79,10 @@ func (s *Sender) giveUp(ctx context.Context, r *run) error {
 	if !b.Failing.TooLong() {
 		return nil
 	}
-	for _, p := range r.parts {
-		p.now, p.later = append(p.now, p.later...), nil
+	for _, f := range r.frameRuns {
+		f.current, f.postponed = append(f.current, f.postponed...), nil
 	}
-	r.settleAll(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
+	r.setOutcomes(campaign.OutcomeFailed, codeNotSentInTime, s.Now())
 	slog.WarnContext(ctx, "batch failing for 72 hours; messages of this run end as failed",
 		"tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID)
 	return nil

@@ -143,7 +143,7 @@ func (o *office) AdoptAgent(_ context.Context, b campaign.Batch) (campaign.Batch
 func (o *office) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Batches: o, Directory: o, RateLimits: o, Blobs: o, Provider: officeProvider{o}, Recorder: o, OptOuts: o, Queue: o,
+		Batches: o, Catalog: o, RateLimits: o, Blobs: o, Provider: officeProvider{o}, Recorder: o, OptOuts: o, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup

@@ -16,12 +16,12 @@ import (
 // plan determines the messages to send and when.
 func (s *Sender) plan(ctx context.Context, r *run) error {
 	var frames []int
-	for _, p := range r.parts {
-		if !fits(p.task, r.batch) {
-			p.err = fmt.Errorf("frame %d of batch %s: %w", p.task.Frame, r.batch.BatchID, errBadTask)
+	for _, f := range r.frameRuns {
+		if !fits(f.task, r.batch) {
+			f.err = fmt.Errorf("frame %d of batch %s: %w", f.task.Frame, r.batch.BatchID, errBadTask)
 			continue
 		}
-		frames = append(frames, p.task.Frame)
+		frames = append(frames, f.task.Frame)
 	}
 	if len(frames) == 0 {
 		return nil
@@ -30,13 +30,13 @@ func (s *Sender) plan(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	r.takeOpen(batchLedger)
+	r.assignPending(batchLedger)
 	switch now := s.Now(); {
 	case r.batch.Cancelled():
-		r.settleAll(campaign.OutcomeStopped, codeCancelled, now)
+		r.setOutcomes(campaign.OutcomeStopped, codeCancelled, now)
 		return nil
 	case r.batch.TooLate(now):
-		r.settleAll(campaign.OutcomeExpired, codeTooLate, now)
+		r.setOutcomes(campaign.OutcomeExpired, codeTooLate, now)
 		return nil
 	}
 	return s.takeReservations(ctx, r)
@@ -50,25 +50,25 @@ func fits(t campaign.SendTask, b campaign.Batch) bool {
 	return !slices.ContainsFunc(t.Only, func(i int) bool { return i < 0 || i >= b.FrameLen(t.Frame) })
 }
 
-// takeOpen assigns to each part its requested messages that have no outcome and belong to
-// no earlier part.
-func (r *run) takeOpen(batchLedger campaign.Ledger) {
+// assignPending assigns to each frame its requested messages that have no outcome and
+// belong to no earlier frame.
+func (r *run) assignPending(batchLedger campaign.Ledger) {
 	taken := map[int]bool{}
-	for _, p := range r.parts {
-		if p.err != nil {
+	for _, f := range r.frameRuns {
+		if f.err != nil {
 			continue
 		}
-		for _, i := range wanted(p.task, r.batch) {
-			index := p.task.Frame*campaign.FrameSize + i
+		for _, i := range requestedIndexes(f.task, r.batch) {
+			index := f.task.Frame*campaign.FrameSize + i
 			if !taken[index] && batchLedger.Outcome(index) == "" {
 				taken[index] = true
-				p.now = append(p.now, &job{index: index})
+				f.current = append(f.current, &job{index: index})
 			}
 		}
 	}
 }
 
-func wanted(t campaign.SendTask, b campaign.Batch) []int {
+func requestedIndexes(t campaign.SendTask, b campaign.Batch) []int {
 	if len(t.Only) > 0 {
 		return t.Only
 	}
@@ -83,29 +83,29 @@ func wanted(t campaign.SendTask, b campaign.Batch) []int {
 // messages of a deleted payload end as failed.
 func (s *Sender) load(ctx context.Context, r *run) {
 	var frames sync.WaitGroup
-	for _, p := range r.parts {
-		if p.err != nil || !slices.ContainsFunc(p.now, func(j *job) bool { return !j.settled() }) {
+	for _, f := range r.frameRuns {
+		if f.err != nil || !slices.ContainsFunc(f.current, func(j *job) bool { return !j.hasOutcome() }) {
 			continue
 		}
 		frames.Go(func() {
-			err := s.loadFrame(ctx, r.batch, p)
+			err := s.loadFrame(ctx, r.batch, f)
 			switch {
 			case errors.Is(err, campaign.ErrNotFound):
 				slog.ErrorContext(ctx, "payload not found; messages end as failed", "tenant", r.batch.Tenant,
-					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", p.task.Frame)
-				p.abandon(s.Now())
+					"campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID, "frame", f.task.Frame)
+				f.abandon(s.Now())
 			case err != nil:
-				p.err = err
-				p.now, p.later = nil, nil
+				f.err = err
+				f.current, f.postponed = nil, nil
 			}
 		})
 	}
 	frames.Wait()
 }
 
-// leaveOptedOut ends the messages of opted-out recipients.
-func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
-	open := slices.DeleteFunc(r.jobs(), (*job).settled)
+// failOptedOut ends the messages of opted-out recipients.
+func (s *Sender) failOptedOut(ctx context.Context, r *run) error {
+	open := slices.DeleteFunc(r.jobs(), (*job).hasOutcome)
 	if len(open) == 0 {
 		return nil
 	}
@@ -116,33 +116,33 @@ func (s *Sender) leaveOptedOut(ctx context.Context, r *run) error {
 	now := s.Now()
 	for _, j := range open {
 		if optedOut(j.message.Phone) {
-			j.settle(campaign.OutcomeFailed, codeOptedOut, now)
+			j.setOutcome(campaign.OutcomeFailed, codeOptedOut, now)
 		}
 	}
 	return nil
 }
 
-// abandon ends all messages of the part, later ones included.
-func (p *part) abandon(now time.Time) {
-	p.now, p.later = append(p.now, p.later...), nil
-	for _, j := range p.now {
-		j.settle(campaign.OutcomeFailed, codePayloadMissing, now)
+// abandon ends all messages of the frame, postponed ones included.
+func (f *frameRun) abandon(now time.Time) {
+	f.current, f.postponed = append(f.current, f.postponed...), nil
+	for _, j := range f.current {
+		j.setOutcome(campaign.OutcomeFailed, codePayloadMissing, now)
 	}
 }
 
-func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, p *part) error {
+func (s *Sender) loadFrame(ctx context.Context, b campaign.Batch, f *frameRun) error {
 	var messages []campaign.Message
 	err := payload.OfLatest(ctx, s.Batches.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadFrame(ctx, s.Blobs, b, p.task.Frame)
+		messages, err = payload.ReadFrame(ctx, s.Blobs, b, f.task.Frame)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, j := range p.now {
+	for _, j := range f.current {
 		j.message = messages[j.index%campaign.FrameSize]
-		if j.message.Erased() && !j.settled() {
-			j.settle(campaign.OutcomeFailed, codeErased, s.Now())
+		if j.message.Erased() && !j.hasOutcome() {
+			j.setOutcome(campaign.OutcomeFailed, codeErased, s.Now())
 		}
 	}
 	return nil

@@ -20,9 +20,9 @@ const (
 	maxDelay = 15 * time.Minute
 	// maxShrinkingDelay replaces maxDelay for a wait that may become much shorter.
 	maxShrinkingDelay = 5 * time.Minute
-	// early is how long before its reservation a task is received. SQS delays are in whole
+	// receiveEarly is how long before its reservation a task is received. SQS delays are in whole
 	// seconds; the run waits for the rest.
-	early = 2 * time.Second
+	receiveEarly = 2 * time.Second
 )
 
 // attempts is the backoff of a task's attempts.
@@ -31,12 +31,12 @@ var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 // requeue queues the messages that the run left unsent.
 func (s *Sender) requeue(ctx context.Context, r *run) {
 	var last time.Time
-	for _, p := range r.parts {
-		if t, delay, ok := p.rest(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
-			p.put(ctx, s.Queue, t, delay)
+	for _, f := range r.frameRuns {
+		if t, delay, ok := f.retryTask(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
+			f.put(ctx, s.Queue, t, delay)
 		}
-		if p.until.After(last) {
-			last = p.until
+		if f.until.After(last) {
+			last = f.until
 		}
 	}
 	s.expect(ctx, r.batch, last)
@@ -46,39 +46,39 @@ func (s *Sender) requeue(ctx context.Context, r *run) {
 // seconds. A failed task would be invisible for minutes.
 func (s *Sender) putBack(ctx context.Context, r *run) {
 	slog.InfoContext(ctx, "rate limit update conflicts; frames requeued", "agent_id", r.channel.Agent.ID,
-		"batch_id", r.batch.BatchID, "frames", len(r.parts))
-	for _, p := range r.parts {
-		if p.err == nil {
-			p.put(ctx, s.Queue, p.task, retryDelay(2, 0, rand.Float64())) //nolint:gosec // spreads load, guards nothing
+		"batch_id", r.batch.BatchID, "frames", len(r.frameRuns))
+	for _, f := range r.frameRuns {
+		if f.err == nil {
+			f.put(ctx, s.Queue, f.task, retryDelay(2, 0, rand.Float64())) //nolint:gosec // spreads load, guards nothing
 		}
 	}
 }
 
-func (p *part) put(ctx context.Context, q Queue, t campaign.SendTask, delay time.Duration) {
+func (f *frameRun) put(ctx context.Context, q Queue, t campaign.SendTask, delay time.Duration) {
 	body, err := json.Marshal(t)
 	if err == nil {
 		err = q.Send(ctx, t.Tenant, body, delay)
 	}
 	if err != nil {
-		p.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
+		f.err = fmt.Errorf("requeue frame %d of batch %s: %w", t.Frame, t.BatchID, err)
 	}
 }
 
-// rest returns a task for the part's unsent messages and its delay. random is in [0, 1).
-// The result is false if no message is left, or after maxAttempts. A failed send counts as
-// an attempt; the end of ctx does not.
-func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
+// retryTask returns a task for the frame's unsent messages and its delay. random is in [0,
+// 1). The result is false if no message is left, or after maxAttempts. A failed send counts
+// as an attempt; the end of ctx does not.
+func (f *frameRun) retryTask(stopped bool, random float64) (campaign.SendTask, time.Duration, bool) {
 	var open []*job
 	var asked time.Duration
 	failed := stopped
-	for _, j := range p.now {
-		if !j.settled() {
+	for _, j := range f.current {
+		if !j.hasOutcome() {
 			open = append(open, j)
 			asked = max(asked, j.retryAfter)
 			failed = failed || j.code != ""
 		}
 	}
-	t := p.taskOf(open)
+	t := f.taskOf(open)
 	if !failed {
 		return t, 0, len(open) > 0
 	}
@@ -86,17 +86,17 @@ func (p *part) rest(stopped bool, random float64) (campaign.SendTask, time.Durat
 	return t, retryDelay(t.Attempt, asked, random), len(open) > 0 && t.Attempt < maxAttempts
 }
 
-// turned returns a task for the messages whose reservation is too late for this run, and
-// its delay.
-func (p *part) turned(now time.Time) (campaign.SendTask, time.Duration) {
-	t := p.taskOf(p.later)
-	t.Reservation = p.task.Reservation
-	t.Reservation.Start = p.later[0].at
-	return t, min(max(t.Reservation.Start.Sub(now)-early, 0), maxDelay)
+// postponedTask returns a task for the messages whose reservation is too late for this run,
+// and its delay.
+func (f *frameRun) postponedTask(now time.Time) (campaign.SendTask, time.Duration) {
+	t := f.taskOf(f.postponed)
+	t.Reservation = f.task.Reservation
+	t.Reservation.Start = f.postponed[0].at
+	return t, min(max(t.Reservation.Start.Sub(now)-receiveEarly, 0), maxDelay)
 }
 
-func (p *part) taskOf(jobs []*job) campaign.SendTask {
-	t := campaign.SendTask{BatchRef: p.task.BatchRef, Frame: p.task.Frame, Attempt: p.task.Attempt, Ticket: p.task.Ticket}
+func (f *frameRun) taskOf(jobs []*job) campaign.SendTask {
+	t := campaign.SendTask{BatchRef: f.task.BatchRef, Frame: f.task.Frame, Attempt: f.task.Attempt, Ticket: f.task.Ticket}
 	for _, j := range jobs {
 		t.Only = append(t.Only, j.index%campaign.FrameSize)
 	}
@@ -154,7 +154,9 @@ func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit 
 		if every == 0 {
 			every = now.Sub(r.started) / time.Duration(max(answers, s.Concurrency))
 		}
-		return func(p campaign.RateLimit) campaign.RateLimit { return r.release(p.Decrease(now, every), now) }
+		return func(p campaign.RateLimit) campaign.RateLimit {
+			return r.returnReservations(p.Decrease(now, every), now)
+		}
 	}
 	if r.throttled.Load() > 0 {
 		return func(p campaign.RateLimit) campaign.RateLimit { return p }
@@ -163,15 +165,15 @@ func (s *Sender) adaptation(r *run) func(campaign.RateLimit) campaign.RateLimit 
 	return func(p campaign.RateLimit) campaign.RateLimit { return p.Increase(frames, r.channel.Agent.Rate) }
 }
 
-// release returns the unused reservations of a stopped run. Otherwise, nothing would be
-// sent until they end.
-func (r *run) release(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
+// returnReservations returns the unused reservations of a stopped run. Otherwise, nothing
+// would be sent until they end.
+func (r *run) returnReservations(rateLimit campaign.RateLimit, now time.Time) campaign.RateLimit {
 	if !r.stopped {
 		return rateLimit
 	}
-	for _, p := range r.parts {
-		if len(p.later) == 0 {
-			rateLimit = rateLimit.Release(now, p.task.Reservation, len(p.now))
+	for _, f := range r.frameRuns {
+		if len(f.postponed) == 0 {
+			rateLimit = rateLimit.Release(now, f.task.Reservation, len(f.current))
 		}
 	}
 	return rateLimit

@@ -89,7 +89,7 @@ func newRig(messages int) *rig {
 
 func (g *rig) sender() *send.Sender {
 	return &send.Sender{
-		Batches: g, Directory: g, RateLimits: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
+		Batches: g, Catalog: g, RateLimits: g, Blobs: g, Provider: rigProvider{g}, Recorder: g, OptOuts: g, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"campaign-dispatch/internal/metrics"
 )
 
-// run sends some parts of one batch.
+// run sends some frames of one batch.
 type run struct {
 	batch       campaign.Batch
 	channel     campaign.Channel
 	template    campaign.Template
 	rateLimit   campaign.RateLimit // last seen rate limit of the agent
 	every       time.Duration      // time between two messages of the run, 0 for no limit
-	parts       []*part
-	slots       chan struct{} // a token for each message being sent
+	frameRuns   []*frameRun
+	slots       chan struct{} // one element for each message being sent
 	started     time.Time
 	answered    atomic.Int64 // messages sent to the provider, with any response
 	throttled   atomic.Int64 // throttled responses
@@ -32,24 +32,24 @@ type run struct {
 	clearErr    error        // error of clearing
 }
 
-// part is a task with the state of its messages.
-type part struct {
+// frameRun is a task with the state of its messages.
+type frameRun struct {
 	task campaign.SendTask
-	// now are the messages to send in this run. later are messages whose reservation is too
+	// current are the messages to send in this run. later are messages whose reservation is too
 	// late for it; they are requeued.
-	now, later []*job
-	grant      campaign.Grant // the reservation or ticket, if requested
-	until      time.Time      // estimated send time of the last of later
-	err        error          // why the task must be retried
+	current, postponed []*job
+	grant              campaign.Grant // the reservation or ticket, if requested
+	until              time.Time      // estimated send time of the last of postponed
+	err                error          // why the task must be retried
 }
 
-// failure returns why the task must be retried after its run failed with err. A part that
+// failure returns why the task must be retried after its run failed with err. A frame that
 // waits for a reservation does not depend on the run.
-func (p *part) failure(err error) error {
-	if p.grant.Wait > 0 {
-		return p.err
+func (f *frameRun) failure(err error) error {
+	if f.grant.Wait > 0 {
+		return f.err
 	}
-	return errors.Join(err, p.err)
+	return errors.Join(err, f.err)
 }
 
 // job is the send of one message.
@@ -62,36 +62,36 @@ type job struct {
 	retryAfter time.Duration   // the provider's Retry-After
 }
 
-func (j *job) settle(outcome campaign.Outcome, code string, at time.Time) {
+func (j *job) setOutcome(outcome campaign.Outcome, code string, at time.Time) {
 	j.change = campaign.Change{Index: j.index, Outcome: outcome, Code: code, At: at, First: true}
 }
 
-// settleAll ends the run's messages without an outcome.
-func (r *run) settleAll(outcome campaign.Outcome, code string, at time.Time) {
+// setOutcomes ends the run's messages without an outcome.
+func (r *run) setOutcomes(outcome campaign.Outcome, code string, at time.Time) {
 	for _, j := range r.jobs() {
-		if !j.settled() {
-			j.settle(outcome, code, at)
+		if !j.hasOutcome() {
+			j.setOutcome(outcome, code, at)
 		}
 	}
 }
 
-// stop ends the unsent messages of a cancelled batch, later ones included. Messages that
+// stop ends the unsent messages of a cancelled batch, postponed ones included. Messages that
 // the provider may have accepted are not stopped.
 func (r *run) stop() {
 	if r.cancelledAt.IsZero() {
 		return
 	}
-	for _, p := range r.parts {
-		p.now, p.later = append(p.now, p.later...), nil
+	for _, f := range r.frameRuns {
+		f.current, f.postponed = append(f.current, f.postponed...), nil
 	}
 	for _, j := range r.jobs() {
-		if !j.settled() && j.code == "" {
-			j.settle(campaign.OutcomeStopped, codeCancelled, r.cancelledAt)
+		if !j.hasOutcome() && j.code == "" {
+			j.setOutcome(campaign.OutcomeStopped, codeCancelled, r.cancelledAt)
 		}
 	}
 }
 
-func (j *job) settled() bool { return j.change.Outcome != "" }
+func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
 // ttl returns the TTL of a message sent now.
 func (r *run) ttl(now time.Time) time.Duration {
@@ -104,8 +104,8 @@ func (r *run) ttl(now time.Time) time.Duration {
 // jobs returns the messages of this run.
 func (r *run) jobs() []*job {
 	var jobs []*job
-	for _, p := range r.parts {
-		jobs = append(jobs, p.now...)
+	for _, f := range r.frameRuns {
+		jobs = append(jobs, f.current...)
 	}
 	return jobs
 }
@@ -113,7 +113,7 @@ func (r *run) jobs() []*job {
 func (r *run) changes() []campaign.Change {
 	var changes []campaign.Change
 	for _, j := range r.jobs() {
-		if j.settled() {
+		if j.hasOutcome() {
 			changes = append(changes, j.change)
 		}
 	}
@@ -125,14 +125,14 @@ func (r *run) changes() []campaign.Change {
 // would slow down an agent with 1% throttling.
 func (r *run) tooFast() bool {
 	throttled, answered := r.throttled.Load(), r.answered.Load()
-	return throttled > 0 && (throttled == answered || throttled > 1+answered/tolerated)
+	return throttled > 0 && (throttled == answered || throttled > 1+answered/responsesPerThrottled)
 }
 
 // report logs the run's results as counts.
 func (r *run) report(ctx context.Context) {
 	outcomes, codes, left := map[campaign.Outcome]int{}, map[string]int{}, 0
 	for _, j := range r.jobs() {
-		if j.settled() {
+		if j.hasOutcome() {
 			outcomes[j.change.Outcome]++
 		} else {
 			left++
@@ -143,18 +143,18 @@ func (r *run) report(ctx context.Context) {
 			}
 		}
 	}
-	for _, p := range r.parts {
-		left += len(p.later)
+	for _, f := range r.frameRuns {
+		left += len(f.postponed)
 	}
 	metrics.Add(ctx, metrics.MessagesSent, outcomes[campaign.OutcomeSent])
 	metrics.Add(ctx, metrics.MessagesEnded, outcomes[campaign.OutcomeFailed]+outcomes[campaign.OutcomeExpired]+outcomes[campaign.OutcomeStopped])
 	throttled := int(r.throttled.Load())
 	metrics.Add(ctx, metrics.MessagesThrottled, throttled)
-	metrics.Add(ctx, metrics.MessagesUntaken, r.untaken()-throttled)
+	metrics.Add(ctx, metrics.MessagesUntaken, r.notAccepted()-throttled)
 	for code, n := range codes {
 		metrics.Kind(ctx, code, n)
 	}
 	slog.InfoContext(ctx, "frames sent", "tenant", r.batch.Tenant, "campaign_id", r.batch.CampaignID, "batch_id", r.batch.BatchID,
-		"frames", len(r.parts), "sent", outcomes[campaign.OutcomeSent], "failed", outcomes[campaign.OutcomeFailed],
+		"frames", len(r.frameRuns), "sent", outcomes[campaign.OutcomeSent], "failed", outcomes[campaign.OutcomeFailed],
 		"expired", outcomes[campaign.OutcomeExpired], "stopped", outcomes[campaign.OutcomeStopped], "left", left, "codes", codes)
 }

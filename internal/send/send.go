@@ -25,8 +25,8 @@ type Batches interface {
 	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
 }
 
-// Directory reads channels and templates.
-type Directory interface {
+// Catalog reads channels and templates.
+type Catalog interface {
 	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
@@ -68,7 +68,7 @@ type Queue interface {
 // reconcile resumes.
 type Sender struct {
 	Batches    Batches
-	Directory  Directory
+	Catalog    Catalog
 	RateLimits RateLimits
 	Blobs      Blobs
 	Provider   Provider
@@ -117,13 +117,13 @@ func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error 
 	var batches sync.WaitGroup
 	for ref, at := range positions {
 		batches.Go(func() {
-			parts := make([]*part, len(at))
+			frames := make([]*frameRun, len(at))
 			for k, i := range at {
-				parts[k] = &part{task: tasks[i]}
+				frames[k] = &frameRun{task: tasks[i]}
 			}
-			err := s.sendBatch(ctx, slots, ref, parts)
+			err := s.sendBatch(ctx, slots, ref, frames)
 			for k, i := range at {
-				errs[i] = parts[k].failure(err)
+				errs[i] = frames[k].failure(err)
 			}
 		})
 	}
@@ -131,13 +131,13 @@ func (s *Sender) Handle(ctx context.Context, tasks []campaign.SendTask) []error 
 	return errs
 }
 
-// sendBatch sends parts of one batch. An error applies to all of them.
-func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaign.BatchRef, parts []*part) error {
-	r, ok, err := s.open(ctx, ref)
+// sendBatch sends frames of one batch. An error applies to all of them.
+func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaign.BatchRef, frames []*frameRun) error {
+	r, ok, err := s.loadRun(ctx, ref)
 	if err != nil || !ok {
 		return err
 	}
-	r.slots, r.parts = slots, parts
+	r.slots, r.frameRuns = slots, frames
 	err = s.plan(ctx, r)
 	if errors.Is(err, errContended) {
 		s.putBack(ctx, r)
@@ -147,7 +147,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 		return fmt.Errorf("send: %w", err)
 	}
 	s.load(ctx, r)
-	if err := s.leaveOptedOut(ctx, r); err != nil {
+	if err := s.failOptedOut(ctx, r); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	s.deliver(ctx, r)
@@ -165,9 +165,9 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// open loads the data needed to send the batch. ok is false if nothing can be sent now.
+// loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.
 // Reconcile requeues paused batches.
-func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
+func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
@@ -187,7 +187,7 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (r *run, ok bo
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	if channel.Pause != "" && !b.TooLate(s.Now()) && !b.Cancelled() {
-		return nil, false, s.leavePaused(ctx, b, channel.Pause)
+		return nil, false, s.postponePaused(ctx, b, channel.Pause)
 	}
 	template, err := s.template(ctx, b)
 	if err != nil {
@@ -198,19 +198,19 @@ func (s *Sender) open(ctx context.Context, ref campaign.BatchRef) (r *run, ok bo
 
 func (s *Sender) channel(ctx context.Context, key channelKey) (campaign.Channel, error) {
 	return s.channels.Get(key, s.Now(), cache.Options{TTL: channelFor, MaxEntries: maxWarm}, func() (campaign.Channel, error) {
-		return s.Directory.Channel(ctx, key.tenant, key.agentID)
+		return s.Catalog.Channel(ctx, key.tenant, key.agentID)
 	})
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
 	key := templateKey{b.TemplateID, b.TemplateVersion}
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
-		return s.Directory.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+		return s.Catalog.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }
 
-// leavePaused sets the reconcile check of a paused batch to campaign.PauseCheck from now.
-func (s *Sender) leavePaused(ctx context.Context, b campaign.Batch, pause string) error {
+// postponePaused sets the reconcile check of a paused batch to campaign.PauseCheck from now.
+func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
 	next := s.Now().Add(campaign.PauseCheck)
 	if !b.NextCheck.After(next) {

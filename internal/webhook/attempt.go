@@ -15,36 +15,36 @@ import (
 
 // attempt is one post of each pending message of a delivery.
 type attempt struct {
-	mu            sync.Mutex
-	taken, failed int   // posts
-	left          []int // positions not delivered, ascending
-	open          bool  // the endpoint's circuit must open
-	gone          bool  // the endpoint returned 410 Gone
-	fails         bool  // too many consecutive failures
-	cut           bool  // some messages were not posted before the deadline
-	hold          time.Duration
-	codes         map[string]int // failed messages by code
+	mu              sync.Mutex
+	taken, failed   int   // posts
+	pending         []int // positions not delivered, ascending
+	open            bool  // the endpoint's circuit must open
+	gone            bool  // the endpoint returned 410 Gone
+	fails           bool  // too many consecutive failures
+	deadlineReached bool  // some messages were not posted before the deadline
+	retryAfter      time.Duration
+	codes           map[string]int // failed messages by code
 }
 
 // note adds the result of a message.
-func (r *attempt) note(l pendingMessage, v Result, fails bool) {
+func (r *attempt) note(m pendingMessage, result Result, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if v.Delivered {
+	if result.Delivered {
 		r.taken++
 		return
 	}
 	r.failed++
-	r.left = append(r.left, l.position)
-	r.codes[v.Code]++
-	r.fails, r.gone, r.hold = r.fails || fails, r.gone || v.Gone(), max(r.hold, v.RetryAfter)
+	r.pending = append(r.pending, m.position)
+	r.codes[result.Code]++
+	r.fails, r.gone, r.retryAfter = r.fails || fails, r.gone || result.Gone(), max(r.retryAfter, result.RetryAfter)
 }
 
 // refused reports whether a post failed.
 func (r *attempt) refused() bool { return len(r.codes) > 0 }
 
-// over reports whether posting must stop.
-func (r *attempt) over() bool {
+// mustStop reports whether posting must stop.
+func (r *attempt) mustStop() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fails || r.gone
@@ -52,44 +52,44 @@ func (r *attempt) over() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
 // some of its messages were delivered: the others may be invalid for a healthy endpoint.
-func countsTowardCircuit(n campaign.Delivery) bool { return len(n.Left) == 0 }
+func countsTowardCircuit(d campaign.Delivery) bool { return len(d.Left) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
 func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
-	g := n.limiters.of(endpointKey{e.Tenant, e.ID})
+	l := n.limiters.of(endpointKey{e.Tenant, e.ID})
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	poster := n.poster()
 	var posts sync.WaitGroup
 	messages = shuffled(delivery, messages)
-	for i, l := range messages {
-		if !g.enter(starting) {
+	for i, m := range messages {
+		if !l.enter(starting) {
 			r.unsent(messages[i:], true)
 			break
 		}
-		if r.over() || g.isShut() {
-			g.back()
+		if r.mustStop() || l.isStopped() {
+			l.back()
 			r.unsent(messages[i:], false)
 			break
 		}
 		posts.Go(func() {
-			v := poster.Post(ctx, e, l.Message)
-			r.note(l, v, g.judge(v, n.Now(), countsTowardCircuit(delivery)))
-			g.leave(v.Delivered)
-			if !v.Delivered {
-				metrics.Kind(ctx, v.Code, 1)
-				n.recordFailure(ctx, delivery, e, l, v)
+			result := poster.Post(ctx, e, m.Message)
+			r.note(m, result, l.record(result, n.Now(), countsTowardCircuit(delivery)))
+			l.leave(result.Delivered)
+			if !result.Delivered {
+				metrics.Kind(ctx, result.Code, 1)
+				n.recordFailure(ctx, delivery, e, m, result)
 			}
 		})
 	}
 	posts.Wait()
 	n.countPosts(ctx, e, r.taken, r.failed)
-	slices.Sort(r.left)
-	r.open = g.isShut()
+	slices.Sort(r.pending)
+	r.open = l.isStopped()
 	if r.refused() {
 		slog.WarnContext(ctx, "posting webhooks failed", "tenant", e.Tenant, "endpoint_id", e.ID,
-			"attempt", delivery.Attempt, "left", len(r.left), "codes", r.codes)
+			"attempt", delivery.Attempt, "left", len(r.pending), "codes", r.codes)
 	}
 	return r
 }
@@ -98,9 +98,9 @@ func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e ca
 func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.cut = r.cut || cut
-	for _, l := range messages {
-		r.left = append(r.left, l.position)
+	r.deadlineReached = r.deadlineReached || cut
+	for _, m := range messages {
+		r.pending = append(r.pending, m.position)
 	}
 }
 
@@ -114,18 +114,18 @@ func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMe
 	return messages
 }
 
-// pick returns a random number in [0, of).
-func (n *Notifier) pick(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
+// randomIndex returns a random number in [0, of).
+func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, l pendingMessage, v Result) {
+func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, m pendingMessage, result Result) {
 	f := campaign.WebhookFailure{
-		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: l.ID, Kind: l.Kind, MessageID: l.MessageID,
-		Status: v.Status, Code: v.Code, Attempt: delivery.Attempt, At: n.Now(),
-		Task: delivery.Task(), Position: l.position,
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
+		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(),
+		Task: delivery.Task(), Position: m.position,
 	}
 	if delivery.ID != "" {
-		f.Blob, f.Entry = delivery.Blob, pick(delivery, []int{l.position})
+		f.Blob, f.Entry = delivery.Blob, selectEntries(delivery, []int{m.position})
 	}
 	err := n.Endpoints.RecordFailure(ctx, f)
 	if err != nil {
@@ -145,8 +145,8 @@ func (n *Notifier) countPosts(ctx context.Context, e campaign.Endpoint, taken, f
 	}
 }
 
-func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, v Result) {
-	if v.Delivered {
+func (n *Notifier) countPost(ctx context.Context, e campaign.Endpoint, result Result) {
+	if result.Delivered {
 		n.countPosts(ctx, e, 1, 0)
 		return
 	}

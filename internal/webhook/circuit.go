@@ -17,8 +17,8 @@ const (
 	// closingFor is how long a closing circuit is kept, to find deliveries that were parked
 	// just before it closed.
 	closingFor = time.Minute
-	// perDrain is the number of parked deliveries per read.
-	perDrain = 100
+	// perUnpark is the number of parked deliveries per read.
+	perUnpark = 100
 	// idleProbes is the number of probes without a pending message after which the circuit
 	// closes.
 	idleProbes = 3
@@ -55,7 +55,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 		if !ok {
 			continue // changed concurrently
 		}
-		n.limiters.of(key).opened()
+		n.limiters.of(key).circuitOpened()
 		if c.Open() {
 			return nil
 		}
@@ -69,15 +69,15 @@ func (n *Notifier) openCircuit(ctx context.Context, e campaign.Endpoint, hold ti
 // probeLater queues the next check of the circuit if it is due before the next sweep.
 func (n *Notifier) probeLater(ctx context.Context, c campaign.Circuit) error {
 	delay := c.Next.Sub(n.Now())
-	if delay >= soonest {
+	if delay >= minSweepDelay {
 		return nil
 	}
 	// Delays are in whole seconds. Round up, so that the task is not early.
 	return n.queue(ctx, campaign.NotifyTask{Tenant: c.Tenant, EndpointID: c.EndpointID}, delay+time.Second)
 }
 
-// lookAfter processes an endpoint's circuit: it sends a probe or closes the circuit.
-func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
+// checkCircuit processes an endpoint's circuit: it sends a probe or closes the circuit.
+func (n *Notifier) checkCircuit(ctx context.Context, t campaign.NotifyTask) error {
 	key := endpointKey{t.Tenant, t.EndpointID}
 	n.circuits.Drop(key)
 	n.endpoints.Drop(key)
@@ -87,7 +87,7 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return n.forget(ctx, c)
+		return n.deleteParked(ctx, c)
 	}
 	if err == nil && e.Off() {
 		_, err = n.Endpoints.EndCircuit(ctx, c)
@@ -96,7 +96,7 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 		return err
 	}
 	if c.Closing {
-		return n.drain(ctx, c)
+		return n.unparkAll(ctx, c)
 	}
 	// Only the caller whose update succeeds probes.
 	c.Probes++
@@ -108,12 +108,12 @@ func (n *Notifier) lookAfter(ctx context.Context, t campaign.NotifyTask) error {
 	return n.probe(ctx, c, e)
 }
 
-// forget deletes the parked deliveries of a deleted endpoint, then its circuit.
-func (n *Notifier) forget(ctx context.Context, c campaign.Circuit) error {
+// deleteParked deletes the parked deliveries of a deleted endpoint, then its circuit.
+func (n *Notifier) deleteParked(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	for starting.Err() == nil {
-		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
+		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 		if err != nil {
 			return err
 		}
@@ -142,29 +142,29 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 		}
 		return n.closeCircuit(ctx, c)
 	}
-	i := (c.Probes + n.pick(len(messages))) % len(messages)
-	v := n.poster().Post(ctx, e, messages[i].Message)
-	n.countPost(ctx, e, v)
-	if v.Delivered {
+	i := (c.Probes + n.randomIndex(len(messages))) % len(messages)
+	result := n.poster().Post(ctx, e, messages[i].Message)
+	n.countPost(ctx, e, result)
+	if result.Delivered {
 		return n.recovered(ctx, c, read, slices.Delete(messages, i, i+1))
 	}
-	n.recordFailure(ctx, read, e, messages[i], v)
-	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", v.Code, "probes", c.Probes)
+	n.recordFailure(ctx, read, e, messages[i], result)
+	slog.WarnContext(ctx, "probe failed", "tenant", e.Tenant, "endpoint_id", e.ID, "code", result.Code, "probes", c.Probes)
 	// Probe with another delivery next time: this one may be invalid.
 	turned := read
 	turned.Next = n.Now()
 	if _, err := n.Store.SaveDelivery(ctx, read, turned); err != nil {
 		return err
 	}
-	switch reason := offReason(c, v, n.Now()); {
+	switch reason := offReason(c, result, n.Now()); {
 	case reason != "":
 		if err := n.switchOff(ctx, e, reason); err != nil {
 			return err
 		}
 		_, err := n.Endpoints.EndCircuit(ctx, c)
 		return err
-	case v.RetryAfter > c.Next.Sub(n.Now()):
-		c.Next = n.Now().Add(v.RetryAfter)
+	case result.RetryAfter > c.Next.Sub(n.Now()):
+		c.Next = n.Now().Add(result.RetryAfter)
 		if _, err := n.Endpoints.SaveCircuit(ctx, c); err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (n *Notifier) probe(ctx context.Context, c campaign.Circuit, e campaign.End
 }
 
 // offReason returns why an endpoint is disabled after a failed probe, "" if it is not.
-func offReason(c campaign.Circuit, v Result, now time.Time) string {
+func offReason(c campaign.Circuit, result Result, now time.Time) string {
 	switch {
-	case v.Gone():
+	case result.Gone():
 		return "gone"
 	case now.Sub(c.Since) >= disableAfter:
 		return "failing"
@@ -186,13 +186,13 @@ func offReason(c campaign.Circuit, v Result, now time.Time) string {
 // sample returns a parked delivery and its messages, or no messages if none is parked. It
 // deletes deliveries without pending messages.
 func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Delivery, []pendingMessage, error) {
-	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
+	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 	if err != nil {
 		return campaign.Delivery{}, nil, err
 	}
 	for _, t := range tasks {
 		read, err := n.delivery(ctx, t)
-		if lost(err) || err == nil && !read.Parked {
+		if isUnreadable(err) || err == nil && !read.Parked {
 			continue
 		}
 		if err != nil {
@@ -224,8 +224,8 @@ func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campa
 	}
 	left := read
 	left.Left = make([]int, len(rest))
-	for i, l := range rest {
-		left.Left[i] = l.position
+	for i, m := range rest {
+		left.Left[i] = m.position
 	}
 	if _, err := n.Store.SaveDelivery(ctx, read, left); err != nil {
 		return err
@@ -243,17 +243,17 @@ func (n *Notifier) closeCircuit(ctx context.Context, c campaign.Circuit) error {
 		return err
 	}
 	c.Version++
-	return n.drain(ctx, c)
+	return n.unparkAll(ctx, c)
 }
 
-// drain unparks the deliveries of a closing circuit and queues their tasks. It deletes the
-// circuit when a later check finds no parked delivery.
-func (n *Notifier) drain(ctx context.Context, c campaign.Circuit) error {
+// unparkAll unparks the deliveries of a closing circuit and queues their tasks. It deletes
+// the circuit when a later check finds no parked delivery.
+func (n *Notifier) unparkAll(ctx context.Context, c campaign.Circuit) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	total, damaged := 0, map[campaign.NotifyTask]bool{}
 	for starting.Err() == nil {
-		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perDrain)
+		tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 		if err != nil {
 			return err
 		}

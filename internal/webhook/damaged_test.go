@@ -59,17 +59,17 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 // its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
-	n := campaign.Delivery{
+	d := campaign.Delivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
-		Next: start.Add(-time.Hour), Ends: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
+		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
 	}
-	table, pk, sk := w.store.Campaigns, "B#"+n.Key.String(), "NOTICE#000077#"+w.tenant+"#"+w.endpoint.ID
+	table, pk, sk := w.store.Campaigns, "B#"+d.Key.String(), "NOTICE#000077#"+w.tenant+"#"+w.endpoint.ID
 	if w.split {
-		n.Entries = []byte("any")
-		n = n.Identified()
-		table, pk, sk = w.store.Webhooks, "W#"+n.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
+		d.Entries = []byte("any")
+		d = d.Identified()
+		table, pk, sk = w.store.Webhooks, "W#"+d.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
 	}
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{n}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{d}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        &table,
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
@@ -78,14 +78,14 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 		ExpressionAttributeValues: dynamo.Item{":damaged": &types.AttributeValueMemberB{Value: []byte{0x80}}},
 	})
 	w.must(err)
-	return n.Task()
+	return d.Task()
 }
 
 // Entries of another tenant's batch are never posted. The tenant's own entries are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
-	entries := ledger.PackFresh([]ledger.Fresh{w.fresh(sent(2)...), other.fresh(sent(1)...)})
+	entries := ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(2)...), other.fresh(sent(1)...)})
 	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
 	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
 		w.must(err)

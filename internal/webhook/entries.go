@@ -31,7 +31,7 @@ func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items
 }
 
 func unpack(entries []byte) (items []item, err error) {
-	fresh, err := ledger.UnpackFresh(entries)
+	fresh, err := ledger.UnpackNewEntries(entries)
 	if err != nil {
 		return nil, fmt.Errorf("decode entries of delivery: %w", err)
 	}
@@ -43,26 +43,26 @@ func unpack(entries []byte) (items []item, err error) {
 	return items, nil
 }
 
-// pick returns the delivery's entries at the positions, which ascend. It returns nil for a
-// delivery without entries.
-func pick(delivery campaign.Delivery, positions []int) []byte {
+// selectEntries returns the delivery's entries at the positions, which ascend. It returns
+// nil for a delivery without entries.
+func selectEntries(delivery campaign.Delivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {
 		return nil
 	}
-	var fresh []ledger.Fresh
+	var fresh []ledger.NewEntries
 	for _, p := range positions {
 		if p >= len(items) {
 			break
 		}
 		i := items[p]
 		if last := len(fresh) - 1; last < 0 || fresh[last].Key != i.key {
-			fresh = append(fresh, ledger.Fresh{Key: i.key})
+			fresh = append(fresh, ledger.NewEntries{Key: i.key})
 		}
 		last := &fresh[len(fresh)-1]
 		last.Entries = append(last.Entries, i.Entry)
 	}
-	return ledger.PackFresh(fresh)
+	return ledger.PackNewEntries(fresh)
 }
 
 // newDelivery returns the delivery of a task with entries. It has no row.
@@ -75,7 +75,7 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 		return campaign.Delivery{}, err
 	}
 	delivery := campaign.Delivery{
-		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, New: true, Ends: n.Now().Add(campaign.Retention),
+		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, Unsaved: true, ExpiresAt: n.Now().Add(campaign.Retention),
 	}
 	return delivery.Identified(), nil
 }
@@ -83,8 +83,8 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 // save replaces the delivery by next and reports whether it was unchanged since it was
 // read. The row of a new delivery contains only the pending entries.
 func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
-	if read.New && len(next.Left) > 0 {
-		next.Entries, next.Left = pick(next, next.Left), upTo(len(next.Left))
+	if read.Unsaved && len(next.Left) > 0 {
+		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
 	}
 	return n.Store.SaveDelivery(ctx, read, next)
 }
@@ -100,7 +100,7 @@ func upTo(n int) []int {
 
 // remove deletes the row of a completed delivery.
 func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error {
-	if delivery.New {
+	if delivery.Unsaved {
 		return nil
 	}
 	return n.Store.DeleteDelivery(ctx, delivery.Task())
@@ -109,7 +109,7 @@ func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error
 // markPartDead writes a dead delivery with some entries of a delivery.
 func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.Delivery, positions []int) error {
 	part := campaign.Delivery{
-		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: pick(delivery, positions), New: true, Ends: delivery.Ends,
+		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: selectEntries(delivery, positions), Unsaved: true, ExpiresAt: delivery.ExpiresAt,
 	}.Identified()
 	return n.markDead(ctx, part, part)
 }

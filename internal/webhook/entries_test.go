@@ -310,7 +310,7 @@ func TestHandle_DeletedBatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150, true)
 	changes := append(sent(2), campaign.Change{Index: 120, Outcome: campaign.OutcomeSent, At: start})
-	fresh := []ledger.Fresh{w.fresh(changes...)}
+	fresh := []ledger.NewEntries{w.fresh(changes...)}
 	payload := w.batch
 	w.batch = w.newBatch(3)
 	fresh = append(fresh, w.fresh(sent(3)...))
@@ -326,7 +326,7 @@ func TestHandle_DeletedBatch(t *testing.T) {
 	if ids, posts := w.receiver.taken(); len(ids) != 4 || posts != 4 {
 		t.Errorf("%d webhooks arrived in %d posts, want the 4 of the healthy batch", len(ids), posts)
 	}
-	entries, err := ledger.UnpackFresh(w.delivery(w.dead(1)[0]).Entries)
+	entries, err := ledger.UnpackNewEntries(w.delivery(w.dead(1)[0]).Entries)
 	w.must(err)
 	dead := 0
 	for _, f := range entries {
@@ -361,7 +361,7 @@ func TestRecipients_Cached(t *testing.T) {
 	blobs := &countedBlobs{Blobs: w.blobs, reads: map[string]int{}}
 	process := w.notifier()
 	process.Blobs = blobs
-	var fresh []ledger.Fresh
+	var fresh []ledger.NewEntries
 	var keys []string
 	for i := range 3 {
 		if i > 0 {

@@ -26,128 +26,128 @@ const (
 // requests.
 type limiter struct {
 	mu                  sync.Mutex
-	places              chan struct{} // a token for each permitted post
+	slots               chan struct{} // one element for each permitted post
 	width               int
 	consecutiveFailures int // since the last success
 	failed              time.Time
 	lastDelivered       time.Time // last success
-	// shut reports that the circuit must open and posting must stop. written reports that
+	// stopped reports that the circuit must open and posting must stop. saved reports that
 	// the open circuit was saved, so that a circuit read as closed is up to date.
-	shut, written bool
+	stopped, saved bool
 }
 
 func newLimiter() *limiter {
-	g := &limiter{places: make(chan struct{}, maxConcurrency), width: 1}
-	g.places <- struct{}{}
-	return g
+	l := &limiter{slots: make(chan struct{}, maxConcurrency), width: 1}
+	l.slots <- struct{}{}
+	return l
 }
 
 // enter waits for a slot. It returns false if ctx ends first.
-func (g *limiter) enter(ctx context.Context) bool {
+func (l *limiter) enter(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	select {
-	case <-g.places:
+	case <-l.slots:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// judge counts a result and reports whether posting must stop for now. It shuts the limiter
+// record counts a result and reports whether posting must stop for now. It stops the limiter
 // if countsTowardCircuit.
-func (g *limiter) judge(v Result, now time.Time, countsTowardCircuit bool) (fails bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if v.Delivered {
-		g.consecutiveFailures, g.lastDelivered = 0, now
+func (l *limiter) record(result Result, now time.Time, countsTowardCircuit bool) (fails bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if result.Delivered {
+		l.consecutiveFailures, l.lastDelivered = 0, now
 		return false
 	}
-	if now.Sub(g.failed) > failuresCountFor {
-		g.consecutiveFailures = 0
+	if now.Sub(l.failed) > failuresCountFor {
+		l.consecutiveFailures = 0
 	}
-	g.consecutiveFailures++
-	g.failed = now
-	fails = g.consecutiveFailures >= g.limit(v, now, countsTowardCircuit)
-	g.shut = g.shut || fails && countsTowardCircuit
+	l.consecutiveFailures++
+	l.failed = now
+	fails = l.consecutiveFailures >= l.limit(result, now, countsTowardCircuit)
+	l.stopped = l.stopped || fails && countsTowardCircuit
 	return fails
 }
 
 // leave returns a message's slot. Call it after the result is noted, so that the next
 // message sees it.
-func (g *limiter) leave(taken bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (l *limiter) leave(taken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
-	case !taken && g.width > 1:
-		g.width--
+	case !taken && l.width > 1:
+		l.width--
 		return
-	case taken && g.width < maxConcurrency:
-		g.width++
-		g.places <- struct{}{}
+	case taken && l.width < maxConcurrency:
+		l.width++
+		l.slots <- struct{}{}
 	}
-	g.places <- struct{}{}
+	l.slots <- struct{}{}
 }
 
 // limit returns the permitted number of consecutive failures.
-func (g *limiter) limit(v Result, now time.Time, countsTowardCircuit bool) int {
-	well := g.healthy(now)
+func (l *limiter) limit(result Result, now time.Time, countsTowardCircuit bool) int {
+	well := l.healthy(now)
 	switch {
-	case v.Fatal() && !well:
+	case result.Fatal() && !well:
 		return 1
-	case v.Fatal() || countsTowardCircuit && !well:
+	case result.Fatal() || countsTowardCircuit && !well:
 		return failuresToOpen
 	}
 	return failuresToOpenHealthy
 }
 
 // healthy reports whether a post succeeded within healthyFor.
-func (g *limiter) healthy(now time.Time) bool {
-	return !g.lastDelivered.IsZero() && now.Sub(g.lastDelivered) < healthyFor
+func (l *limiter) healthy(now time.Time) bool {
+	return !l.lastDelivered.IsZero() && now.Sub(l.lastDelivered) < healthyFor
 }
 
 // back returns an unused slot.
-func (g *limiter) back() { g.places <- struct{}{} }
+func (l *limiter) back() { l.slots <- struct{}{} }
 
-// isShut reports whether posting must stop.
-func (g *limiter) isShut() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut
+// isStopped reports whether posting must stop.
+func (l *limiter) isStopped() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stopped
 }
 
-// shutIfUnhealthy shuts the limiter of an unhealthy endpoint and reports whether the
-// limiter is shut.
-func (g *limiter) shutIfUnhealthy(now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut = g.shut || !g.healthy(now)
-	return g.shut
+// stopIfUnhealthy stops the limiter of an unhealthy endpoint and reports whether the
+// limiter is stopped.
+func (l *limiter) stopIfUnhealthy(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = l.stopped || !l.healthy(now)
+	return l.stopped
 }
 
-// opened records that the open circuit was saved.
-func (g *limiter) opened() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut, g.written = true, true
+// circuitOpened records that the open circuit was saved.
+func (l *limiter) circuitOpened() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped, l.saved = true, true
 }
 
-// closed records that the circuit was read as closed. It has no effect until the open
+// circuitClosed records that the circuit was read as closed. It has no effect until the open
 // circuit is saved.
-func (g *limiter) closed() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.written {
-		g.shut, g.written, g.consecutiveFailures = false, false, 0
+func (l *limiter) circuitClosed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.saved {
+		l.stopped, l.saved, l.consecutiveFailures = false, false, 0
 	}
 }
 
 // reset clears the failures after a successful probe.
-func (g *limiter) reset(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut, g.written, g.consecutiveFailures, g.lastDelivered = false, false, 0, now
+func (l *limiter) reset(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped, l.saved, l.consecutiveFailures, l.lastDelivered = false, false, 0, now
 }
 
 // limiters is a set of limiters by endpoint. The zero value is ready to use.

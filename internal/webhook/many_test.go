@@ -18,7 +18,7 @@ const deadEndpoint = "dead"
 type owing struct{ webhook.Store }
 
 func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
-	return campaign.Delivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", Ends: start.Add(time.Hour)}, nil
+	return campaign.Delivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", ExpiresAt: start.Add(time.Hour)}, nil
 }
 
 func (owing) SaveDelivery(context.Context, campaign.Delivery, campaign.Delivery) (bool, error) {

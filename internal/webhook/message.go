@@ -56,13 +56,13 @@ const instant = "2006-01-02T15:04:05.000Z"
 
 // NewMessage builds a webhook message about the subject. It sets OccurredAt to at.
 func NewMessage(subject string, kind campaign.Kind, at time.Time, d Data) (Message, error) {
-	l := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
+	m := Message{ID: campaign.WebhookID(subject, kind), Kind: kind, MessageID: d.MessageID}
 	d.OccurredAt = at.UTC().Format(instant)
-	told := document{ID: l.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
+	doc := document{ID: m.ID, Type: kind, Timestamp: d.OccurredAt, Data: d}
 	if d.Erased {
-		told.Data = erase(kind, d)
+		doc.Data = erase(kind, d)
 	}
-	body, err := json.Marshal(told)
-	l.Body = body
-	return l, err
+	body, err := json.Marshal(doc)
+	m.Body = body
+	return m, err
 }

@@ -20,12 +20,12 @@ func TestNewMessage_Erased(t *testing.T) {
 		campaign.KindOptedOut: {"phone": "", "erased": true},
 		"message.delivered":   {"phone": "", "uid": "", "erased": true},
 	} {
-		l, err := webhook.NewMessage("subject", kind, time.Now(), webhook.Data{Erased: true})
+		m, err := webhook.NewMessage("subject", kind, time.Now(), webhook.Data{Erased: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var posted struct{ Data map[string]any }
-		if err := json.Unmarshal(l.Body, &posted); err != nil {
+		if err := json.Unmarshal(m.Body, &posted); err != nil {
 			t.Fatal(err)
 		}
 		delete(posted.Data, "occurredAt")

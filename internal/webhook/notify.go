@@ -25,7 +25,7 @@ import (
 // Store stores deliveries and reads logs and batches.
 type Store interface {
 	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
-	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
+	SaveDelivery(ctx context.Context, read, d campaign.Delivery) (bool, error)
 	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
@@ -72,11 +72,11 @@ type Notifier struct {
 	// Jitter returns a random number in [0, 1) to spread retries.
 	Jitter func() float64
 
-	endpoints cache.Cache[endpointKey, campaign.Endpoint]
-	circuits  cache.Cache[endpointKey, campaign.Circuit]
-	batches   cache.Cache[campaign.BatchKey, campaign.Batch]
-	directory directory
-	limiters  limiters
+	endpoints      cache.Cache[endpointKey, campaign.Endpoint]
+	circuits       cache.Cache[endpointKey, campaign.Circuit]
+	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
+	recipientCache recipientCache
+	limiters       limiters
 }
 
 type endpointKey struct{ tenant, id string }
@@ -106,15 +106,15 @@ func (n *Notifier) HandleMessages(ctx context.Context, messages []campaign.Notif
 	errs := make([]error, len(messages))
 	for i, m := range messages {
 		count := 1 + len(m.Also)
-		errs[i] = n.separate(ctx, tasks[:count], failed[:count])
+		errs[i] = n.requeueFailed(ctx, tasks[:count], failed[:count])
 		tasks, failed = tasks[count:], failed[count:]
 	}
 	return errs
 }
 
-// separate returns the error of a message whose tasks all failed. If only some failed, it
-// queues these again as single tasks, so that completed tasks are not repeated.
-func (n *Notifier) separate(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
+// requeueFailed returns the error of a message whose tasks all failed. If only some failed,
+// it queues these again as single tasks, so that completed tasks are not repeated.
+func (n *Notifier) requeueFailed(ctx context.Context, tasks []campaign.NotifyTask, errs []error) error {
 	failed := errors.Join(errs...)
 	if failed == nil || !slices.Contains(errs, nil) {
 		return failed
@@ -141,7 +141,7 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 	var all sync.WaitGroup
 	for i, t := range tasks {
 		all.Go(func() {
-			if err := n.handleOrKeep(ctx, t); err != nil {
+			if err := n.handleOrSave(ctx, t); err != nil {
 				errs[i] = fmt.Errorf("notify endpoint %s: %w", t.EndpointID, err)
 			}
 		})
@@ -154,10 +154,10 @@ func (n *Notifier) Handle(ctx context.Context, tasks []campaign.NotifyTask) []er
 // written as a delivery.
 const receivesBeforeDelivery = 3
 
-// handleOrKeep processes a task. Entries that repeatedly cannot be posted because of
+// handleOrSave processes a task. Entries that repeatedly cannot be posted because of
 // internal errors are written as a delivery: the queue drops a message after some receives,
 // reconcile retries without limit.
-func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) error {
+func (n *Notifier) handleOrSave(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
 		return err
@@ -166,14 +166,14 @@ func (n *Notifier) handleOrKeep(ctx context.Context, t campaign.NotifyTask) erro
 	if unreadable != nil {
 		return err
 	}
-	slog.WarnContext(ctx, "posting webhooks failed; written as delivery for reconcile", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
-	_, err = n.schedule(ctx, delivery, delivery, soonest)
+	slog.WarnContext(ctx, "posting webhooks failed; saved for retry by sweep", "tenant", t.Tenant, "endpoint_id", t.EndpointID, "receives", t.Receives, "error", err)
+	_, err = n.schedule(ctx, delivery, delivery, minSweepDelay)
 	return err
 }
 
 func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	if t.OfCircuit() {
-		return n.lookAfter(ctx, t)
+		return n.checkCircuit(ctx, t)
 	}
 	delivery, err := n.delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -196,12 +196,12 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 	if e.Off() || circuit.Open() {
 		return n.park(ctx, delivery, delivery)
 	}
-	n.limiters.of(endpointKey{t.Tenant, t.EndpointID}).closed()
+	n.limiters.of(endpointKey{t.Tenant, t.EndpointID}).circuitClosed()
 	messages, ok, err := n.readable(ctx, delivery, e)
 	if err != nil || !ok {
 		return err
 	}
-	return n.settle(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
+	return n.saveResult(ctx, delivery, e, n.postAll(ctx, delivery, e, messages))
 }
 
 // delivery reads the task's delivery, or creates it from the task's entries. An expired
@@ -212,7 +212,7 @@ func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaig
 		return n.newDelivery(t)
 	}
 	read, err := n.Store.Delivery(ctx, t)
-	if errors.Is(err, campaign.ErrEnded) {
+	if errors.Is(err, campaign.ErrExpired) {
 		if err := n.Store.DeleteDelivery(ctx, t); err != nil {
 			return read, err
 		}
@@ -267,7 +267,7 @@ func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error
 // the delivery was parked or has expired.
 func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce bool) (bool, error) {
 	read, err := n.delivery(ctx, t)
-	if errors.Is(err, campaign.ErrEnded) {
+	if errors.Is(err, campaign.ErrExpired) {
 		return true, nil
 	}
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
@@ -291,7 +291,7 @@ const repair = 2 * time.Minute
 // schedule saves next with its next attempt after delay. It reports whether the delivery
 // was unchanged since it was read.
 func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
-	soon := delay < soonest
+	soon := delay < minSweepDelay
 	next.Next = n.Now().Add(delay)
 	if soon {
 		next.Next = next.Next.Add(repair)
@@ -310,16 +310,16 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 	return n.Queue.Send(ctx, t.Tenant, body, delay)
 }
 
-// settle saves the pending part of a delivery after an attempt. An attempt with failed
+// saveResult saves the pending part of a delivery after an attempt. An attempt with failed
 // posts counts as failed.
-func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
-	if len(r.left) == 0 {
+func (n *Notifier) saveResult(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
+	if len(r.pending) == 0 {
 		return n.remove(ctx, read)
 	}
 	next := read
 	next.Parked = false
 	if r.taken > 0 || !countsTowardCircuit(read) {
-		next.Left = r.left
+		next.Left = r.pending
 	}
 	if r.gone {
 		if err := n.switchOff(ctx, e, "gone"); err != nil {
@@ -331,7 +331,7 @@ func (n *Notifier) settle(ctx context.Context, read campaign.Delivery, e campaig
 		next.Attempt++
 	}
 	if r.open || n.maybeOpenCircuit(read, r) {
-		if err := n.openCircuit(ctx, e, r.hold); err != nil {
+		if err := n.openCircuit(ctx, e, r.retryAfter); err != nil {
 			return err
 		}
 		if next.Attempt <= len(retries) {
@@ -348,7 +348,7 @@ const attemptsToOpen = 3
 
 func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
 	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
-		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).shutIfUnhealthy(n.Now())
+		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
 // retry schedules the next attempt of the pending messages, or abandons them after the last
@@ -359,11 +359,11 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *a
 		delay, ok = retryDelay(read.Attempt, n.Jitter())
 	}
 	if ok {
-		_, err := n.schedule(ctx, read, next, max(delay, r.hold))
+		_, err := n.schedule(ctx, read, next, max(delay, r.retryAfter))
 		return err
 	}
-	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.left))
-	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.left))
+	metrics.Add(ctx, metrics.WebhooksGivenUp, len(r.pending))
+	slog.ErrorContext(ctx, "webhooks abandoned after last attempt; they can be resent", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(r.pending))
 	return n.markDead(ctx, read, next)
 }
 
@@ -374,8 +374,8 @@ func (n *Notifier) markDead(ctx context.Context, read, next campaign.Delivery) e
 	return err
 }
 
-// lost reports whether the delivery's content is damaged or deleted.
-func lost(err error) bool {
+// isUnreadable reports whether the delivery's content is damaged or deleted.
+func isUnreadable(err error) bool {
 	return errors.Is(err, campaign.ErrNotFound) || errors.Is(err, campaign.ErrDamaged)
 }
 
@@ -389,7 +389,7 @@ func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campa
 		slog.ErrorContext(ctx, "webhooks abandoned: batches damaged or deleted", "tenant", read.Tenant, "endpoint_id", read.EndpointID, "webhooks", len(unreadable))
 		return messages, true, n.markPartDead(ctx, read, unreadable)
 	}
-	if !lost(err) {
+	if !isUnreadable(err) {
 		return messages, true, err
 	}
 	metrics.Add(ctx, metrics.WebhooksGivenUp, 1)

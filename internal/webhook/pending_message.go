@@ -19,11 +19,11 @@ type pendingMessage struct {
 }
 
 func newMessage(position int, subject string, kind campaign.Kind, at time.Time, d Data) (pendingMessage, error) {
-	l, err := NewMessage(subject, kind, at, d)
+	m, err := NewMessage(subject, kind, at, d)
 	if err != nil {
 		return pendingMessage{}, fmt.Errorf("encode webhook: %w", err)
 	}
-	return pendingMessage{l, position}, nil
+	return pendingMessage{m, position}, nil
 }
 
 // messages builds the pending messages of the delivery, for the kinds that the endpoint
@@ -38,21 +38,21 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 		return nil, nil, err
 	}
 	positions := pendingFor(delivery, items, e)
-	batches, err := n.address(ctx, delivery.Tenant, items, positions)
+	batches, err := n.loadRecipients(ctx, delivery.Tenant, items, positions)
 	if err != nil {
 		return nil, nil, err
 	}
 	var cause error
 	for _, p := range positions {
-		l, err := messageOf(batches[items[p].key], items[p], p)
-		if lost(err) {
+		m, err := messageOf(batches[items[p].key], items[p], p)
+		if isUnreadable(err) {
 			unreadable, cause = append(unreadable, p), err
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		messages = append(messages, l)
+		messages = append(messages, m)
 	}
 	if len(unreadable) > 0 && (len(messages) == 0 || delivery.ID == "") {
 		return nil, nil, cause
@@ -60,7 +60,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 	return messages, unreadable, nil
 }
 
-func messageOf(a *addressed, i item, position int) (pendingMessage, error) {
+func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error) {
 	if a.err != nil {
 		return pendingMessage{}, a.err
 	}
@@ -83,7 +83,7 @@ func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) [
 		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {
 			continue
 		}
-		if e.Wants(i.Outcome.Kind()) {
+		if e.Subscribes(i.Outcome.Kind()) {
 			positions = append(positions, p)
 		}
 	}
@@ -111,11 +111,11 @@ func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery)
 	if subject == "" {
 		subject = delivery.Blob
 	}
-	l, err := newMessage(0, subject, delivery.Kind, h.At, d)
+	m, err := newMessage(0, subject, delivery.Kind, h.At, d)
 	if err != nil {
 		return nil, err
 	}
-	return []pendingMessage{l}, nil
+	return []pendingMessage{m}, nil
 }
 
 // trace adds the campaign, batch and UID of the message that a webhook event refers to.
@@ -132,7 +132,7 @@ func (n *Notifier) trace(ctx context.Context, tenant string, d *Data) error {
 		return err
 	}
 	recipients, err := n.recipients(ctx, batch)
-	if lost(err) {
+	if isUnreadable(err) {
 		return nil // send the event without them
 	}
 	if err != nil {

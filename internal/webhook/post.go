@@ -36,30 +36,32 @@ type Result struct {
 }
 
 // Gone reports whether the endpoint asked for no further webhooks (410).
-func (v Result) Gone() bool { return v.Status == http.StatusGone }
+func (result Result) Gone() bool { return result.Status == http.StatusGone }
 
 // Fatal reports whether other messages would fail too: there is no response, or the
 // endpoint asks for a pause.
-func (v Result) Fatal() bool { return !v.Delivered && (v.Status == 0 || v.RetryAfter > 0) }
+func (result Result) Fatal() bool {
+	return !result.Delivered && (result.Status == 0 || result.RetryAfter > 0)
+}
 
 // drained is the number of response bytes read to keep the connection reusable.
 const drained = 16 << 10
 
 // Post posts a message once. The result contains no address and no content.
-func (p Poster) Post(ctx context.Context, e campaign.Endpoint, l Message) Result {
+func (p Poster) Post(ctx context.Context, e campaign.Endpoint, m Message) Result {
 	now := p.Now()
-	signature, err := sign(e, l.ID, now, l.Body)
+	signature, err := sign(e, m.ID, now, m.Body)
 	if err != nil {
 		return Result{Code: "bad_secret"}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(l.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return Result{Code: "bad_address"}
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "User-Agent": {"campaign-dispatch"},
 		// Standard Webhooks header names are lower case.
-		"Webhook-Id": {l.ID}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signature},
+		"Webhook-Id": {m.ID}, "Webhook-Timestamp": {strconv.FormatInt(now.Unix(), 10)}, "Webhook-Signature": {signature},
 	}
 	response, err := p.HTTP.Do(request)
 	if err != nil {
@@ -89,10 +91,10 @@ func failureCode(err error) string {
 // Test posts an endpoint.test webhook once and returns the result.
 func (p Poster) Test(ctx context.Context, e campaign.Endpoint) (campaign.PostResult, error) {
 	began := p.Now()
-	l, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
+	m, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), campaign.KindTest, began, Data{})
 	if err != nil {
 		return campaign.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
 	}
-	v := p.Post(ctx, e, l)
-	return campaign.PostResult{At: began, Status: v.Status, Code: v.Code, Took: p.Now().Sub(began)}, nil
+	result := p.Post(ctx, e, m)
+	return campaign.PostResult{At: began, Status: result.Status, Code: result.Code, Took: p.Now().Sub(began)}, nil
 }

@@ -75,13 +75,13 @@ func (r recipients) size() int {
 	return size
 }
 
-// directory is an LRU-like cache of recipients. The zero directory is ready to use.
-type directory struct {
+// recipientCache is an LRU-like cache of recipients. The zero recipientCache is ready to use.
+type recipientCache struct {
 	reads singleflight.Group
 
-	mu         sync.Mutex
-	young, old map[campaign.BatchKey]known
-	size       int // of young
+	mu               sync.Mutex
+	recent, previous map[campaign.BatchKey]known
+	size             int // of recent
 }
 
 // known is a cache entry.
@@ -91,7 +91,7 @@ type known struct {
 }
 
 // get returns the recipients of a batch. Concurrent calls share one read.
-func (d *directory) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
+func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
 	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientsFor {
 		return k.recipients, nil
 	}
@@ -106,49 +106,50 @@ func (d *directory) get(key campaign.BatchKey, now time.Time, read func() (recip
 	return r, err
 }
 
-func (d *directory) peek(key campaign.BatchKey) (known, bool) {
+func (d *recipientCache) peek(key campaign.BatchKey) (known, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if k, ok := d.young[key]; ok {
+	if k, ok := d.recent[key]; ok {
 		return k, true
 	}
-	k, ok := d.old[key]
+	k, ok := d.previous[key]
 	if ok {
 		d.keep(key, k)
 	}
 	return k, ok
 }
 
-func (d *directory) put(key campaign.BatchKey, k known) {
+func (d *recipientCache) put(key campaign.BatchKey, k known) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.keep(key, k)
 }
 
-// keep adds recipients to young. When young takes half of the memory, it becomes old, and
-// the former old entries are dropped.
-func (d *directory) keep(key campaign.BatchKey, k known) {
-	if d.young == nil || d.size >= maxRecipients/2 {
-		d.young, d.old, d.size = map[campaign.BatchKey]known{}, d.young, 0
+// keep adds recipients to recent. When recent takes half of the memory, it becomes
+// previous, and the former previous entries are dropped.
+func (d *recipientCache) keep(key campaign.BatchKey, k known) {
+	if d.recent == nil || d.size >= maxRecipients/2 {
+		d.recent, d.previous, d.size = map[campaign.BatchKey]known{}, d.recent, 0
 	}
-	if before, ok := d.young[key]; ok {
+	if before, ok := d.recent[key]; ok {
 		d.size -= before.recipients.size()
 	}
-	d.young[key] = k
+	d.recent[key] = k
 	d.size += k.recipients.size()
 }
 
-// addressed is a batch with its recipients, or the error if they are damaged or deleted.
-type addressed struct {
+// batchRecipients is a batch with its recipients, or the error if they are damaged or
+// deleted.
+type batchRecipients struct {
 	batch      campaign.Batch
 	recipients recipients
 	err        error
 }
 
-// address reads the batches of the items at the positions, each once. Batches of other
+// loadRecipients reads the batches of the items at the positions, each once. Batches of other
 // tenants count as damaged.
-func (n *Notifier) address(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*addressed, error) {
-	batches := map[campaign.BatchKey]*addressed{}
+func (n *Notifier) loadRecipients(ctx context.Context, tenant string, items []item, positions []int) (map[campaign.BatchKey]*batchRecipients, error) {
+	batches := map[campaign.BatchKey]*batchRecipients{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReads)
 	for _, p := range positions {
@@ -156,11 +157,11 @@ func (n *Notifier) address(ctx context.Context, tenant string, items []item, pos
 		if batches[key] != nil {
 			continue
 		}
-		a := &addressed{}
+		a := &batchRecipients{}
 		batches[key] = a
 		group.Go(func() error {
-			a.batch, a.recipients, a.err = n.addressOf(ctx, tenant, key)
-			if a.err != nil && !lost(a.err) {
+			a.batch, a.recipients, a.err = n.loadBatchRecipients(ctx, tenant, key)
+			if a.err != nil && !isUnreadable(a.err) {
 				return a.err
 			}
 			return nil
@@ -169,7 +170,7 @@ func (n *Notifier) address(ctx context.Context, tenant string, items []item, pos
 	return batches, group.Wait()
 }
 
-func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.BatchKey) (campaign.Batch, recipients, error) {
+func (n *Notifier) loadBatchRecipients(ctx context.Context, tenant string, key campaign.BatchKey) (campaign.Batch, recipients, error) {
 	b, err := n.batch(ctx, key)
 	if err == nil && b.Tenant != tenant {
 		err = fmt.Errorf("batch %s does not belong to tenant %s: %w", key, tenant, campaign.ErrDamaged)
@@ -184,7 +185,7 @@ func (n *Notifier) addressOf(ctx context.Context, tenant string, key campaign.Ba
 // recipients returns the recipients of a batch. Uncached ones are read with a single
 // request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
-	return n.directory.get(b.Key, n.Now(), func() (r recipients, err error) {
+	return n.recipientCache.get(b.Key, n.Now(), func() (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {
 			r, err = n.read(ctx, b)
 			return err

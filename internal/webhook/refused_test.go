@@ -222,9 +222,9 @@ func TestHandle_Unreadable(t *testing.T) {
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
 			w.record(sent(1)...)
 			w.queue = nil
-			n := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
-			return n
+			return d
 		},
 		"short payload": func(w *world) campaign.Delivery {
 			well := w.batch
@@ -232,9 +232,9 @@ func TestHandle_Unreadable(t *testing.T) {
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
 			w.record(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start})
 			w.queue = nil
-			n := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
-			return n
+			return d
 		},
 	}
 	for name, damage := range damages {
@@ -251,9 +251,9 @@ func TestHandle_Unreadable(t *testing.T) {
 					w.now = start
 					w.mu.Unlock()
 				}
-				n := damage(w)
-				n.Tenant, n.EndpointID, n.Next, n.Parked = w.tenant, w.endpoint.ID, start.Add(-time.Hour), when == "parked"
-				w.enqueue(n)
+				d := damage(w)
+				d.Tenant, d.EndpointID, d.Next, d.Parked = w.tenant, w.endpoint.ID, start.Add(-time.Hour), when == "parked"
+				w.enqueue(d)
 				if when == "parked" {
 					w.run(time.Minute, process)
 					w.receiver.set(nil)
@@ -285,7 +285,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	for i := range ended {
 		w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{{
 			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
-			Next: start.Add(-time.Hour), Parked: true, Ends: start.Add(-time.Second),
+			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
 		}}))
 	}
 	w.receiver.set(nil)
@@ -300,11 +300,11 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 }
 
 // enqueue writes a delivery, replacing the existing one.
-func (w *world) enqueue(n campaign.Delivery) {
+func (w *world) enqueue(d campaign.Delivery) {
 	w.t.Helper()
-	w.must(w.store.DeleteDelivery(w.t.Context(), n.Task()))
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{n}))
-	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == n.Task() })
+	w.must(w.store.DeleteDelivery(w.t.Context(), d.Task()))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{d}))
+	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == d.Task() })
 }
 
 // A transient read error abandons nothing.

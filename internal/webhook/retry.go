@@ -12,9 +12,9 @@ var retries = []time.Duration{
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// soonest is the shortest delay handled by reconcile alone, which runs once a minute. For
-// shorter delays, the task is queued too.
-const soonest = time.Minute
+// minSweepDelay is the shortest delay handled by reconcile alone, which runs once a minute.
+// For shorter delays, the task is queued too.
+const minSweepDelay = time.Minute
 
 // retryDelay returns the delay after a failed attempt, counted from 0. jitter, in [0, 1),
 // adds up to 20%. ok is false after the last attempt.

@@ -154,23 +154,23 @@ func (w *world) record(changes ...campaign.Change) {
 	w.must(err)
 	deliveries, err := w.store.Append(ctx, w.batch, batchLedger, batchLedger.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
 	w.must(err)
-	for _, n := range deliveries {
-		w.queue = append(w.queue, queued{n.Task(), w.Now()})
+	for _, d := range deliveries {
+		w.queue = append(w.queue, queued{d.Task(), w.Now()})
 	}
 }
 
 // fresh returns changes as the next entries of the batch's log.
-func (w *world) fresh(changes ...campaign.Change) ledger.Fresh {
+func (w *world) fresh(changes ...campaign.Change) ledger.NewEntries {
 	if w.entries == nil {
 		w.entries = map[campaign.BatchKey]int{}
 	}
 	first := w.entries[w.batch.Key] + 1
 	w.entries[w.batch.Key] += len(changes)
-	return ledger.Fresh{Key: w.batch.Key, Entries: ledger.Numbered(first, changes)}
+	return ledger.NewEntries{Key: w.batch.Key, Entries: ledger.Numbered(first, changes)}
 }
 
 // feed queues the tasks of new entries.
-func (w *world) feed(fresh ...ledger.Fresh) {
+func (w *world) feed(fresh ...ledger.NewEntries) {
 	w.t.Helper()
 	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: worldQueue{w}, Now: w.Now}
 	w.must(feeder.Handle(w.t.Context(), fresh))
@@ -246,26 +246,26 @@ func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 		w.must(err)
 		t = campaign.Delivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
 	}
-	n, err := w.store.Delivery(w.t.Context(), t)
+	d, err := w.store.Delivery(w.t.Context(), t)
 	w.must(err)
-	return n
+	return d
 }
 
 // left returns the pending messages of a delivery, if not all are pending.
-func (w *world) left(n campaign.Delivery) []int {
+func (w *world) left(d campaign.Delivery) []int {
 	w.t.Helper()
 	var messages []int
-	if n.ID == "" {
-		page, err := w.store.LogPage(w.t.Context(), n.Key, n.Ordinal)
+	if d.ID == "" {
+		page, err := w.store.LogPage(w.t.Context(), d.Key, d.Ordinal)
 		w.must(err)
-		for _, p := range n.Left {
+		for _, p := range d.Left {
 			messages = append(messages, page.Changes[p].Index)
 		}
 		return messages
 	}
-	fresh, err := ledger.UnpackFresh(n.Entries)
+	fresh, err := ledger.UnpackNewEntries(d.Entries)
 	w.must(err)
-	for _, p := range n.Left {
+	for _, p := range d.Left {
 		messages = append(messages, fresh[0].Entries[p].Index)
 	}
 	return messages
@@ -374,13 +374,13 @@ type breaking struct {
 	w *world
 }
 
-func (b breaking) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
+func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.Delivery) (bool, error) {
 	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}
-	ok, err := b.CampaignStore.SaveDelivery(ctx, read, n)
-	if lost := b.w.fail("saved delivery"); lost != nil {
-		return false, lost
+	ok, err := b.CampaignStore.SaveDelivery(ctx, read, d)
+	if unreadable := b.w.fail("saved delivery"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -390,8 +390,8 @@ func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) err
 		return err
 	}
 	err := b.CampaignStore.DeleteDelivery(ctx, t)
-	if lost := b.w.fail("deleted delivery"); lost != nil {
-		return lost
+	if unreadable := b.w.fail("deleted delivery"); unreadable != nil {
+		return unreadable
 	}
 	return err
 }
@@ -401,8 +401,8 @@ func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason stri
 		return false, err
 	}
 	ok, err := b.CampaignStore.SwitchEndpoint(ctx, tenant, id, offReason)
-	if lost := b.w.fail("switched endpoint"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -412,8 +412,8 @@ func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, er
 		return false, err
 	}
 	ok, err := b.CampaignStore.SaveCircuit(ctx, c)
-	if lost := b.w.fail("saved circuit"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("saved circuit"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }
@@ -423,8 +423,8 @@ func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, err
 		return false, err
 	}
 	ok, err := b.CampaignStore.EndCircuit(ctx, c)
-	if lost := b.w.fail("ended circuit"); lost != nil {
-		return false, lost
+	if unreadable := b.w.fail("ended circuit"); unreadable != nil {
+		return false, unreadable
 	}
 	return ok, err
 }

@@ -216,7 +216,7 @@ func (s *faultStack) try(ctx context.Context, f faultproxy.Fault) faultOutcome {
 	begun := time.Now()
 	var armed *faultproxy.Armed
 	err := s.run(ctx, f.Call.Function == "dashboard", func() {
-		if f.Call.Operation == "KMS.GetPublicKey" { // a process makes this call once
+		if oncePerProcess(f.Call) {
 			s.proxy.Kill(f.Call.Function)
 		}
 		armed = s.proxy.Arm(f)
@@ -231,6 +231,12 @@ func (s *faultStack) try(ctx context.Context, f faultproxy.Fault) faultOutcome {
 		s.proxy.Disarm(armed)
 	}
 	return o
+}
+
+// oncePerProcess reports whether a process makes the call once, when it reads keys or the
+// configuration of the sign-in.
+func oncePerProcess(c faultproxy.Call) bool {
+	return c.Operation == "KMS.GetPublicKey" || strings.Contains(c.String(), "openid-configuration")
 }
 
 // wait returns after d, or with the error of ctx.

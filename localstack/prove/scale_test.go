@@ -190,7 +190,7 @@ func (l *smallLoad) prepareEndpoints(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.Wants(campaign.KindDelivered) })
+	at := slices.IndexFunc(all, func(e campaign.Endpoint) bool { return e.Subscribes(campaign.KindDelivered) })
 	second := all[at]
 	second.ID = random.UUID()
 	if err := store.SaveEndpoint(ctx, second); err != nil {

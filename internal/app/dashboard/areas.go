@@ -37,8 +37,8 @@ func campaignPages(c app.Config, store *dynamo.CampaignStore) area {
 	}}
 }
 
-// settings returns the pages of API credentials and webhooks.
-func settings(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
+// settingsAreas returns the pages of API credentials and webhooks.
+func settingsAreas(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore) []area {
 	service := &admin.Service{Store: store, Auth: auth, Now: time.Now, LocalWebhooks: c.LocalWebhooks}
 	once := web.SubmitToken{Forms: store}
 	poster := webhook.Poster{HTTP: netguard.Guard{Local: c.LocalWebhooks}.Client(1, webhook.Timeout), Now: time.Now}
@@ -48,8 +48,8 @@ func settings(c app.Config, store *dynamo.CampaignStore, auth *dynamo.AuthStore)
 	}
 }
 
-// sending returns the pages of templates and of sending a campaign.
-func sending(c app.Config, store *dynamo.CampaignStore) []area {
+// sendingAreas returns the pages of templates and of sending a campaign.
+func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	dispatcher := &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: releases.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: earlierNumbers},

@@ -36,8 +36,8 @@ func Handler(c app.Config) lambda.Handler {
 		{apidocs.Area(), &apidocs.Pages{}},
 		campaignPages(c, store),
 	}
-	areas = append(areas, settings(c, store, auth)...)
-	areas = append(areas, sending(c, store)...)
+	areas = append(areas, settingsAreas(c, store, auth)...)
+	areas = append(areas, sendingAreas(c, store)...)
 	return lambdahttp.NewHandler(routes(ui, areas))
 }
 

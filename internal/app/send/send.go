@@ -24,7 +24,7 @@ const concurrency = 64
 func Handler(c app.Config) lambda.Handler {
 	store := dynamo.NewCampaignStore(c.Tables())
 	sender := &send.Sender{
-		Batches: store, Directory: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Batches: store, Catalog: store, RateLimits: store, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Provider:    provider.New(c, concurrency),
 		Recorder:    recorder.New(c, store),
 		OptOuts:     &optout.Book{Store: store, Now: time.Now},

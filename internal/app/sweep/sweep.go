@@ -19,7 +19,7 @@ import (
 func Handler(c app.Config) lambda.Handler {
 	store := dynamo.NewCampaignStore(c.Tables())
 	sweeper := &reconcile.Sweeper{
-		Store: store, Moves: store,
+		Store: store, StateWriter: store,
 		Recorder: recorder.New(c, store),
 		Purger:   &retention.Purger{Store: store, Now: time.Now},
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),

@@ -19,7 +19,7 @@ import (
 // immutable, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
 func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
-	keys := s.questionKeys(q)
+	keys := s.queryKeys(q)
 	var rows map[string]Item
 	var sets []campaign.PackedSet
 	group, ctx := errgroup.WithContext(ctx)
@@ -41,8 +41,8 @@ func (s *CampaignStore) Snapshot(ctx context.Context, q campaign.AcceptQuery) (c
 	return snapshot, err
 }
 
-// questionKeys returns the keys of the queried rows by part.
-func (s *CampaignStore) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
+// queryKeys returns the keys of the queried rows by part.
+func (s *CampaignStore) queryKeys(q campaign.AcceptQuery) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	keys := map[string]rowKey{}
 	if q.ClientID != "" {
@@ -70,7 +70,7 @@ func (s *CampaignStore) questionKeys(q campaign.AcceptQuery) map[string]rowKey {
 }
 
 func (s *CampaignStore) readSnapshot(q campaign.AcceptQuery, keys map[string]rowKey, rows map[string]Item) (snapshot campaign.AcceptState, err error) {
-	row := func(part string) Item { return s.alive(rows[keys[part].id()]) }
+	row := func(part string) Item { return s.unexpiredRow(rows[keys[part].id()]) }
 	if r := row("credential"); r != nil {
 		credential := readCredential(q.ClientID, r)
 		snapshot.Credential = &credential
@@ -143,7 +143,7 @@ func (s *CampaignStore) Accept(ctx context.Context, a campaign.AcceptCommand, to
 	a.Batch.Ordinal, a.Batch.Ledger = a.Ordinal, s.Split
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
-		s.putOver(s.batchRow(a.Batch)),
+		s.putIfExpired(s.batchRow(a.Batch)),
 		s.putNew(withValue(setKey(a.Batch.ID, a.Ordinal), "packed", bytesOf(a.Packed))),
 	}
 	if a.Batch.Accepted > 0 { // the first events can arrive before the first message is recorded
@@ -175,7 +175,7 @@ func (s *CampaignStore) metaWrite(a campaign.AcceptCommand) types.TransactWriteI
 		row["accepted"] = number(a.Batch.Accepted)
 		row["listOf"], row["listAs"] = text(a.Batch.Tenant), text(listAs(a.Batch.AcceptedAt, a.Batch.CampaignID))
 		row["createdAt"], row["lastAt"] = millis(a.Batch.AcceptedAt), millis(a.Batch.AcceptedAt)
-		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.Ends())
+		row["due"], row["nextCheck"] = text(s.dueShard(campaign.BatchRef{ID: a.Batch.ID})), millis(a.Batch.ExpiresAt())
 		if a.Batch.Scheduled {
 			row["anyScheduled"] = boolean(true)
 		}
@@ -207,5 +207,5 @@ func (s *CampaignStore) answerWrite(a campaign.AcceptCommand) types.TransactWrit
 	} else {
 		row["body"] = bytesOf(a.Answer.Body)
 	}
-	return s.putOver(row)
+	return s.putIfExpired(row)
 }

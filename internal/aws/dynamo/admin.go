@@ -15,15 +15,15 @@ import (
 	"campaign-dispatch/internal/retry"
 )
 
-// directory is the partition key of the rows that list tenants, agents and pauses. Without
+// listPK is the partition key of the rows that list tenants, agents and pauses. Without
 // it, listing would need a table scan.
-const directory = "DIRECTORY"
+const listPK = "DIRECTORY"
 
 // maxEdits is the maximum number of attempts after concurrent edits.
 const maxEdits = 50
 
 func directoryKey(kind, id string) Item {
-	return Item{"pk": text(directory), "sk": text(kind + "#" + id)}
+	return Item{"pk": text(listPK), "sk": text(kind + "#" + id)}
 }
 
 // templateEntryKey and credentialEntryKey are the rows that list a tenant's templates and
@@ -47,7 +47,7 @@ func (s *CampaignStore) Tenant(ctx context.Context, id string) (campaign.Tenant,
 
 // Tenants returns all tenants, ordered by ID.
 func (s *CampaignStore) Tenants(ctx context.Context) ([]campaign.Tenant, error) {
-	return list(ctx, &s.table, directory, "TENANT#", readTenant)
+	return list(ctx, &s.table, listPK, "TENANT#", readTenant)
 }
 
 // SaveAgent creates or replaces an agent.
@@ -72,7 +72,7 @@ func (s *CampaignStore) Agent(ctx context.Context, id string) (campaign.Agent, e
 
 // Agents returns all agents, ordered by ID, without webhook tokens.
 func (s *CampaignStore) Agents(ctx context.Context) ([]campaign.Agent, error) {
-	return list(ctx, &s.table, directory, "AGENT#", readAgent)
+	return list(ctx, &s.table, listPK, "AGENT#", readAgent)
 }
 
 // PutTemplate writes the template as its next version, from 1, and returns it with that
@@ -187,7 +187,7 @@ func (s *CampaignStore) Resume(ctx context.Context, subject string) error {
 // Pauses returns the paused subjects with the start of each pause.
 func (s *CampaignStore) Pauses(ctx context.Context) (map[string]time.Time, error) {
 	pauses := map[string]time.Time{}
-	_, err := list(ctx, &s.table, directory, "PAUSE#", func(subject string, row Item) string {
+	_, err := list(ctx, &s.table, listPK, "PAUSE#", func(subject string, row Item) string {
 		pauses[subject] = getMillis(row, "since")
 		return subject
 	})

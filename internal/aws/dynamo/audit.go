@@ -63,7 +63,7 @@ func (s *CampaignStore) AuditLog(ctx context.Context, tenant, older string, limi
 	if err != nil {
 		return nil, "", fmt.Errorf("read audit log: %w", err)
 	}
-	for _, row := range s.live(out.Items) {
+	for _, row := range s.unexpiredRows(out.Items) {
 		e := campaign.AuditEntry{
 			Tenant: tenant, At: getMillis(row, "at"), Who: getText(row, "who"),
 			Action: getText(row, "action"), Subject: getText(row, "subject"),

@@ -202,16 +202,16 @@ func (s *AuthStore) RotateRefreshToken(ctx context.Context, used, next authrow.R
 		{ConditionCheck: &types.ConditionCheck{
 			TableName: &s.Auth, Key: familyKey(used.Family), ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		}},
-		s.liveIn(used.ClientID, used.Generation),
+		s.credentialActiveCheck(used.ClientID, used.Generation),
 	}, next.Hash[:32])
 	if err != nil {
 		return fmt.Errorf("rotate refresh token: %w", err)
 	}
-	return lostTo(reasons)
+	return raceError(reasons)
 }
 
-// liveIn checks that the credential is not revoked and has the generation.
-func (s *AuthStore) liveIn(clientID string, generation int) types.TransactWriteItem {
+// credentialActiveCheck checks that the credential is not revoked and has the generation.
+func (s *AuthStore) credentialActiveCheck(clientID string, generation int) types.TransactWriteItem {
 	condition := "attribute_exists(pk) AND attribute_not_exists(revokedAt) AND "
 	check := &types.ConditionCheck{TableName: &s.Auth, Key: credentialKey(clientID)}
 	if generation == 0 {
@@ -224,9 +224,9 @@ func (s *AuthStore) liveIn(clientID string, generation int) types.TransactWriteI
 	return types.TransactWriteItem{ConditionCheck: check}
 }
 
-// lostTo returns campaign.ErrLostRace for a failed condition, and another error for
+// raceError returns campaign.ErrLostRace for a failed condition, and another error for
 // repeated transaction conflicts, which can be retried.
-func lostTo(reasons []types.CancellationReason) error {
+func raceError(reasons []types.CancellationReason) error {
 	for _, r := range reasons {
 		if aws.ToString(r.Code) == reasonCondition {
 			return fmt.Errorf("rotate refresh token: %w", campaign.ErrLostRace)

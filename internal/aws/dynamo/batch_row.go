@@ -46,7 +46,7 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	if b.Ledger {
 		row["ledger"] = boolean(true)
 	}
-	setEnd(row, b.Ends())
+	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
 		row["due"] = text(s.dueShard(b.BatchRef))
 		row["nextCheck"] = millis(b.NextCheck)

@@ -67,7 +67,7 @@ func (s *CampaignStore) SaveCircuit(ctx context.Context, c campaign.Circuit) (bo
 	in := &dynamodb.PutItemInput{TableName: &s.Campaigns, Item: row}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
 	_, err := s.Client.PutItem(ctx, in)
-	return held(err, "write the circuit of endpoint "+c.EndpointID)
+	return conditionHeld(err, "write the circuit of endpoint "+c.EndpointID)
 }
 
 // EndCircuit deletes the circuit if it is unchanged since it was read, and reports whether
@@ -76,7 +76,7 @@ func (s *CampaignStore) EndCircuit(ctx context.Context, c campaign.Circuit) (boo
 	in := &dynamodb.DeleteItemInput{TableName: &s.Campaigns, Key: circuitKey(c.Tenant, c.EndpointID)}
 	in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = stillVersion(c.Version)
 	_, err := s.Client.DeleteItem(ctx, in)
-	return held(err, "end the circuit of endpoint "+c.EndpointID)
+	return conditionHeld(err, "end the circuit of endpoint "+c.EndpointID)
 }
 
 func stillVersion(version int) (*string, map[string]string, Item) {

@@ -76,7 +76,7 @@ func deliveryRow(n campaign.Delivery) Item {
 		row["parked"] = boolean(true)
 	}
 	row["due"], row["nextCheck"] = text(deliveryDue(n, row)), millis(n.Next)
-	setEnd(row, n.Ends)
+	setEnd(row, n.ExpiresAt)
 	return row
 }
 
@@ -98,7 +98,7 @@ func readDelivery(t campaign.NotifyTask, row Item) (n campaign.Delivery, err err
 	n = campaign.Delivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
-		Ends: getEnd(row),
+		ExpiresAt: getEnd(row),
 	}
 	if t.DeliveryID != "" {
 		n.ID, n.Kind, n.Blob, n.Entries = t.DeliveryID, campaign.Kind(getText(row, "kind")), getText(row, "blob"), getBinary(row, "entries")
@@ -150,7 +150,7 @@ func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (ca
 // and reports whether it did. For a New delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
 func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
-	if read.New {
+	if read.Unsaved {
 		return s.addDelivery(ctx, n)
 	}
 	condition, values := sameDelivery(read)
@@ -158,7 +158,7 @@ func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Deliv
 		TableName: &s.inTableOf(n.Task()).Campaigns, Item: deliveryRow(n),
 		ConditionExpression: &condition, ExpressionAttributeNames: map[string]string{"#left": "left"}, ExpressionAttributeValues: values,
 	})
-	return held(err, "save delivery to endpoint "+n.EndpointID)
+	return conditionHeld(err, "save delivery to endpoint "+n.EndpointID)
 }
 
 // DeleteDelivery deletes a completed delivery.
@@ -178,7 +178,7 @@ func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask,
 		ConditionExpression:       aws.String("nextCheck = :read"),
 		ExpressionAttributeValues: Item{":next": millis(next), ":read": millis(read)},
 	})
-	return held(err, "postpone delivery to endpoint "+t.EndpointID)
+	return conditionHeld(err, "postpone delivery to endpoint "+t.EndpointID)
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
@@ -193,12 +193,12 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
 func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
-	put := s.inTableOf(n.Task()).putOver(deliveryRow(n)).Put
+	put := s.inTableOf(n.Task()).putIfExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 	})
-	return held(err, "add delivery to endpoint "+n.EndpointID)
+	return conditionHeld(err, "add delivery to endpoint "+n.EndpointID)
 }
 
 func sameDelivery(n campaign.Delivery) (string, Item) {

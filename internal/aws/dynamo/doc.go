@@ -11,6 +11,13 @@
 // and of the dashboard included; its Snapshot also reads the CRED# and CALLS# rows of a
 // dispatch call.
 //
+// Some stored names differ from the names in the code:
+//
+//	stored name       type
+//	NOTICE            campaign.Delivery
+//	PACE              campaign.RateLimit
+//	turn (of a task)  campaign.Reservation
+//
 // # Auth
 //
 //	pk                  row                              written by        read by

@@ -143,9 +143,9 @@ func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, n
 	})
 }
 
-// FinishBatch moves a batch whose messages all have outcomes to sent, and reports whether
+// MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
 // it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
-func (s *CampaignStore) FinishBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
 		":releasing": text(string(campaign.BatchReleasing)), ":sending": text(string(campaign.BatchSending)),
@@ -154,7 +154,7 @@ func (s *CampaignStore) FinishBatch(ctx context.Context, ref campaign.BatchRef, 
 
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
 // counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
-// Forget, because the campaign may be complete too.
+// RemoveFromDueIndex, because the campaign may be complete too.
 func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
 		{Update: &types.Update{
@@ -219,8 +219,8 @@ func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failin
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// Forget removes a completed or cancelled batch from DueIndex.
-func (s *CampaignStore) Forget(ctx context.Context, ref campaign.BatchRef) error {
+// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex.
+func (s *CampaignStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
 	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
 		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
 	})
@@ -242,5 +242,5 @@ func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, 
 		UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	})
-	return held(err, "update batch "+ref.BatchID)
+	return conditionHeld(err, "update batch "+ref.BatchID)
 }

@@ -64,8 +64,8 @@ func TestBatch_StateChanges(t *testing.T) {
 			[]campaign.BatchState{campaign.BatchReleasing},
 			campaign.BatchSending, later, // already set by send: kept
 		},
-		"FinishBatch": {
-			func(b campaign.Batch) (bool, error) { return store.FinishBatch(t.Context(), b.BatchRef, next) },
+		"MarkSent": {
+			func(b campaign.Batch) (bool, error) { return store.MarkSent(t.Context(), b.BatchRef, next) },
 			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending},
 			campaign.BatchSent, next,
 		},

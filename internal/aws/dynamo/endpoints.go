@@ -119,7 +119,7 @@ func (s *CampaignStore) SwitchEndpoint(ctx context.Context, tenant, id, offReaso
 		in.ExpressionAttributeValues = Item{":reason": text(offReason), ":at": millis(s.Now())}
 	}
 	_, err := s.Client.UpdateItem(ctx, in)
-	return held(err, "switch endpoint "+id)
+	return conditionHeld(err, "switch endpoint "+id)
 }
 
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports
@@ -130,7 +130,7 @@ func (s *CampaignStore) SetKinds(ctx context.Context, tenant, id string, kinds [
 		UpdateExpression: aws.String("SET kinds = :kinds"), ConditionExpression: aws.String("attribute_exists(pk)"),
 		ExpressionAttributeValues: Item{":kinds": text(strings.Join(kinds, ","))},
 	})
-	return held(err, "change the kinds of endpoint "+id)
+	return conditionHeld(err, "change the kinds of endpoint "+id)
 }
 
 func endpointRow(e campaign.Endpoint) Item {

@@ -42,7 +42,7 @@ func (s *CampaignStore) ReplaceSet(ctx context.Context, id campaign.ID, read cam
 		UpdateExpression: aws.String("SET packed = :new"), ConditionExpression: aws.String("packed = :read"),
 		ExpressionAttributeValues: Item{":new": bytesOf(packed), ":read": bytesOf(read.Packed)},
 	})
-	return held(err, fmt.Sprintf("write packed set %d of campaign %s", read.Ordinal, id.CampaignID))
+	return conditionHeld(err, fmt.Sprintf("write packed set %d of campaign %s", read.Ordinal, id.CampaignID))
 }
 
 // KeptAnswers yields the stored responses of all idempotency keys. It scans the table and
@@ -87,5 +87,5 @@ func (s *CampaignStore) ReplaceAnswer(ctx context.Context, a keptanswer.Answer, 
 		UpdateExpression: aws.String("SET body = :new"), ConditionExpression: aws.String("body = :read"),
 		ExpressionAttributeValues: Item{":new": bytesOf(body), ":read": bytesOf(a.Body)},
 	})
-	return held(err, "write stored response")
+	return conditionHeld(err, "write stored response")
 }

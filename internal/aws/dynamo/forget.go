@@ -59,7 +59,7 @@ func (s *CampaignStore) updateLifetime(ctx context.Context, l campaign.Lifetime,
 		ConditionExpression:       aws.String("nextCheck = :read AND batches = :batches"),
 		ExpressionAttributeValues: values,
 	})
-	return held(err, "change the lifetime of campaign "+l.CampaignID)
+	return conditionHeld(err, "change the lifetime of campaign "+l.CampaignID)
 }
 
 // ForgetSome deletes up to 25 rows of a campaign that is being deleted. It reports whether

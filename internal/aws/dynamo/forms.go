@@ -23,5 +23,5 @@ func (s *CampaignStore) UseForm(ctx context.Context, tenant, token string) (bool
 		ExpressionAttributeNames:  map[string]string{"#use": "use"},
 		ExpressionAttributeValues: Item{":use": use},
 	})
-	return held(err, "use form token")
+	return conditionHeld(err, "use form token")
 }

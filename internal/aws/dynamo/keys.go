@@ -12,7 +12,7 @@ import (
 
 // TTL is the expiry attribute of all tables, in seconds since 1970. DynamoDB deletes
 // expired rows with a delay of days. Reads of the Campaigns table omit expired rows, see
-// table.live.
+// table.unexpiredRows.
 const TTL = "expiresAt"
 
 // DueIndex is a sparse index of the Campaigns table: partition key "due" (shard number),

@@ -29,10 +29,10 @@ func ledgerKey(key campaign.BatchKey, sk string) Item {
 }
 
 // LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
-// none. The error wraps campaign.ErrEnded for an expired batch.
+// none. The error wraps campaign.ErrExpired for an expired batch.
 func (s *CampaignStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, headSK))
-	if err != nil && (errors.Is(err, campaign.ErrEnded) || !errors.Is(err, campaign.ErrNotFound)) {
+	if err != nil && (errors.Is(err, campaign.ErrExpired) || !errors.Is(err, campaign.ErrNotFound)) {
 		return ledger.Head{}, fmt.Errorf("read the outcomes of batch %s: %w", key, err)
 	}
 	head, err := readLedgerHead(row)
@@ -114,7 +114,7 @@ func (s *CampaignStore) putHead(ctx context.Context, b campaign.Batch, w ledger.
 		})
 		return err
 	})
-	if ok, err := held(err, "write the head"); err != nil || ok {
+	if ok, err := conditionHeld(err, "write the head"); err != nil || ok {
 		return err
 	}
 	return campaign.ErrLostRace
@@ -142,7 +142,7 @@ func (s *CampaignStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 	row["was"], row["seq"] = number(w.Was), number(w.Head.Sequence)
 	row["states"], row["tally"], row["tail"] = bytesOf(w.Packed.States), bytesOf(w.Packed.Tally), bytesOf(w.Packed.Tail)
 	row["at"] = number(s.Now().Unix())
-	setEnd(row, b.Ends())
+	setEnd(row, b.ExpiresAt())
 	put := &types.Put{TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if w.Was > 0 {
 		put.ConditionExpression = aws.String("seq = :was")
@@ -154,6 +154,6 @@ func (s *CampaignStore) headPut(b campaign.Batch, w ledger.Write) *types.Put {
 func entriesRow(b campaign.Batch, first int, changes []campaign.Change) Item {
 	row := ledgerKey(b.Key, logSK(first))
 	row["entries"] = bytesOf(ledger.Pack(changes))
-	setEnd(row, b.Ends())
+	setEnd(row, b.ExpiresAt())
 	return row
 }

@@ -366,9 +366,9 @@ func TestLedgers_Expired(t *testing.T) {
 	l := newLedgers(t)
 	b := ledgerBatch(3)
 	record(t, l, b, changesOf(0, 1, campaign.OutcomeSent))
-	l.Now = b.Ends
-	if _, err := outcome.AppendLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrEnded) {
-		t.Errorf("error %v, want campaign.ErrEnded", err)
+	l.Now = b.ExpiresAt
+	if _, err := outcome.AppendLedger(t.Context(), l, b, changesOf(1, 2, campaign.OutcomeSent)); !errors.Is(err, campaign.ErrExpired) {
+		t.Errorf("error %v, want campaign.ErrExpired", err)
 	}
 }
 

@@ -19,25 +19,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// errNotRead reports a failed light read. The caller falls back to the SDK.
-var errNotRead = errors.New("not read")
+// errFastReadFailed reports a failed fast read. The caller falls back to the SDK.
+var errFastReadFailed = errors.New("not read")
 
-// maxVoidRow is the maximum response size in bytes.
-const maxVoidRow = 4 << 10
+// maxSessionEndRow is the maximum response size in bytes.
+const maxSessionEndRow = 4 << 10
 
-// voidRow is the JSON form of a user's row.
-type voidRow struct {
+// sessionEndRow is the JSON form of a user's row.
+type sessionEndRow struct {
 	Item struct {
 		Until struct{ N string } `json:"sessionsVoidUntil"`
 		TTL   struct{ N string } `json:"expiresAt"`
 	}
 }
 
-// lightSessionsEnded is SessionsEnded without the SDK's middleware, for half of the CPU
+// fastSessionsEnded is SessionsEnded without the SDK's middleware, for half of the CPU
 // time: every dashboard page calls it. It makes one attempt.
-func (s *AuthStore) lightSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
+func (s *AuthStore) fastSessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
 	o := s.Client.Options()
-	request, err := s.lightRequest(ctx, o, getText(personKey(tenant, email), "pk"))
+	request, err := s.fastRequest(ctx, o, getText(personKey(tenant, email), "pk"))
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -46,32 +46,32 @@ func (s *AuthStore) lightSessionsEnded(ctx context.Context, tenant, email string
 		return time.Time{}, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxVoidRow))
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxSessionEndRow))
 	if err != nil {
 		return time.Time{}, err
 	}
 	sum := answer.Header.Get("X-Amz-Crc32")
 	if answer.StatusCode != http.StatusOK || sum != strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10) {
-		return time.Time{}, fmt.Errorf("%w: %s", errNotRead, answer.Status)
+		return time.Time{}, fmt.Errorf("%w: %s", errFastReadFailed, answer.Status)
 	}
-	var row voidRow
+	var row sessionEndRow
 	if err := json.Unmarshal(body, &row); err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errNotRead, err)
+		return time.Time{}, fmt.Errorf("%w: %w", errFastReadFailed, err)
 	}
 	return s.untilOf(row)
 }
 
-func (s *AuthStore) untilOf(row voidRow) (time.Time, error) {
+func (s *AuthStore) untilOf(row sessionEndRow) (time.Time, error) {
 	if row.Item.Until.N == "" {
 		return time.Time{}, nil
 	}
 	until, err := strconv.ParseInt(row.Item.Until.N, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errNotRead, err)
+		return time.Time{}, fmt.Errorf("%w: %w", errFastReadFailed, err)
 	}
 	end, err := strconv.ParseInt(row.Item.TTL.N, 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errNotRead, err)
+		return time.Time{}, fmt.Errorf("%w: %w", errFastReadFailed, err)
 	}
 	if end <= s.Now().Unix() {
 		return time.Time{}, nil
@@ -79,7 +79,7 @@ func (s *AuthStore) untilOf(row voidRow) (time.Time, error) {
 	return time.UnixMilli(until).UTC(), nil
 }
 
-func (s *AuthStore) lightRequest(ctx context.Context, o dynamodb.Options, pk string) (*http.Request, error) {
+func (s *AuthStore) fastRequest(ctx context.Context, o dynamodb.Options, pk string) (*http.Request, error) {
 	body, err := json.Marshal(map[string]any{
 		"TableName": s.Auth, "Key": map[string]any{"pk": map[string]string{"S": pk}}, "ConsistentRead": true,
 	})

@@ -62,9 +62,9 @@ func (s *CampaignStore) OptOutParts(ctx context.Context, tenant string, shard in
 }
 
 // SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
-// transaction it writes the parts that contain numbers and deletes the gone ones. It
+// transaction it writes the parts that contain numbers and deletes the removed ones. It
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
+func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, removedParts ...string) (bool, error) {
 	put := &types.Put{TableName: &s.Campaigns, Item: optOutRow(tenant, o, o.Version+1), ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if o.Version > 0 {
 		put.ConditionExpression = aws.String("version = :read")
@@ -79,7 +79,7 @@ func (s *CampaignStore) SwapOptOuts(ctx context.Context, tenant string, o campai
 			items = append(items, s.put(optOutPartRow(tenant, o.Shard, part)))
 		}
 	}
-	for _, id := range gone {
+	for _, id := range removedParts {
 		items = append(items, s.remove(optOutPartKey(tenant, o.Shard, id)))
 	}
 	err := s.writeAll(ctx, "write the opt-outs of tenant "+tenant, items...)
@@ -94,7 +94,7 @@ func (s *CampaignStore) putOptOuts(ctx context.Context, tenant string, put *type
 		TableName: put.TableName, Item: put.Item,
 		ConditionExpression: put.ConditionExpression, ExpressionAttributeValues: put.ExpressionAttributeValues,
 	})
-	return held(err, "write the opt-outs of tenant "+tenant)
+	return conditionHeld(err, "write the opt-outs of tenant "+tenant)
 }
 
 // KeepOptOuts copies a shard and its parts from another table, with their versions, unless
@@ -123,13 +123,13 @@ func (s *CampaignStore) KeepOptOuts(ctx context.Context, tenant string, o campai
 		}
 	}
 	if len(before.Parts) > 0 || len(o.Parts) > 0 {
-		err = s.removeStrayParts(ctx, tenant, o.Shard)
+		err = s.removeUnlistedParts(ctx, tenant, o.Shard)
 	}
 	return kept, err
 }
 
-// removeStrayParts deletes the parts that a shard does not list.
-func (s *CampaignStore) removeStrayParts(ctx context.Context, tenant string, shard int) error {
+// removeUnlistedParts deletes the parts that a shard does not list.
+func (s *CampaignStore) removeUnlistedParts(ctx context.Context, tenant string, shard int) error {
 	doing := "delete stray parts of the opt-outs of tenant " + tenant
 	named, err := s.OptOutShard(ctx, tenant, shard)
 	if err != nil {

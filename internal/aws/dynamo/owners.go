@@ -17,8 +17,8 @@ import (
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is
-// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former agent
-// stays reserved for it, as released.
+// a *campaign.AgentTakenError if the agent belongs to another tenant. The tenant's former
+// agent stays reserved for it, as released.
 func (s *CampaignStore) SaveTenant(ctx context.Context, t campaign.Tenant) error {
 	return s.saveTenant(ctx, t)
 }
@@ -55,7 +55,7 @@ func (s *CampaignStore) tenantItems(ctx context.Context, t campaign.Tenant) ([]t
 	entry["name"], entry["agentId"] = text(t.Name), text(t.AgentID)
 	items := []types.TransactWriteItem{s.putTenant(t, before, created), s.put(entry)}
 	if t.AgentID != "" {
-		claim, err := s.claim(ctx, t, before)
+		claim, err := s.assignAgent(ctx, t, before)
 		if err != nil {
 			return nil, err
 		}
@@ -82,9 +82,9 @@ func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types
 	}}
 }
 
-// claim returns the writes that make the tenant a holder of its agent, and its owner if no
-// other tenant holds it.
-func (s *CampaignStore) claim(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
+// assignAgent returns the writes that make the tenant a holder of its agent, and its owner
+// if no other tenant holds it.
+func (s *CampaignStore) assignAgent(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
 	h, err := s.Holders(ctx, t.AgentID)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *CampaignStore) claim(ctx context.Context, t, before campaign.Tenant) ([
 		return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: h.Owner.Since})), nil
 	}
 	others := h.Others(t.ID)
-	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.use(ctx, tenant, t.AgentID) })
+	err = h.Refuse(others, s.Now(), func(tenant string) (campaign.Use, error) { return s.usage(ctx, tenant, t.AgentID) })
 	_, refused := errors.AsType[*campaign.AgentTakenError](err)
 	switch {
 	case refused && (before.AgentID == t.AgentID || slices.Contains(h.Tenants(s.Now()), t.ID)):
@@ -264,8 +264,8 @@ func (s *CampaignStore) eachBatchOf(ctx context.Context, id campaign.ID, visit f
 	return nil
 }
 
-// use summarizes the batches that the tenant sent with the agent.
-func (s *CampaignStore) use(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
+// usage summarizes the batches that the tenant sent with the agent.
+func (s *CampaignStore) usage(ctx context.Context, tenant, agentID string) (campaign.Use, error) {
 	var mu sync.Mutex
 	var u campaign.Use
 	err := s.eachBatch(ctx, tenant, func(ctx context.Context, b campaign.Batch) error {

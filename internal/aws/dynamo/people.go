@@ -30,7 +30,7 @@ func (s *AuthStore) EndSessions(ctx context.Context, tenant, email string, until
 			":until": millis(until), ":ttl": number(until.Add(campaign.SessionEndLife).Unix()),
 		},
 	})
-	if _, err := held(err, "revoke sessions of user"); err != nil {
+	if _, err := conditionHeld(err, "revoke sessions of user"); err != nil {
 		return err
 	}
 	return nil
@@ -39,7 +39,7 @@ func (s *AuthStore) EndSessions(ctx context.Context, tenant, email string, until
 // SessionsEnded reads consistently the instant up to which a user's sessions are revoked,
 // zero for none.
 func (s *AuthStore) SessionsEnded(ctx context.Context, tenant, email string) (time.Time, error) {
-	if until, err := s.lightSessionsEnded(ctx, tenant, email); err == nil {
+	if until, err := s.fastSessionsEnded(ctx, tenant, email); err == nil {
 		return until, nil
 	}
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
@@ -48,5 +48,5 @@ func (s *AuthStore) SessionsEnded(ctx context.Context, tenant, email string) (ti
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read session revocation of user: %w", err)
 	}
-	return getMillis(s.alive(out.Item), "sessionsVoidUntil"), nil
+	return getMillis(s.unexpiredRow(out.Item), "sessionsVoidUntil"), nil
 }

@@ -70,7 +70,7 @@ func TestSessionsEnded_Light(t *testing.T) {
 		if !want.IsZero() {
 			s.end(t, tenant, ana, want)
 		}
-		if got, err := s.lightSessionsEnded(t.Context(), tenant, ana); err != nil || !got.Equal(want) {
+		if got, err := s.fastSessionsEnded(t.Context(), tenant, ana); err != nil || !got.Equal(want) {
 			t.Errorf("void until %v, %v; want %v", got, err, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestSessionsEnded_Light(t *testing.T) {
 		}))
 		elsewhere := *s
 		elsewhere.Client = dynamodb.New(s.Client.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = &server.URL })
-		if got, err := elsewhere.lightSessionsEnded(t.Context(), tenant, ana); err == nil {
+		if got, err := elsewhere.fastSessionsEnded(t.Context(), tenant, ana); err == nil {
 			t.Errorf("%s: void until %v", name, got)
 		}
 		server.Close()

@@ -186,7 +186,7 @@ func (s *CampaignStore) Failures(ctx context.Context, tenant, endpointID string,
 		if err != nil {
 			return nil, fmt.Errorf("read the failures of endpoint %s: %w", endpointID, err)
 		}
-		for _, row := range s.live(out.Items) {
+		for _, row := range s.unexpiredRows(out.Items) {
 			failures = append(failures, readFailure(tenant, endpointID, row))
 		}
 	}

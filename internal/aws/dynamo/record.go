@@ -66,7 +66,7 @@ func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedge
 		first += len(page)
 		for _, e := range endpoints {
 			if wantsSome(e, page) {
-				deliveries = append(deliveries, campaign.Delivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, Ends: b.Ends()})
+				deliveries = append(deliveries, campaign.Delivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, ExpiresAt: b.ExpiresAt()})
 			}
 		}
 	}
@@ -90,7 +90,7 @@ const maxItems = 100
 func MaxAppend(endpoints int) int { return max(1, (maxItems-1)/(1+endpoints)) * maxPage }
 
 func wantsSome(e campaign.Endpoint, page []campaign.Change) bool {
-	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Wants(c.Outcome.Kind()) })
+	return slices.ContainsFunc(page, func(c campaign.Change) bool { return e.Subscribes(c.Outcome.Kind()) })
 }
 
 // headWrite replaces the HEAD row if it is unchanged since it was read. The row contains
@@ -127,7 +127,7 @@ func headRow(b campaign.Batch) Item {
 	} else {
 		row["ordinal"] = number(0)
 	}
-	setEnd(row, b.Ends())
+	setEnd(row, b.ExpiresAt())
 	return row
 }
 
@@ -136,7 +136,7 @@ func logRow(b campaign.Batch, ordinal, first int, page []campaign.Change) Item {
 	row := outcomeKey(b.Key, logSK(ordinal))
 	row["first"] = number(first)
 	row["changes"] = bytesOf(packChanges(page))
-	setEnd(row, b.Ends())
+	setEnd(row, b.ExpiresAt())
 	return row
 }
 

@@ -78,7 +78,7 @@ func (s *CampaignStore) SwapRateLimit(ctx context.Context, agentID string, old, 
 		TableName: &s.Campaigns, Item: rateLimitRow(agentID, rateLimit),
 		ConditionExpression: &condition, ExpressionAttributeValues: values,
 	})
-	return held(err, "write rate limit of agent "+agentID)
+	return conditionHeld(err, "write rate limit of agent "+agentID)
 }
 
 func rateLimitRow(agentID string, p campaign.RateLimit) Item {

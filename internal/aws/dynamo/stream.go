@@ -27,11 +27,12 @@ type UnreadRecord struct {
 }
 
 // OfStream returns the handler of the Outcomes table's stream. It passes the new entries of
-// all records to handle. Unreadable records and the batches of a ledger.UnfedError are sent
-// to unread, so that they do not block later records. Other errors fail the whole call.
-func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
+// all records to handle. Unreadable records and the batches of a ledger.UnqueuedError are
+// sent to unread, so that they do not block later records. Other errors fail the whole
+// call.
+func OfStream(handle func(ctx context.Context, fresh []ledger.NewEntries) error, unread Unread) func(context.Context, events.DynamoDBEvent) error {
 	return func(ctx context.Context, event events.DynamoDBEvent) error {
-		var fresh []ledger.Fresh
+		var fresh []ledger.NewEntries
 		var damaged []UnreadRecord
 		for _, r := range event.Records {
 			n, err := freshOf(r.Change)
@@ -44,7 +45,7 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 			}
 		}
 		err := handle(ctx, fresh)
-		if unfed, ok := errors.AsType[*ledger.UnfedError](err); ok {
+		if unfed, ok := errors.AsType[*ledger.UnqueuedError](err); ok {
 			err = nil
 			for _, key := range unfed.Keys {
 				damaged = append(damaged, UnreadRecord{PK: key.String(), SK: headSK})
@@ -63,7 +64,7 @@ func OfStream(handle func(ctx context.Context, fresh []ledger.Fresh) error, unre
 
 // freshOf returns the entries added by a write. There are none for deletions and for rows
 // without new entries.
-func freshOf(change events.DynamoDBStreamRecord) (n ledger.Fresh, err error) {
+func freshOf(change events.DynamoDBStreamRecord) (n ledger.NewEntries, err error) {
 	row := change.NewImage
 	if _, known := row["was"]; !known {
 		return n, nil

@@ -67,7 +67,7 @@ func TestOfStream(t *testing.T) {
 			var got []ledger.Entry
 			queue := &unreadQueue{}
 			event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: tt.row, SequenceNumber: "7"}}}}
-			err := dynamo.OfStream(func(_ context.Context, fresh []ledger.Fresh) error {
+			err := dynamo.OfStream(func(_ context.Context, fresh []ledger.NewEntries) error {
 				for _, n := range fresh {
 					got = append(got, n.Entries...)
 				}
@@ -93,7 +93,7 @@ func TestOfStream_Failures(t *testing.T) {
 	for name, errs := range map[string]struct{ feed, queue error }{"the feeder": {broken, nil}, "the queue of unreadable records": {nil, broken}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			handler := dynamo.OfStream(func(context.Context, []ledger.Fresh) error { return errs.feed }, &unreadQueue{err: errs.queue})
+			handler := dynamo.OfStream(func(context.Context, []ledger.NewEntries) error { return errs.feed }, &unreadQueue{err: errs.queue})
 			if err := handler(t.Context(), event); !errors.Is(err, broken) {
 				t.Errorf("error %v, want that of %s: the call has to be repeated", err, name)
 			}
@@ -108,8 +108,8 @@ func TestOfStream_UnfedBatch(t *testing.T) {
 	row := streamRow("HEAD", map[string]int{"was": 9, "seq": 12}, map[string][]byte{"tail": ledger.Pack(changesOf(0, 3, campaign.OutcomeSent))})
 	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{{Change: events.DynamoDBStreamRecord{NewImage: row}}}}
 	queue := &unreadQueue{}
-	err := dynamo.OfStream(func(_ context.Context, fresh []ledger.Fresh) error {
-		return &ledger.UnfedError{Keys: []campaign.BatchKey{fresh[0].Key}}
+	err := dynamo.OfStream(func(_ context.Context, fresh []ledger.NewEntries) error {
+		return &ledger.UnqueuedError{Keys: []campaign.BatchKey{fresh[0].Key}}
 	}, queue)(t.Context(), event)
 	if err != nil {
 		t.Fatal(err)

@@ -37,14 +37,14 @@ type rowKey struct {
 func (k rowKey) id() string { return k.table + "|" + getText(k.key, "pk") + "|" + getText(k.key, "sk") }
 
 // get reads a row of the Campaigns table consistently. The error is campaign.ErrNotFound if
-// it does not exist, and campaign.ErrEnded if it has expired.
-func (s *table) get(ctx context.Context, key Item) (Item, error) {
-	return s.getFrom(ctx, s.Campaigns, key)
+// it does not exist, and campaign.ErrExpired if it has expired.
+func (t *table) get(ctx context.Context, key Item) (Item, error) {
+	return t.getFrom(ctx, t.Campaigns, key)
 }
 
 // getFrom is get for another table.
-func (s *table) getFrom(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
+func (t *table) getFrom(ctx context.Context, table string, key Item) (Item, error) {
+	out, err := t.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &table, Key: key, ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
@@ -53,30 +53,30 @@ func (s *table) getFrom(ctx context.Context, table string, key Item) (Item, erro
 	if len(out.Item) == 0 {
 		return nil, campaign.ErrNotFound
 	}
-	if s.alive(out.Item) == nil {
-		return nil, campaign.ErrEnded
+	if t.unexpiredRow(out.Item) == nil {
+		return nil, campaign.ErrExpired
 	}
 	return out.Item, nil
 }
 
 // campaignRows reads rows of the Campaigns table consistently, by name, see batchGet.
-func (s *table) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
-	return s.rowsFrom(ctx, s.Campaigns, keys)
+func (t *table) campaignRows(ctx context.Context, keys map[string]Item) (map[string]Item, error) {
+	return t.rowsFrom(ctx, t.Campaigns, keys)
 }
 
 // rowsFrom is campaignRows for any table and for the given attributes.
-func (s *table) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
+func (t *table) rowsFrom(ctx context.Context, table string, keys map[string]Item, attributes ...string) (map[string]Item, error) {
 	wanted := make(map[string]rowKey, len(keys))
 	for name, key := range keys {
 		wanted[name] = rowKey{table, key}
 	}
-	rows, err := s.batchGet(ctx, wanted, withEnd(attributes)...)
+	rows, err := t.batchGet(ctx, wanted, withEnd(attributes)...)
 	if err != nil {
 		return nil, err
 	}
 	named := make(map[string]Item, len(rows))
 	for name, key := range wanted {
-		if row := s.alive(rows[key.id()]); row != nil {
+		if row := t.unexpiredRow(rows[key.id()]); row != nil {
 			named[name] = row
 		}
 	}
@@ -86,7 +86,7 @@ func (s *table) rowsFrom(ctx context.Context, table string, keys map[string]Item
 // batchGet reads rows of any table consistently. It returns the existing rows by rowKey.id.
 // Unprocessed keys are requested again. If attributes are given, it reads only these and
 // the key.
-func (s *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
+func (t *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes ...string) (map[string]Item, error) {
 	wanted := map[string]types.KeysAndAttributes{}
 	if len(attributes) > 0 {
 		attributes = append([]string{"pk", "sk"}, attributes...) // which identify the row
@@ -100,7 +100,7 @@ func (s *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 	}
 	rows := make(map[string]Item, len(keys))
 	for attempt := 0; len(wanted) > 0; attempt++ {
-		out, err := s.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
+		out, err := t.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted})
 		if err != nil {
 			return nil, err
 		}
@@ -121,19 +121,19 @@ func (s *table) batchGet(ctx context.Context, keys map[string]rowKey, attributes
 
 // query reads all rows of the Campaigns table that match a key condition, consistently and
 // in order.
-func (s *table) query(ctx context.Context, condition string, values Item) ([]Item, error) {
-	return s.queryFor(ctx, condition, values)
+func (t *table) query(ctx context.Context, condition string, values Item) ([]Item, error) {
+	return t.queryFor(ctx, condition, values)
 }
 
 // queryFor is query for the given attributes.
-func (s *table) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
-	return s.queryIn(ctx, s.Campaigns, condition, values, attributes...)
+func (t *table) queryFor(ctx context.Context, condition string, values Item, attributes ...string) ([]Item, error) {
+	return t.queryIn(ctx, t.Campaigns, condition, values, attributes...)
 }
 
 // queryIn is queryFor for another table.
-func (s *table) queryIn(ctx context.Context, table, condition string, values Item, attributes ...string) ([]Item, error) {
+func (t *table) queryIn(ctx context.Context, table, condition string, values Item, attributes ...string) ([]Item, error) {
 	expression, names := projection(withEnd(attributes))
-	pages := dynamodb.NewQueryPaginator(s.Client, &dynamodb.QueryInput{
+	pages := dynamodb.NewQueryPaginator(t.Client, &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: &condition, ExpressionAttributeValues: values,
 		ProjectionExpression: expression, ExpressionAttributeNames: names,
@@ -144,7 +144,7 @@ func (s *table) queryIn(ctx context.Context, table, condition string, values Ite
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, s.live(page.Items)...)
+		rows = append(rows, t.unexpiredRows(page.Items)...)
 	}
 	return rows, nil
 }
@@ -164,8 +164,8 @@ func projection(attributes []string) (*string, map[string]string) {
 
 // list reads the rows of a partition whose sort keys have the prefix. It passes each row
 // and the rest of its sort key to read.
-func list[T any](ctx context.Context, s *table, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
-	rows, err := s.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
+func list[T any](ctx context.Context, t *table, pk, prefix string, read func(id string, row Item) T) ([]T, error) {
+	rows, err := t.query(ctx, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": text(pk), ":prefix": text(prefix)})
 	if err != nil {
 		return nil, fmt.Errorf("list the rows %s*: %w", prefix, err)
 	}
@@ -176,34 +176,34 @@ func list[T any](ctx context.Context, s *table, pk, prefix string, read func(id 
 	return found, nil
 }
 
-func (s *table) put(row Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Put: &types.Put{TableName: &s.Campaigns, Item: row}}
+func (t *table) put(row Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{TableName: &t.Campaigns, Item: row}}
 }
 
-func (s *table) putNew(row Item) types.TransactWriteItem {
+func (t *table) putNew(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
+		TableName: &t.Campaigns, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)"),
 	}}
 }
 
-// putOver puts a row if there is none or if the existing one has expired.
-func (s *table) putOver(row Item) types.TransactWriteItem {
+// putIfExpired puts a row if there is none or if the existing one has expired.
+func (t *table) putIfExpired(row Item) types.TransactWriteItem {
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName:                 &s.Campaigns,
+		TableName:                 &t.Campaigns,
 		Item:                      row,
 		ConditionExpression:       aws.String("attribute_not_exists(pk) OR " + TTL + " <= :now"),
-		ExpressionAttributeValues: Item{":now": number(s.Now().Unix())},
+		ExpressionAttributeValues: Item{":now": number(t.Now().Unix())},
 	}}
 }
 
-func (s *table) remove(key Item) types.TransactWriteItem {
-	return types.TransactWriteItem{Delete: &types.Delete{TableName: &s.Campaigns, Key: key}}
+func (t *table) remove(key Item) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{TableName: &t.Campaigns, Key: key}}
 }
 
 // writeAll commits the items in one transaction. The error wraps campaign.ErrLostRace if a
 // condition failed.
-func (s *table) writeAll(ctx context.Context, doing string, items ...types.TransactWriteItem) error {
-	reasons, err := s.transact(ctx, items, rand.Text())
+func (t *table) writeAll(ctx context.Context, doing string, items ...types.TransactWriteItem) error {
+	reasons, err := t.transact(ctx, items, rand.Text())
 	if err == nil && len(reasons) > 0 {
 		err = campaign.ErrLostRace
 	}
@@ -213,9 +213,9 @@ func (s *table) writeAll(ctx context.Context, doing string, items ...types.Trans
 	return nil
 }
 
-// held reports whether the condition of a write held. Errors other than a failed condition
-// are returned with the operation.
-func held(err error, doing string) (bool, error) {
+// conditionHeld reports whether the condition of a write held. Errors other than a failed
+// condition are returned with the operation.
+func conditionHeld(err error, doing string) (bool, error) {
 	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
 		return false, nil
 	}
@@ -244,19 +244,19 @@ func getEnd(row Item) time.Time {
 	return time.Unix(getNumber(row, TTL), 0).UTC()
 }
 
-// alive returns the row, or nil if it has expired.
-func (s *table) alive(row Item) Item {
-	if end := getEnd(row); !end.IsZero() && !end.After(s.Now()) {
+// unexpiredRow returns the row, or nil if it has expired.
+func (t *table) unexpiredRow(row Item) Item {
+	if end := getEnd(row); !end.IsZero() && !end.After(t.Now()) {
 		return nil
 	}
 	return row
 }
 
-// live removes expired rows.
-func (s *table) live(rows []Item) []Item {
+// unexpiredRows removes expired rows.
+func (t *table) unexpiredRows(rows []Item) []Item {
 	kept := rows[:0]
 	for _, row := range rows {
-		if s.alive(row) != nil {
+		if t.unexpiredRow(row) != nil {
 			kept = append(kept, row)
 		}
 	}

@@ -35,13 +35,13 @@ const maxConflicts = 8
 // executes once, until ctx ends. An error is returned only for permanent failures and at
 // the end of ctx; in the latter case, the transaction may have been committed. The token
 // must be unique and has at most 36 characters.
-func (s *table) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
-	t := transaction{items: items, token: token}
+func (t *table) transact(ctx context.Context, items []types.TransactWriteItem, token string) ([]types.CancellationReason, error) {
+	tx := transaction{items: items, token: token}
 	for attempt := 0; ; attempt++ {
-		err := t.send(ctx, s.Client)
-		reasons, again := t.judge(err)
+		err := tx.send(ctx, t.Client)
+		reasons, again := tx.classify(err)
 		if !again {
-			return reasons, t.failure
+			return reasons, tx.failure
 		}
 		if waitErr := retry.Wait(ctx, attempt+1); waitErr != nil {
 			return nil, fmt.Errorf("write a transaction: %w: %w", waitErr, err)
@@ -67,14 +67,14 @@ func (t *transaction) send(ctx context.Context, client *dynamodb.Client) error {
 
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-// judge classifies the result of an attempt. again reports whether to retry.
-func (t *transaction) judge(err error) (reasons []types.CancellationReason, again bool) {
+// classify classifies the result of an attempt. again reports whether to retry.
+func (t *transaction) classify(err error) (reasons []types.CancellationReason, again bool) {
 	var cancelled *types.TransactionCanceledException
 	switch {
 	case err == nil:
 		return nil, false
 	case errors.As(err, &cancelled):
-		return t.judgeCancelled(cancelled.CancellationReasons, err)
+		return t.classifyCancelled(cancelled.CancellationReasons, err)
 	case permanent(err):
 		t.failure = fmt.Errorf("write a transaction: %w", err)
 		return nil, false
@@ -83,10 +83,10 @@ func (t *transaction) judge(err error) (reasons []types.CancellationReason, agai
 	return nil, true
 }
 
-// judgeCancelled distinguishes failed conditions from transient conflicts. A retry after a
+// classifyCancelled distinguishes failed conditions from transient conflicts. A retry after a
 // conflict gets a new token, because DynamoDB would repeat its response to the old one,
 // unless the old token may have been committed.
-func (t *transaction) judgeCancelled(reasons []types.CancellationReason, err error) ([]types.CancellationReason, bool) {
+func (t *transaction) classifyCancelled(reasons []types.CancellationReason, err error) ([]types.CancellationReason, bool) {
 	conflict, transient := false, false
 	for _, r := range reasons {
 		switch aws.ToString(r.Code) {

@@ -56,7 +56,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			n = identified(tenant, n)
 			n.Next = later
 			unwritten := n
-			unwritten.New = true
+			unwritten.Unsaved = true
 			save := func(read, next campaign.Delivery, want bool) {
 				t.Helper()
 				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
@@ -84,7 +84,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 				t.Errorf("due before its time: %v", early)
 			}
 			tried := n
-			tried.Attempt, tried.Left, tried.Next, tried.Ends = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
+			tried.Attempt, tried.Left, tried.Next, tried.ExpiresAt = 1, []int{0, 5}, later.Add(time.Hour), later.Add(2000*time.Hour)
 			save(n, tried, true)
 			save(n, tried, false)
 			moved, err := store.MoveDelivery(t.Context(), n.Task(), tried.Next, later.Add(2*time.Hour))

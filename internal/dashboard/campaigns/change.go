@@ -43,7 +43,7 @@ func newCancelPage(c campaign.Campaign) cancelPage {
 			v.Pending += b.Pending()
 		}
 		v.Sent += b.Head.Counts[campaign.OutcomeSent]
-		v.Over += b.Head.Settled()
+		v.Over += b.Head.Final()
 	}
 	return v
 }

@@ -135,7 +135,7 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 		return f, nil
 	}
 	left := pl.parts[pl.done:]
-	verdicts, err := s.judge(p, u, pl.table, left, until)
+	verdicts, err := s.checkParts(p, u, pl.table, left, until)
 	if err != nil {
 		return f, err
 	}
@@ -148,8 +148,8 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 	return f, nil
 }
 
-// judge returns the results of the parts that were checked in time, in order.
-func (s *Pages) judge(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatchclient.Verdict, error) {
+// checkParts returns the results of the parts that were checked in time, in order.
+func (s *Pages) checkParts(p *web.Page, u upload, t table, parts []part, until time.Time) ([]dispatchclient.Verdict, error) {
 	verdicts := make([]dispatchclient.Verdict, len(parts))
 	calls, ctx := errgroup.WithContext(p.R.Context())
 	calls.SetLimit(sideBySide)

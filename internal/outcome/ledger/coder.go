@@ -3,22 +3,22 @@ package ledger
 // An arithmetic coder for bits, with 32-bit bounds. The cost of a bit depends on how often
 // it was seen before in its context.
 
-// odds counts the zeros and ones of one context. The encoder and the decoder count alike,
-// so the counts are not stored.
-type odds [2]uint32
+// bitCounts counts the zeros and ones of one context. The encoder and the decoder count
+// alike, so the counts are not stored.
+type bitCounts [2]uint32
 
-// share returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer
+// split returns the fraction of 2^16 assigned to ones. It is between 0 and 2^16 for fewer
 // than 2^15 bits.
-func (o *odds) share() uint32 { return (2*o[1] + 1) << 16 / (2*(o[0]+o[1]) + 2) }
+func (o *bitCounts) split() uint32 { return (2*o[1] + 1) << 16 / (2*(o[0]+o[1]) + 2) }
 
 // bounds is the remaining range of the code, both ends included.
 type bounds struct{ low, high uint32 }
 
-func (b *bounds) split(o *odds) uint32 {
-	return b.low + uint32(uint64(b.high-b.low)*uint64(o.share())>>16) //nolint:gosec // below high
+func (b *bounds) split(o *bitCounts) uint32 {
+	return b.low + uint32(uint64(b.high-b.low)*uint64(o.split())>>16) //nolint:gosec // below high
 }
 
-func (b *bounds) take(bit byte, o *odds) {
+func (b *bounds) update(bit byte, o *bitCounts) {
 	if split := b.split(o); bit == 1 {
 		b.high = split
 	} else {
@@ -40,8 +40,8 @@ type encoder struct {
 
 func newEncoder(out []byte) *encoder { return &encoder{bounds{0, 1<<32 - 1}, out} }
 
-func (e *encoder) put(bit byte, o *odds) {
-	e.take(bit, o)
+func (e *encoder) put(bit byte, o *bitCounts) {
+	e.update(bit, o)
 	for e.settled() {
 		e.out = append(e.out, byte(e.high>>24))
 		e.shift()
@@ -80,11 +80,11 @@ func (d *decoder) next() {
 	}
 }
 
-func (d *decoder) get(o *odds) (bit byte) {
+func (d *decoder) get(o *bitCounts) (bit byte) {
 	if d.code <= d.split(o) {
 		bit = 1
 	}
-	d.take(bit, o)
+	d.update(bit, o)
 	for d.settled() {
 		d.shift()
 		d.next()

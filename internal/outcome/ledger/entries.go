@@ -15,22 +15,22 @@ type Entry struct {
 	campaign.Change
 }
 
-// Fresh contains the entries that one write added to a batch's log.
-type Fresh struct {
+// NewEntries contains the entries that one write added to a batch's log.
+type NewEntries struct {
 	Key     campaign.BatchKey
 	Entries []Entry
 }
 
-// UnfedError reports batches whose entries could not become tasks because their stored data
-// is damaged. Do not retry. The entries of all other batches were queued.
-type UnfedError struct{ Keys []campaign.BatchKey }
+// UnqueuedError reports batches whose entries could not become tasks because their stored
+// data is damaged. Do not retry. The entries of all other batches were queued.
+type UnqueuedError struct{ Keys []campaign.BatchKey }
 
-func (e *UnfedError) Error() string {
+func (e *UnqueuedError) Error() string {
 	return fmt.Sprintf("queue webhooks of batches %v: %v", e.Keys, e.Unwrap())
 }
 
 // Unwrap returns campaign.ErrDamaged.
-func (e *UnfedError) Unwrap() error { return campaign.ErrDamaged }
+func (e *UnqueuedError) Unwrap() error { return campaign.ErrDamaged }
 
 // Numbered converts changes to entries. The first one gets the sequence first.
 func Numbered(first int, changes []campaign.Change) []Entry {
@@ -91,9 +91,9 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	return c, at
 }
 
-// PackFresh encodes entries of several batches: for each batch its key, the number of
+// PackNewEntries encodes entries of several batches: for each batch its key, the number of
 // entries, and the entries in ascending order of sequence.
-func PackFresh(fresh []Fresh) []byte {
+func PackNewEntries(fresh []NewEntries) []byte {
 	var b []byte
 	for _, f := range fresh {
 		b = append(b, f.Key[:]...)
@@ -114,11 +114,11 @@ func packEntries(b []byte, entries []Entry) []byte {
 	return b
 }
 
-// UnpackFresh decodes the result of PackFresh.
-func UnpackFresh(packed []byte) (fresh []Fresh, err error) {
+// UnpackNewEntries decodes the result of PackNewEntries.
+func UnpackNewEntries(packed []byte) (fresh []NewEntries, err error) {
 	r := reader{rest: packed}
 	for r.more() {
-		var f Fresh
+		var f NewEntries
 		copy(f.Key[:], r.text(len(f.Key)))
 		f.Entries = r.entries(r.uvarint())
 		fresh = append(fresh, f)

@@ -96,22 +96,22 @@ func (h Head) batchLedger(changes []campaign.Change) campaign.Ledger {
 	return b
 }
 
-// News returns the changes that supersede the current outcomes, in order.
-func (h Head) News(changes []campaign.Change) []campaign.Change {
+// NewChanges returns the changes that supersede the current outcomes, in order.
+func (h Head) NewChanges(changes []campaign.Change) []campaign.Change {
 	return h.batchLedger(changes).Effective(changes)
 }
 
-// After returns the head after news (see News) are appended, for a batch of the given
-// number of messages. The tail contains all of them, even if it becomes too large.
-func (h Head) After(messages int, news []campaign.Change) Head {
-	sum := h.batchLedger(news).HeadAfter(news, 0)
+// After returns the head after changes (see NewChanges) are appended, for a batch of the
+// given number of messages. The tail contains all of them, even if it becomes too large.
+func (h Head) After(messages int, changes []campaign.Change) Head {
+	sum := h.batchLedger(changes).HeadAfter(changes, 0)
 	next := Head{
 		Sequence: sum.Sequence, Reasons: sum.Reasons, Timeline: sum.Timeline,
 		States: make([]byte, max(messages, len(h.States))),
-		Tail:   slices.Concat(h.Tail, news),
+		Tail:   slices.Concat(h.Tail, changes),
 	}
 	copy(next.States, h.States)
-	for _, c := range news {
+	for _, c := range changes {
 		next.States[c.Index] = stateOf(c.Outcome)
 	}
 	return next
@@ -159,22 +159,22 @@ type Write struct {
 	// Move reports that nothing can be written yet. Move the tail to a LOG row first, then
 	// plan again.
 	Move bool
-	// Pages contains the news, split into LOG rows, if they exceed the tail. Write them in
+	// Pages contains the changes, split into LOG rows, if they exceed the tail. Write them in
 	// the same transaction as the head.
 	Pages [][]campaign.Change
 }
 
-// Plan returns the write that appends news (see News), for a batch of the given number of
-// messages.
-func (h Head) Plan(messages int, news []campaign.Change) Write {
-	w := Write{Was: h.Sequence, Head: h.After(messages, news)}
+// Plan returns the write that appends changes (see NewChanges), for a batch of the given
+// number of messages.
+func (h Head) Plan(messages int, changes []campaign.Change) Write {
+	w := Write{Was: h.Sequence, Head: h.After(messages, changes)}
 	w.Packed = w.Head.Pack()
 	switch {
 	case len(w.Head.Tail) <= MaxPage && w.Packed.Size() <= w.Packed.limit():
 	case len(h.Tail) > 0:
 		w.Move = true
 	default:
-		w.Pages = pagesOf(news)
+		w.Pages = pagesOf(changes)
 		w.Head.Tail, w.Packed.Tail = nil, nil
 	}
 	return w

@@ -76,7 +76,7 @@ func (s *store) enter(tb testing.TB, messages int, changes []campaign.Change) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	news := h.News(changes)
+	news := h.NewChanges(changes)
 	if len(news) == 0 {
 		return
 	}
@@ -140,12 +140,12 @@ func (a asTB) Helper()                      {}
 func (a asTB) Fatal(args ...any)            { a.t.Fatal(args...) }
 func (a asTB) Fatalf(f string, args ...any) { a.t.Fatalf(f, args...) }
 
-func TestPackFresh(t *testing.T) {
+func TestPackNewEntries(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var want []ledger.Fresh
+		var want []ledger.NewEntries
 		for batch := range rapid.IntRange(0, 4).Draw(t, "batches") {
-			f := ledger.Fresh{Key: campaign.BatchKey{byte(batch)}}
+			f := ledger.NewEntries{Key: campaign.BatchKey{byte(batch)}}
 			sequence := 0
 			for range rapid.IntRange(1, 20).Draw(t, "entries") {
 				sequence += rapid.IntRange(1, 500).Draw(t, "step")
@@ -153,7 +153,7 @@ func TestPackFresh(t *testing.T) {
 			}
 			want = append(want, f)
 		}
-		got, err := ledger.UnpackFresh(ledger.PackFresh(want))
+		got, err := ledger.UnpackNewEntries(ledger.PackNewEntries(want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func FuzzUnpack(f *testing.F) {
 		if err == nil && len(h.States) > campaign.MaxMessages {
 			t.Errorf("%d states", len(h.States))
 		}
-		if _, err := ledger.UnpackFresh(tail); err != nil && !errors.Is(err, campaign.ErrDamaged) {
+		if _, err := ledger.UnpackNewEntries(tail); err != nil && !errors.Is(err, campaign.ErrDamaged) {
 			t.Errorf("the error %v does not say that the entries are damaged", err)
 		}
 	})

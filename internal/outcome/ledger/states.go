@@ -27,7 +27,7 @@ func packStates(states []byte) []byte {
 	if len(states) == 0 {
 		return nil
 	}
-	var contexts [1 << stateBits]odds
+	var contexts [1 << stateBits]bitCounts
 	e := newEncoder(binary.AppendUvarint(nil, uint64(len(states))))
 	for _, s := range states {
 		node := byte(1)
@@ -51,7 +51,7 @@ func unpackStates(packed []byte) ([]byte, error) {
 	if r.err != nil || n > campaign.MaxMessages {
 		return nil, errDamaged
 	}
-	var contexts [1 << stateBits]odds
+	var contexts [1 << stateBits]bitCounts
 	d := newDecoder(r.rest)
 	states := make([]byte, n)
 	for i := range states {

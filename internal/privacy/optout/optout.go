@@ -162,9 +162,9 @@ func newParts(pieces []piece) (parts []campaign.OptOutPart) {
 	return parts
 }
 
-// Turns reports whether a change would take effect: not if the state is the same
+// WouldChange reports whether a change would take effect: not if the state is the same
 // already, or if a later change was recorded.
-func (b *Book) Turns(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
+func (b *Book) WouldChange(ctx context.Context, tenant string, c campaign.OptChange) (bool, error) {
 	read, err := readChange(c)
 	if err != nil {
 		return false, fmt.Errorf("look up an opt-out: %w", err)

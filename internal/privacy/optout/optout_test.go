@@ -145,11 +145,11 @@ func TestRecord_LatestChange(t *testing.T) {
 			// A change to the current state has no effect; the opposite does.
 			for _, out := range []bool{true, false} {
 				later := campaign.OptChange{Phone: phone, Out: out, At: now.Add(time.Hour)}
-				if news, err := book.Turns(context.Background(), "tenant", later); err != nil || news != (out != c.Out) {
+				if news, err := book.WouldChange(context.Background(), "tenant", later); err != nil || news != (out != c.Out) {
 					t.Fatalf("turns %v to %v: %v, error %v", c.Out, out, news, err)
 				}
 				earlier := campaign.OptChange{Phone: phone, Out: out, At: c.At.Add(-time.Millisecond)}
-				if news, err := book.Turns(context.Background(), "tenant", earlier); err != nil || news {
+				if news, err := book.WouldChange(context.Background(), "tenant", earlier); err != nil || news {
 					t.Fatalf("an earlier change to %v takes effect: %v, error %v", out, news, err)
 				}
 			}

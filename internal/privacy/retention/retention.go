@@ -51,8 +51,8 @@ func (k *Purger) PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten 
 	if err != nil || l.Check.After(now) { // the index is eventually consistent
 		return false, err
 	}
-	if !l.Forgetting && l.Ends().After(now) {
-		return false, k.Store.MoveLifetime(ctx, l, l.Ends())
+	if !l.Forgetting && l.ExpiresAt().After(now) {
+		return false, k.Store.MoveLifetime(ctx, l, l.ExpiresAt())
 	}
 	// A batch may have been added since, or another purger may own the campaign.
 	mine, err := k.Store.StartForgetting(ctx, l, now.Add(lease))

@@ -66,9 +66,9 @@ const (
 )
 
 // Handle queues at least one task for each entry and each endpoint that wants its kind.
-// After an error, some tasks may be queued. A *ledger.UnfedError means that all tasks are
+// After an error, some tasks may be queued. A *ledger.UnqueuedError means that all tasks are
 // queued except those of the named batches.
-func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
+func (f *Feeder) Handle(ctx context.Context, fresh []ledger.NewEntries) error {
 	byBatch := map[campaign.BatchKey][]ledger.Entry{}
 	for _, n := range fresh {
 		byBatch[n.Key] = append(byBatch[n.Key], n.Entries...)
@@ -81,8 +81,8 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 	if err != nil {
 		return err
 	}
-	pending := map[target][]ledger.Fresh{}
-	var unfed ledger.UnfedError
+	pending := map[target][]ledger.NewEntries{}
+	var unfed ledger.UnqueuedError
 	for key, entries := range byBatch {
 		batch, known := batches[key]
 		if !known {
@@ -94,7 +94,7 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.Fresh) error {
 			unfed.Keys = append(unfed.Keys, key)
 			continue
 		}
-		address(batch.BatchRef, ledger.Fresh{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], pending)
+		address(batch.BatchRef, ledger.NewEntries{Key: key, Entries: distinct(entries)}, endpoints[batch.Tenant], pending)
 	}
 	if err := f.queue(ctx, pending); err != nil || len(unfed.Keys) == 0 {
 		return err
@@ -169,7 +169,7 @@ func readAll[K comparable, V any](ctx context.Context, keys []K, read func(conte
 
 // queue queues the tasks. Messages of all tenants share the SQS calls, each in its tenant's
 // message group.
-func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.Fresh) error {
+func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.NewEntries) error {
 	var groups []string
 	var messages []campaign.NotifyMessage
 	for tenant, endpoints := range byTenant(pending) {
@@ -188,11 +188,11 @@ func (f *Feeder) queue(ctx context.Context, pending map[target][]ledger.Fresh) e
 }
 
 // byTenant returns the pending entries by tenant and endpoint.
-func byTenant(pending map[target][]ledger.Fresh) map[string]map[string][]ledger.Fresh {
-	tenants := map[string]map[string][]ledger.Fresh{}
+func byTenant(pending map[target][]ledger.NewEntries) map[string]map[string][]ledger.NewEntries {
+	tenants := map[string]map[string][]ledger.NewEntries{}
 	for t, fresh := range pending {
 		if tenants[t.tenant] == nil {
-			tenants[t.tenant] = map[string][]ledger.Fresh{}
+			tenants[t.tenant] = map[string][]ledger.NewEntries{}
 		}
 		tenants[t.tenant][t.endpointID] = fresh
 	}
@@ -201,7 +201,7 @@ func byTenant(pending map[target][]ledger.Fresh) map[string]map[string][]ledger.
 
 // messagesOf returns messages with tasks for up to maxEndpoints endpoints each. The tasks
 // of one message are about the same batches.
-func messagesOf(tenant string, endpoints map[string][]ledger.Fresh) (messages []campaign.NotifyMessage) {
+func messagesOf(tenant string, endpoints map[string][]ledger.NewEntries) (messages []campaign.NotifyMessage) {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(endpoints)), maxEndpoints) {
 		var parts [][]campaign.NotifyTask
 		for _, id := range some {
@@ -224,13 +224,13 @@ type target struct{ tenant, endpointID string }
 
 // tasksOf returns tasks of up to maxEntries entries each. A task can contain entries of
 // several batches, because SQS bills per message.
-func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
-	slices.SortFunc(fresh, func(a, b ledger.Fresh) int { return bytes.Compare(a.Key[:], b.Key[:]) })
-	var part []ledger.Fresh
+func tasksOf(t target, fresh []ledger.NewEntries) (tasks []campaign.NotifyTask) {
+	slices.SortFunc(fresh, func(a, b ledger.NewEntries) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	var part []ledger.NewEntries
 	room := maxEntries
 	end := func() {
 		if len(part) > 0 {
-			packed := base64.StdEncoding.EncodeToString(ledger.PackFresh(part))
+			packed := base64.StdEncoding.EncodeToString(ledger.PackNewEntries(part))
 			tasks = append(tasks, campaign.NotifyTask{Tenant: t.tenant, EndpointID: t.endpointID, Entries: packed})
 		}
 		part, room = nil, maxEntries
@@ -238,7 +238,7 @@ func tasksOf(t target, fresh []ledger.Fresh) (tasks []campaign.NotifyTask) {
 	for _, n := range fresh {
 		for len(n.Entries) > 0 {
 			some := n.Entries[:min(room, len(n.Entries))]
-			part = append(part, ledger.Fresh{Key: n.Key, Entries: some})
+			part = append(part, ledger.NewEntries{Key: n.Key, Entries: some})
 			n.Entries, room = n.Entries[len(some):], room-len(some)
 			if room == 0 {
 				end()
@@ -256,20 +256,20 @@ func distinct(entries []ledger.Entry) []ledger.Entry {
 }
 
 // address adds a batch's entries to the pending entries of each endpoint that wants them.
-func address(batch campaign.BatchRef, fresh ledger.Fresh, endpoints []campaign.Endpoint, pending map[target][]ledger.Fresh) {
+func address(batch campaign.BatchRef, fresh ledger.NewEntries, endpoints []campaign.Endpoint, pending map[target][]ledger.NewEntries) {
 	for _, e := range endpoints {
-		if some := wanted(e, fresh.Entries); len(some) > 0 {
+		if some := subscribed(e, fresh.Entries); len(some) > 0 {
 			t := target{batch.Tenant, e.ID}
-			pending[t] = append(pending[t], ledger.Fresh{Key: fresh.Key, Entries: some})
+			pending[t] = append(pending[t], ledger.NewEntries{Key: fresh.Key, Entries: some})
 		}
 	}
 }
 
-func wanted(e campaign.Endpoint, entries []ledger.Entry) (wanted []ledger.Entry) {
+func subscribed(e campaign.Endpoint, entries []ledger.Entry) (subscribed []ledger.Entry) {
 	for _, entry := range entries {
-		if e.Wants(entry.Outcome.Kind()) {
-			wanted = append(wanted, entry)
+		if e.Subscribes(entry.Outcome.Kind()) {
+			subscribed = append(subscribed, entry)
 		}
 	}
-	return wanted
+	return subscribed
 }

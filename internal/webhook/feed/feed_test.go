@@ -50,7 +50,7 @@ func (r *rig) count() {
 func (r *rig) Identity(_ context.Context, key campaign.BatchKey) (campaign.BatchRef, error) {
 	r.count()
 	if key == ended {
-		return campaign.BatchRef{}, campaign.ErrEnded
+		return campaign.BatchRef{}, campaign.ErrExpired
 	}
 	if key == damaged {
 		return campaign.BatchRef{}, campaign.ErrDamaged
@@ -84,12 +84,12 @@ func (r *rig) feeder() *feed.Feeder {
 	return &feed.Feeder{Batches: r, Endpoints: r, Queue: r, Now: func() time.Time { return at }}
 }
 
-func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) ledger.Fresh {
+func fresh(key campaign.BatchKey, sequence int, outcomes ...campaign.Outcome) ledger.NewEntries {
 	var changes []campaign.Change
 	for i, o := range outcomes {
 		changes = append(changes, campaign.Change{Index: i, Outcome: o, At: at})
 	}
-	return ledger.Fresh{Key: key, Entries: ledger.Numbered(sequence, changes)}
+	return ledger.NewEntries{Key: key, Entries: ledger.Numbered(sequence, changes)}
 }
 
 // sequences returns the queued sequences by endpoint and batch.
@@ -109,13 +109,13 @@ func (r *rig) sequences(t *testing.T) map[string][][]int {
 	return got
 }
 
-func unpack(t *testing.T, task campaign.NotifyTask) []ledger.Fresh {
+func unpack(t *testing.T, task campaign.NotifyTask) []ledger.NewEntries {
 	t.Helper()
 	packed, err := base64.StdEncoding.DecodeString(task.Entries)
 	if err != nil {
 		t.Fatal(err)
 	}
-	batches, err := ledger.UnpackFresh(packed)
+	batches, err := ledger.UnpackNewEntries(packed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,14 +129,14 @@ func TestHandle(t *testing.T) {
 	off := campaign.Endpoint{ID: "off", OffReason: "gone"}
 	tests := map[string]struct {
 		endpoints []campaign.Endpoint
-		fresh     []ledger.Fresh
+		fresh     []ledger.NewEntries
 		want      map[string][][]int
 	}{
-		"no endpoint": {nil, []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
-		"all off":     {[]campaign.Endpoint{off}, []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
+		"no endpoint": {nil, []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
+		"all off":     {[]campaign.Endpoint{off}, []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}, map[string][][]int{}},
 		"by batch, endpoint and kind": {
 			[]campaign.Endpoint{all, reads, off},
-			[]ledger.Fresh{
+			[]ledger.NewEntries{
 				fresh(first, 7, campaign.OutcomeRead), fresh(second, 1, campaign.OutcomeSent),
 				fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent), fresh(first, 5, campaign.OutcomeRead, campaign.OutcomeSent),
 			},
@@ -144,7 +144,7 @@ func TestHandle(t *testing.T) {
 		},
 		"a batch that has ended": {
 			[]campaign.Endpoint{all},
-			[]ledger.Fresh{fresh(ended, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)},
+			[]ledger.NewEntries{fresh(ended, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)},
 			map[string][][]int{"all 01": {{1}}},
 		},
 	}
@@ -169,7 +169,7 @@ func TestHandle_LargeGroup(t *testing.T) {
 	for i := range outcomes {
 		outcomes[i] = campaign.OutcomeRead
 	}
-	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {
+	if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, outcomes...)}); err != nil {
 		t.Fatal(err)
 	}
 	var sizes []int
@@ -187,7 +187,7 @@ func TestHandle_ReadsOnce(t *testing.T) {
 	f := r.feeder()
 	for sequence := range 3 {
 		news := fresh(first, sequence+1, campaign.OutcomeSent)
-		if err := f.Handle(t.Context(), []ledger.Fresh{news, news}); err != nil {
+		if err := f.Handle(t.Context(), []ledger.NewEntries{news, news}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,7 +219,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 		const records, tenants = 1000, 100
 		s := slow{&rig{endpoints: []campaign.Endpoint{{ID: "all"}}}}
 		f := &feed.Feeder{Batches: s, Endpoints: s, Queue: s, Now: time.Now}
-		var news []ledger.Fresh
+		var news []ledger.NewEntries
 		for i := range records {
 			news = append(news, fresh(campaign.BatchKey{byte(i % tenants), byte(i / tenants)}, 1, campaign.OutcomeRead))
 		}
@@ -239,7 +239,7 @@ func TestHandle_UnknownBatches(t *testing.T) {
 func TestHandle_QueueFails(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, queueErr: errors.New("broken")}
-	if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
+	if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent)}); !errors.Is(err, r.queueErr) {
 		t.Errorf("error %v, want that of the queue: the call has to be repeated", err)
 	}
 }
@@ -247,7 +247,7 @@ func TestHandle_QueueFails(t *testing.T) {
 func TestHandle_EndpointsUnreadable(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}, readErr: errors.New("throttled")}
-	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
+	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, campaign.OutcomeSent), fresh(ended, 1, campaign.OutcomeSent)})
 	if !errors.Is(err, r.readErr) || r.messages > 0 {
 		t.Errorf("error %v and %d messages, want that of the read and none: the call has to be repeated", err, r.messages)
 	}
@@ -267,7 +267,7 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 				r.endpoints = append(r.endpoints, campaign.Endpoint{ID: strconv.Itoa(i)})
 			}
 			outcomes := slices.Repeat([]campaign.Outcome{campaign.OutcomeRead}, tt.entries)
-			if err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(first, 1, outcomes...)}); err != nil {
+			if err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(first, 1, outcomes...)}); err != nil {
 				t.Fatal(err)
 			}
 			if r.messages != tt.want {
@@ -291,8 +291,8 @@ func TestHandle_EndpointsShareMessages(t *testing.T) {
 func TestHandle_DamagedBatch(t *testing.T) {
 	t.Parallel()
 	r := &rig{endpoints: []campaign.Endpoint{{ID: "all"}}}
-	err := r.feeder().Handle(t.Context(), []ledger.Fresh{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
-	unfed, ok := errors.AsType[*ledger.UnfedError](err)
+	err := r.feeder().Handle(t.Context(), []ledger.NewEntries{fresh(damaged, 1, campaign.OutcomeSent), fresh(first, 1, campaign.OutcomeSent)})
+	unfed, ok := errors.AsType[*ledger.UnqueuedError](err)
 	if !ok || !slices.Equal(unfed.Keys, []campaign.BatchKey{damaged}) {
 		t.Errorf("the error %v does not name the damaged batch", err)
 	}
@@ -317,10 +317,10 @@ func TestHandle_LargestCall(t *testing.T) {
 	t.Parallel()
 	const batches, most = 2500, 256 << 10
 	r, queue := &rig{endpoints: []campaign.Endpoint{{ID: "AAAAAAAAAAAAAAAAAAAAAAAAAA"}, {ID: "BBBBBBBBBBBBBBBBBBBBBBBBBB"}, {ID: "CCCCCCCCCCCCCCCCCCCCCCCCCC"}}}, &sizes{}
-	var news []ledger.Fresh
+	var news []ledger.NewEntries
 	for i := range batches {
 		c := campaign.Change{Index: campaign.MaxMessages - 1, Outcome: campaign.OutcomeFailed, Code: "unreachable", At: at}
-		news = append(news, ledger.Fresh{Key: campaign.BatchKey{9, byte(i >> 8), byte(i)}, Entries: ledger.Numbered(campaign.MaxChanges, []campaign.Change{c})})
+		news = append(news, ledger.NewEntries{Key: campaign.BatchKey{9, byte(i >> 8), byte(i)}, Entries: ledger.Numbered(campaign.MaxChanges, []campaign.Change{c})})
 	}
 	f := r.feeder()
 	f.Queue = queue

@@ -26,7 +26,7 @@ type Logs interface {
 type Replayer struct {
 	Logs   Logs
 	Feeder interface {
-		Handle(ctx context.Context, fresh []ledger.Fresh) error
+		Handle(ctx context.Context, fresh []ledger.NewEntries) error
 	}
 }
 
@@ -69,8 +69,8 @@ type replay struct {
 
 	progress   func(Replayed)
 	done, next Replayed
-	group      []ledger.Fresh // next group to feed
-	damaged    []error        // by batch
+	group      []ledger.NewEntries // next group to feed
+	damaged    []error             // by batch
 }
 
 // add adds a batch's entries, starting with the first entry at or after the instant, to the
@@ -87,7 +87,7 @@ func (r *replay) add(ctx context.Context, key campaign.BatchKey, at time.Time) e
 	if err != nil || len(entries) == 0 {
 		return err
 	}
-	r.group = append(r.group, ledger.Fresh{Key: key, Entries: entries})
+	r.group = append(r.group, ledger.NewEntries{Key: key, Entries: entries})
 	r.next.Batches, r.next.Entries = r.next.Batches+1, r.next.Entries+len(entries)
 	if r.next.Entries-r.done.Entries < perReplay {
 		return nil

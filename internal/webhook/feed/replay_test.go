@@ -41,7 +41,7 @@ func (l logs) LedgersSince(context.Context, time.Time) iter.Seq2[campaign.BatchK
 func (l logs) Entries(_ context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	switch key {
 	case ended:
-		return nil, campaign.ErrEnded
+		return nil, campaign.ErrExpired
 	case damaged:
 		return nil, fmt.Errorf("read the head: %w", campaign.ErrDamaged)
 	}

@@ -18,10 +18,10 @@ type optChange struct {
 	campaign.OptChange
 }
 
-// applyAnswer applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
+// applyReply applies a reply, an opt-out or an opt-in. It returns the opt-out changes to
 // record, also with an error. Deliveries are written before the opt-out, so a crash repeats
 // webhooks but loses none.
-func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
+func (a *Applier) applyReply(ctx context.Context, t campaign.EventTask) (changes []optChange, err error) {
 	content, err := a.content(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer: %w", err)
@@ -33,7 +33,7 @@ func (a *Applier) applyAnswer(ctx context.Context, t campaign.EventTask) (change
 		drop(ctx, droppedPhone, 1)
 		return nil, nil
 	}
-	tenants, campaignID, err := a.concerned(ctx, t)
+	tenants, campaignID, err := a.recipientTenants(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer: %w", err)
 	}
@@ -80,10 +80,10 @@ func (a *Applier) content(ctx context.Context, t campaign.EventTask) (content ca
 	return content, nil
 }
 
-// concerned returns the tenants that receive an answer: the sender of the answered message,
-// if the provider sent its ID, or else all tenants of the agent. It returns none if another
-// agent sent the message.
-func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
+// recipientTenants returns the tenants that receive a reply: the sender of the replied-to
+// message, if the provider sent its ID, or else all tenants of the agent. It returns none
+// if another agent sent the message.
+func (a *Applier) recipientTenants(ctx context.Context, t campaign.EventTask) (tenants []string, campaignID string, err error) {
 	if key, _, ours := campaign.ParseMessageID(t.MessageID); ours {
 		b, err := a.findBatch(ctx, key)
 		if err == nil && t.AgentID != b.AgentID {
@@ -106,7 +106,7 @@ func (a *Applier) concerned(ctx context.Context, t campaign.EventTask) (tenants 
 func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent, postback string) (c campaign.OptChange, changes bool, err error) {
 	if t.Kind == campaign.EventReply {
 		h.Kind = campaign.KindReplied
-		if err := a.tell(ctx, tenant, t, h); err != nil {
+		if err := a.queueWebhook(ctx, tenant, t, h); err != nil {
 			return c, false, err
 		}
 	}
@@ -116,10 +116,10 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, t campaign.EventT
 		return c, changes, nil
 	}
 	// A repeated or outdated opt-out causes no webhook.
-	news, err := a.OptOuts.Turns(ctx, tenant, c)
+	news, err := a.OptOuts.WouldChange(ctx, tenant, c)
 	if err == nil && news {
 		h.Kind = campaign.KindOptedOut
-		err = a.tell(ctx, tenant, t, h)
+		err = a.queueWebhook(ctx, tenant, t, h)
 	}
 	return c, err == nil, err
 }
@@ -146,9 +146,9 @@ func plain(text string) string {
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
 
-// tell writes deliveries of the webhook event for the tenant's endpoints. Its blob key and
-// event ID do not change when the event is repeated.
-func (a *Applier) tell(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
+// queueWebhook writes deliveries of the webhook event for the tenant's endpoints. Its blob
+// key and event ID do not change when the event is repeated.
+func (a *Applier) queueWebhook(ctx context.Context, tenant string, t campaign.EventTask, h campaign.WebhookEvent) error {
 	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind)
 	if err != nil || len(deliveries) == 0 {
 		return err

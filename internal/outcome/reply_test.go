@@ -51,7 +51,7 @@ func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.Delivery
 	return nil
 }
 
-func (p *people) Turns(_ context.Context, _ string, c campaign.OptChange) (bool, error) {
+func (p *people) WouldChange(_ context.Context, _ string, c campaign.OptChange) (bool, error) {
 	return c.Out != p.latest.Out && c.At.After(p.latest.At), nil
 }
 
@@ -139,7 +139,7 @@ func TestHandle_RepeatedReply(t *testing.T) {
 				t.Fatalf("%d deliveries and the tasks %q, want the same one twice", len(p.deliveries), p.queued)
 			}
 			n := p.deliveries[0]
-			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.Ends.IsZero() {
+			if n.Task() != p.deliveries[1].Task() || n.Kind != campaign.KindReplied || n.Blob == "" || n.ExpiresAt.IsZero() {
 				t.Errorf("deliveries %+v, want the same reply twice", p.deliveries)
 			}
 			if hasID := strings.Contains(p.queued[0], `"noticeId"`); (n.ID != "") != split || hasID != split {

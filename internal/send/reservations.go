@@ -18,81 +18,81 @@ const (
 	// returnEarly is how long before its estimated reservation a waiting frame is received,
 	// at least. SQS delays are in whole seconds and can be a second late.
 	returnEarly = 2500 * time.Millisecond
-	// lateness is the maximum delay of a task that can still use its reservation. Within
-	// it, the reservations of other tasks can overlap.
-	lateness = 10 * time.Second
+	// maxReservationDelay is the maximum delay of a task that can still use its reservation.
+	// Within it, the reservations of other tasks can overlap.
+	maxReservationDelay = 10 * time.Second
 	// rateLimitTries is the maximum number of attempts to update a rate limit, about two
 	// seconds in total.
 	rateLimitTries = 10
 )
 
-// takeReservations leases the parts' share of their agent's rate. Parts without a
+// takeReservations leases the frames' share of their agent's rate. Frames without a
 // reservation are requeued at once. Messages with a late reservation are requeued too.
 func (s *Sender) takeReservations(ctx context.Context, r *run) error {
 	if !r.channel.RateLimit.Paced(r.channel.Agent.Rate) {
 		return nil
 	}
 	now := s.Now()
-	var claiming []*part
-	for _, p := range r.parts {
-		if stale(p.task.Reservation, now, r.channel.RateLimit) {
-			p.task.Reservation = campaign.Reservation{}
-			if len(p.now) > 0 {
-				claiming = append(claiming, p)
+	var claiming []*frameRun
+	for _, f := range r.frameRuns {
+		if stale(f.task.Reservation, now, r.channel.RateLimit) {
+			f.task.Reservation = campaign.Reservation{}
+			if len(f.current) > 0 {
+				claiming = append(claiming, f)
 			}
 		}
 	}
 	if err := s.claim(ctx, r, claiming); err != nil {
 		return err
 	}
-	for _, p := range r.parts {
+	for _, f := range r.frameRuns {
 		switch {
-		case p.grant.Wait > 0:
-			p.now, p.later = nil, p.now
-			p.until = now.Add(p.grant.Wait + time.Duration(len(p.later))*r.rateLimit.Every)
-			p.put(ctx, s.Queue, p.taskOf(p.later), returnAfter(p.grant))
-		case len(p.now) > 0:
-			s.begin(ctx, r, p, now)
+		case f.grant.Wait > 0:
+			f.current, f.postponed = nil, f.current
+			f.until = now.Add(f.grant.Wait + time.Duration(len(f.postponed))*r.rateLimit.Every)
+			f.put(ctx, s.Queue, f.taskOf(f.postponed), returnAfter(f.grant))
+		case len(f.current) > 0:
+			s.begin(ctx, r, f, now)
 		}
 	}
 	return nil
 }
 
-// begin assigns send times to the messages of a part. Late messages are requeued now, not
+// begin assigns send times to the messages of a frame. Late messages are requeued now, not
 // after the others are sent.
-func (s *Sender) begin(ctx context.Context, r *run, p *part, now time.Time) {
-	if p.task.Reservation.Start.Before(now) {
-		p.task.Reservation.Start = now
+func (s *Sender) begin(ctx context.Context, r *run, f *frameRun, now time.Time) {
+	if f.task.Reservation.Start.Before(now) {
+		f.task.Reservation.Start = now
 	}
-	if r.every == 0 || p.task.Reservation.Every < r.every {
-		r.every = p.task.Reservation.Every
+	if r.every == 0 || f.task.Reservation.Every < r.every {
+		r.every = f.task.Reservation.Every
 	}
-	p.split(now.Add(window))
-	if len(p.later) == 0 {
+	f.split(now.Add(window))
+	if len(f.postponed) == 0 {
 		return
 	}
-	p.until = p.later[len(p.later)-1].at
-	t, delay := p.turned(now)
-	if p.put(ctx, s.Queue, t, delay); p.err != nil {
-		p.now, p.later = nil, nil // the task is received again unchanged
+	f.until = f.postponed[len(f.postponed)-1].at
+	t, delay := f.postponedTask(now)
+	if f.put(ctx, s.Queue, t, delay); f.err != nil {
+		f.current, f.postponed = nil, nil // the task is received again unchanged
 	}
 }
 
 // stale reports whether a reservation is unusable: it is long over, or revoked by a rate
 // decrease.
 func stale(t campaign.Reservation, now time.Time, rateLimit campaign.RateLimit) bool {
-	return t.Start.Before(now.Add(-lateness)) || t.Revoked(rateLimit)
+	return t.Start.Before(now.Add(-maxReservationDelay)) || t.Revoked(rateLimit)
 }
 
-// split assigns send times and moves messages after end to later.
-func (p *part) split(end time.Time) {
-	jobs := p.now
-	p.now = nil
+// split assigns send times and moves messages after end to postponed.
+func (f *frameRun) split(end time.Time) {
+	jobs := f.current
+	f.current = nil
 	for i, j := range jobs {
-		if j.at = p.task.Reservation.At(i); j.at.After(end) {
-			p.later = append(p.later, j)
+		if j.at = f.task.Reservation.At(i); j.at.After(end) {
+			f.postponed = append(f.postponed, j)
 		} else {
-			p.now = append(p.now, j)
+			f.current = append(f.current, j)
 		}
 	}
 }
@@ -100,21 +100,21 @@ func (p *part) split(end time.Time) {
 // errContended reports too many concurrent updates of a rate limit.
 var errContended = errors.New("update rate limit: too many conflicts")
 
-// claim gives each part a reservation, or a ticket and an estimated wait.
-func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
-	if len(parts) == 0 {
+// claim gives each frame a reservation, or a ticket and an estimated wait.
+func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
+	if len(frames) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(parts, byTicket)
+	slices.SortStableFunc(frames, byTicket)
 	agent := r.channel.Agent
-	grants := make([]campaign.Grant, len(parts))
+	grants := make([]campaign.Grant, len(frames))
 	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit campaign.RateLimit) campaign.RateLimit {
-		for i, p := range parts {
+		for i, f := range frames {
 			if !rateLimit.Paced(agent.Rate) {
 				grants[i] = campaign.Grant{Reservation: campaign.Reservation{Start: s.Now()}}
 				continue
 			}
-			grants[i], rateLimit = rateLimit.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: p.task.Ticket, Messages: len(p.now)}, agent.Rate)
+			grants[i], rateLimit = rateLimit.Claim(s.Now(), campaign.Claim{ID: r.batch.ID, Ticket: f.task.Ticket, Messages: len(f.current)}, agent.Rate)
 		}
 		return rateLimit
 	})
@@ -122,14 +122,14 @@ func (s *Sender) claim(ctx context.Context, r *run, parts []*part) error {
 		return fmt.Errorf("lease rate of agent %s: %w", agent.ID, err)
 	}
 	r.rateLimit = rateLimit
-	for i, p := range parts {
-		p.grant, p.task.Reservation, p.task.Ticket = grants[i], grants[i].Reservation, grants[i].Ticket
+	for i, f := range frames {
+		f.grant, f.task.Reservation, f.task.Ticket = grants[i], grants[i].Reservation, grants[i].Ticket
 	}
 	return nil
 }
 
-// byTicket sorts parts by ticket position, parts without a ticket last.
-func byTicket(a, b *part) int {
+// byTicket sorts frames by ticket position, frames without a ticket last.
+func byTicket(a, b *frameRun) int {
 	none := campaign.Ticket{}
 	if a.task.Ticket == none || b.task.Ticket == none {
 		return -cmp.Compare(a.task.Ticket.Position, b.task.Ticket.Position)

@@ -10,33 +10,33 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 )
 
-// judge returns all violations of a call, in the order of the rules. The first one
+// validate returns all violations of a call, in the order of the rules. The first one
 // determines the status of the answer. earlier holds the call's numbers that an earlier
 // batch of the campaign holds.
-func judge(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
+func validate(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	found := slices.Clone(c.violations)
-	if c.req.templateID.sent() {
-		found = append(found, judgeTemplate(c, s.Template)...)
+	if c.req.templateID.present() {
+		found = append(found, validateTemplate(c, s.Template)...)
 	}
 	if c.req.id() != "" {
-		found = append(found, judgeCampaign(c, s, earlier)...)
+		found = append(found, validateCampaign(c, s, earlier)...)
 	}
 	return found
 }
 
-func judgeTemplate(c *call, t *campaign.Template) violations {
+func validateTemplate(c *call, t *campaign.Template) violations {
 	switch {
 	case t == nil:
 		return violations{{http.StatusNotFound, "/templateId", "template_not_found", "the template does not exist"}}
 	case t.Tenant != c.tenant:
 		return violations{{http.StatusForbidden, "/templateId", "template_of_another_tenant", "the template belongs to another tenant"}}
 	}
-	return judgeVariables(c.req, t.Variables())
+	return validateVariables(c.req, t.Variables())
 }
 
-// judgeVariables checks that each message has the needed variables. Other variables are
+// validateVariables checks that each message has the needed variables. Other variables are
 // ignored.
-func judgeVariables(q *request, needed []string) (found violations) {
+func validateVariables(q *request, needed []string) (found violations) {
 	for i := range q.messages {
 		vars := q.vars[q.messages[i].vars[0]:q.messages[i].vars[1]]
 		for _, name := range needed {
@@ -60,9 +60,9 @@ func find(vars []variable, name string) *variable {
 	return nil
 }
 
-func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
+func validateCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) violations {
 	if s.Meta == nil {
-		return judgeCreation(s)
+		return validateCreation(s)
 	}
 	conflict := func(pointer, code, detail string) violation {
 		return violation{http.StatusConflict, pointer, code, detail}
@@ -74,7 +74,7 @@ func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) viola
 	if s.Meta.Cancelled {
 		found = append(found, conflict("/campaignId", "campaign_cancelled", "the campaign was cancelled"))
 	}
-	if s.Batch != nil && c.req.batch.sent() {
+	if s.Batch != nil && c.req.batch.present() {
 		found = append(found, conflict("/batch", "batch_already_used", "the campaign already has a batch with this name"))
 	}
 	for _, i := range messagesWith(c.req, earlier) {
@@ -87,7 +87,7 @@ func judgeCampaign(c *call, s campaign.AcceptState, earlier numberset.Set) viola
 	return found
 }
 
-func judgeCreation(s campaign.AcceptState) violations {
+func validateCreation(s campaign.AcceptState) violations {
 	if !s.NameTaken {
 		return nil
 	}
