@@ -221,7 +221,7 @@ The stack is running:
     sign in as        %s (admin) or %s (viewer)
     password          %s
   service             %s
-  provider simulator  %s/_sim/messages
+  provider simulator  %s/_sim/phone
   webhook sink        %s/_sink/events
   AWS emulator        %s
   keys and addresses  %s

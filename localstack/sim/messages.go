@@ -18,6 +18,9 @@ type Message struct {
 	AcceptedAt time.Time `json:"acceptedAt"`
 }
 
+// shownMessages is how many of the newest messages keep their content for the phone page.
+const shownMessages = 100
+
 // messageKey identifies a message. A message id is unique within its agent.
 type messageKey struct{ agentID, messageID string }
 
@@ -25,7 +28,8 @@ type messageKey struct{ agentID, messageID string }
 type record struct {
 	Message
 
-	delivered bool // can no longer be revoked
+	content   contentMessage // zero for all but the newest accepted messages
+	delivered bool           // can no longer be revoked
 	revoked   bool
 }
 
@@ -47,12 +51,12 @@ func (ms *messages) clear() {
 // number, from 1, and returns the attempt's error. attempt returns the record if this
 // attempt is the first accepted one, and nil for a repeated message, which keeps its
 // first content.
-func (ms *messages) attempt(key messageKey, m Message, now time.Time, failure func(attempt int) error) (*record, error) {
+func (ms *messages) attempt(key messageKey, m record, now time.Time, failure func(attempt int) error) (*record, error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	known, ok := ms.sent[key]
 	if !ok {
-		known = &record{Message: m}
+		known = &record{Message: m.Message}
 		ms.sent[key] = known
 	}
 	known.Attempts++
@@ -63,8 +67,28 @@ func (ms *messages) attempt(key messageKey, m Message, now time.Time, failure fu
 		return nil, nil //nolint:nilnil // the message was accepted before
 	}
 	known.AcceptedAt = ms.nextInstant(now)
-	ms.accepted = append(ms.accepted, known)
+	ms.accept(known, m.content)
 	return known, nil
+}
+
+// accept appends the message, and drops the content of the message that the phone page no
+// longer shows.
+func (ms *messages) accept(m *record, content contentMessage) {
+	m.content = content
+	ms.accepted = append(ms.accepted, m)
+	if n := len(ms.accepted); n > shownMessages {
+		ms.accepted[n-shownMessages-1].content = contentMessage{}
+	}
+}
+
+// newest returns the messages that have their content, newest first.
+func (ms *messages) newest() (newest []record) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range slices.Backward(ms.accepted[max(0, len(ms.accepted)-shownMessages):]) {
+		newest = append(newest, *m)
+	}
+	return newest
 }
 
 // nextInstant returns now, or one nanosecond after the last acceptance if that is

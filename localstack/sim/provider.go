@@ -44,13 +44,13 @@ func (s *Sim) createMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := Message{MessageID: id, Phone: phone, Text: content.text()}
+	m := record{Message: Message{MessageID: id, Phone: phone, Text: content.text()}, content: content.ContentMessage}
 	return s.send(w, r, messageKey{agentID, strings.ToLower(id)}, m, content.lifetime())
 }
 
 // send makes an attempt, waits for the latency and writes the response. A client that
 // times out before the response does not learn the result.
-func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m Message, ttl time.Duration) error {
+func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m record, ttl time.Duration) error {
 	b, f := s.behaviour.Load(), s.fateOf(m.Phone)
 	answerLost := false
 	now := s.options.Now()

@@ -1,8 +1,8 @@
 // Package sim simulates the RCS provider. It implements the part of Google's RCS
 // Business Messaging API that the service uses: service account tokens, agent
-// messages with a text or a standalone card, revocation, capabilities, and the
-// agent's webhook for events. The control API under /_sim/ lists the accepted
-// messages and configures errors, latency and events.
+// messages of all forms, revocation, capabilities, and the agent's webhook for events.
+// The control API under /_sim/ lists the accepted messages, shows the newest as a phone
+// does, and configures errors, latency and events.
 package sim
 
 import (
@@ -59,6 +59,7 @@ func (s *Sim) newRoutes() *http.ServeMux {
 		"DELETE /v1/phones/{phone}/agentMessages/{id}": s.revokeMessage,
 		"GET /v1/phones/{phone}/capabilities":          s.capabilities,
 		"POST /v1/users:batchGet":                      s.reachableUsers,
+		"GET /_sim/phone":                              s.showPhone,
 		"GET /_sim/messages":                           s.listMessages,
 		"DELETE /_sim/messages":                        s.clearMessages,
 		"PUT /_sim/behaviour":                          s.setBehaviour,

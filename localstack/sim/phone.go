@@ -1,0 +1,68 @@
+package sim
+
+import (
+	_ "embed"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed phone.html
+var phoneHTML string
+
+var phonePage = template.Must(template.New("phone").Funcs(template.FuncMap{
+	"mediaKind": mediaKind, "icon": icon,
+}).Parse(phoneHTML))
+
+// bubble is a message as the phone page shows it.
+type bubble struct {
+	Message
+
+	Content contentMessage
+}
+
+// showPhone writes a page with the newest messages, or those to the phone number of the
+// query, as a phone shows them.
+func (s *Sim) showPhone(w http.ResponseWriter, r *http.Request) error {
+	_, phone, err := listFilter(r)
+	if err != nil {
+		return err
+	}
+	var bubbles []bubble
+	for _, m := range s.messages.newest() {
+		if phone == "" || m.Phone == phone {
+			bubbles = append(bubbles, bubble{m.Message, m.content})
+		}
+	}
+	w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+	w.Header().Set("Cache-Control", "no-store")
+	return phonePage.Execute(w, map[string]any{"Phone": phone, "Messages": bubbles, "Max": shownMessages})
+}
+
+// mediaKind returns the kind of element that shows a file, by the extension of its URL.
+func mediaKind(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	switch strings.ToLower(path.Ext(address)) {
+	case ".mp4":
+		return "video"
+	case ".pdf":
+		return "document"
+	}
+	return "image"
+}
+
+// icon returns the symbol of a suggestion's kind.
+func icon(s suggestion) string {
+	switch a := s.Action; {
+	case a == nil:
+		return "💬"
+	case a.OpenURL != nil:
+		return "🔗"
+	case a.Dial != nil:
+		return "📞"
+	case a.CreateCalendarEvent != nil:
+		return "📅"
+	}
+	return "📍"
+}

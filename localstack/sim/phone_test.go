@@ -1,0 +1,52 @@
+package sim_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestPhone_ShowsWhatARecipientSees(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	for i, content := range []string{
+		`"text":"Olá <b>Ana</b>","suggestions":[{"reply":{"text":"Sim","postbackData":"x"}}]`,
+		carouselOf(`{"title":"Tênis","media":{"height":"SHORT","contentInfo":{"fileUrl":"https://loja.example/t.png"}},"suggestions":[` + action(`"openUrlAction":{"url":"https://loja.example/","application":"BROWSER"}`) + `]},{"description":"Bolsa"}`),
+		`"contentInfo":{"fileUrl":"https://loja.example/nota.pdf"}`,
+	} {
+		if w := p.send(t, phone, numbered(i), `{"contentMessage":{`+content+`}}`); w.Code != http.StatusOK {
+			t.Fatalf("got %d %s", w.Code, w.Body)
+		}
+	}
+
+	page := string(p.control(t, "GET", "/_sim/phone?phone=5511987654321", ""))
+
+	for _, want := range []string{
+		"Olá &lt;b&gt;Ana&lt;/b&gt;", "💬 Sim", "<strong>Tênis</strong>", "Bolsa",
+		`src="https://loja.example/t.png"`, `<a href="https://loja.example/" rel="noreferrer">Ver</a>`,
+		`<a href="https://loja.example/nota.pdf">`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if other := string(p.control(t, "GET", "/_sim/phone?phone=5511900000000", "")); strings.Contains(other, "Bolsa") {
+		t.Error("the page shows another number's message")
+	}
+}
+
+func TestPhone_ShowsTheNewestMessages(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	for i := range 101 {
+		p.send(t, phone, numbered(i), fmt.Sprintf(`{"contentMessage":{"text":"number %d."}}`, i))
+	}
+	page := string(p.control(t, "GET", "/_sim/phone", ""))
+	first, last := strings.Index(page, "number 1."), strings.Index(page, "number 100.")
+	if strings.Contains(page, "number 0.") || first < 0 || last < 0 || last > first {
+		t.Errorf("want the messages 100 to 1 in this order; found 1 at %d, 100 at %d", first, last)
+	}
+}
+
+func numbered(i int) string { return fmt.Sprintf("6f0c9f0e-1b2c-4d3e-8f40-%012d", i) }
