@@ -46,6 +46,7 @@ type instant struct {
 	name     string
 	sets     []campaign.PackedSet
 	forget   bool // every call is the first of its campaign
+	stored   int  // bytes of the payloads
 }
 
 func (a *instant) Snapshot(_ context.Context, q campaign.AcceptQuery) (campaign.AcceptState, error) {
@@ -73,7 +74,11 @@ func (*instant) AddCall(context.Context, string, campaign.CallBucket, campaign.C
 	return campaign.CallBucket{}, true, nil
 }
 
-func (*instant) Put(context.Context, string, []byte, string) error { return nil }
+func (a *instant) Put(_ context.Context, _ string, payload []byte, _ string) error {
+	a.stored += len(payload)
+	return nil
+}
+
 func (*instant) Get(context.Context, string) ([]byte, error)       { return nil, campaign.ErrNotFound }
 func (*instant) Delete(context.Context, string) error              { return nil }
 func (*instant) Schedule(context.Context, campaign.Batch) error    { return nil }
@@ -155,14 +160,21 @@ func mobiles(random *mathrand.Rand, n int) []uint64 {
 // four variables for each number.
 func event(b *testing.B, token, batch string, numbers []uint64) []byte {
 	b.Helper()
+	return eventOf(b, token, batch, numbers, func(n uint64) map[string]any {
+		return map[string]any{
+			"nome": "Maria Aparecida de Souza", "pedido": fmt.Sprintf("%012d", n%1_000_000_000_000),
+			"loja": "Loja da Esquina — Pinheiros", "quando": "amanhã, entre 9h e 12h",
+		}
+	})
+}
+
+// eventOf is a call of the numbers, with a message of the given variables for each.
+func eventOf(b *testing.B, token, batch string, numbers []uint64, vars func(number uint64) map[string]any) []byte {
+	b.Helper()
 	messages := make([]plainMessage, len(numbers))
 	for i, n := range numbers {
 		messages[i] = plainMessage{
-			Phone: fmt.Sprintf("+%d", n), UID: fmt.Sprintf("cliente-%06d-%d", i, n%1000),
-			Vars: map[string]any{
-				"nome": "Maria Aparecida de Souza", "pedido": fmt.Sprintf("%012d", n%1_000_000_000_000),
-				"loja": "Loja da Esquina — Pinheiros", "quando": "amanhã, entre 9h e 12h",
-			},
+			Phone: fmt.Sprintf("+%d", n), UID: fmt.Sprintf("cliente-%06d-%d", i, n%1000), Vars: vars(n),
 		}
 	}
 	var body bytes.Buffer
