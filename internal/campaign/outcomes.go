@@ -33,6 +33,7 @@ type LedgerSummary struct {
 	Counts   map[Outcome]int // messages by current outcome
 	Reasons  map[Reason]int  // undelivered messages by reason
 	Timeline Timeline
+	Tapped   int // messages with a tapped suggestion
 }
 
 // Reason is why messages ended undelivered, see Change.Why.

@@ -29,7 +29,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", forgetting,
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
