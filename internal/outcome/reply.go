@@ -21,34 +21,33 @@ type optChange struct {
 // applyAnswers applies replies, opt-outs and opt-ins, and sets their errors. It records the
 // taps of a batch together, because each write replaces a row of the batch.
 func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []error) {
-	var reads, writes concurrent
+	var reads, records, replies concurrent
 	for _, r := range answers {
 		reads.start(func() { errs[r.position] = a.readAnswer(ctx, r) })
 	}
 	reads.Wait()
-	optChanges := make([][]optChange, len(errs))
-	apply := func(r *answer) { optChanges[r.position], errs[r.position] = a.applyReply(ctx, r) }
 	taps := map[campaign.BatchKey][]*answer{}
 	for _, r := range answers {
-		switch {
-		case errs[r.position] != nil:
-		case r.tap != nil:
+		if errs[r.position] == nil && r.tap != nil {
 			taps[r.tap.Key] = append(taps[r.tap.Key], r)
-		default:
-			writes.start(func() { apply(r) })
 		}
 	}
 	for _, some := range taps {
-		writes.start(func() {
+		records.start(func() {
 			err := a.recordTaps(ctx, some)
 			for _, r := range some {
-				if errs[r.position] = err; err == nil {
-					apply(r)
-				}
+				errs[r.position] = err
 			}
 		})
 	}
-	writes.Wait()
+	records.Wait()
+	optChanges := make([][]optChange, len(errs))
+	for _, r := range answers {
+		if errs[r.position] == nil {
+			replies.start(func() { optChanges[r.position], errs[r.position] = a.applyReply(ctx, r) })
+		}
+	}
+	replies.Wait()
 	a.recordOptOuts(ctx, optChanges, errs)
 }
 

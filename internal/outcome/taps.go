@@ -79,19 +79,22 @@ func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
 	if err := a.Recorder.Record(ctx, b, reads); err != nil {
 		return fmt.Errorf("record taps: %w", err)
 	}
-	var news []ledger.Entry
+	var added []ledger.NewEntries
 	for some := range slices.Chunk(changes, ledger.TapPage) {
 		entries, err := a.appendTaps(ctx, b, some)
 		if err != nil {
 			return fmt.Errorf("record taps of batch %s: %w", b.BatchID, err)
 		}
-		news = append(news, entries...)
+		added = append(added, entries...)
 	}
-	return a.queueTaps(ctx, b, a.entriesToPost(taps, news))
+	return a.queueTaps(ctx, b, append(added, a.repeatedTaps(taps, added)...))
 }
 
-// appendTaps records taps and returns the entries of the new ones.
-func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []campaign.Change) ([]ledger.Entry, error) {
+// appendTaps records taps and returns the entries of those that were not recorded when it
+// began. After a lost race it returns them without a sequence: this or another call has
+// recorded them, and its webhooks may not be queued.
+func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []campaign.Change) (added []ledger.NewEntries, err error) {
+	var first, news []campaign.Change
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
 			return nil, err
@@ -100,39 +103,57 @@ func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []ca
 		if err != nil {
 			return nil, err
 		}
-		news := before.NewTaps(changes)
-		if len(news) == 0 {
-			return nil, nil
+		if news = before.NewTaps(changes); try == 0 {
+			first = news
 		}
-		if _, err = a.Taps.AppendTaps(ctx, b, before, news); !errors.Is(err, campaign.ErrLostRace) {
-			return ledger.Numbered(before.Sequence+1, news), err
+		if len(news) > 0 {
+			_, err = a.Taps.AppendTaps(ctx, b, before, news)
 		}
+		if errors.Is(err, campaign.ErrLostRace) {
+			continue
+		}
+		if len(news) > 0 {
+			added = append(added, ledger.NewEntries{Key: b.Key, Entries: ledger.Numbered(before.Sequence+1, news)})
+		}
+		return append(added, unnumbered(b.Key, missing(first, news))...), err
 	}
 	return nil, campaign.ErrLostRace
 }
 
-// entriesToPost returns the entries of the new taps, then those of recorded taps whose
-// event is repeated by the queue: their webhooks may not have been queued. The sequence of
-// the latter is not known. It marks the taps that were recorded before.
-func (a *Applier) entriesToPost(taps []*answer, news []ledger.Entry) (post []ledger.NewEntries) {
-	b := taps[0].batch
-	fresh := map[campaign.Tap]bool{}
-	for _, e := range news {
-		fresh[campaign.Tap{Key: b.Key, Index: e.Index, Suggestion: e.Suggestion}] = true
+// missing returns the taps of all that are not in some.
+func missing(all, some []campaign.Change) []campaign.Change {
+	return slices.DeleteFunc(slices.Clone(all), func(c campaign.Change) bool { return slices.Contains(some, c) })
+}
+
+// unnumbered returns entries without a sequence.
+func unnumbered(key campaign.BatchKey, taps []campaign.Change) (entries []ledger.NewEntries) {
+	for _, c := range taps {
+		entries = append(entries, ledger.NewEntries{Key: key, Entries: []ledger.Entry{{Change: c}}})
 	}
-	if len(news) > 0 {
-		post = append(post, ledger.NewEntries{Key: b.Key, Entries: news})
-	}
-	for _, r := range taps {
-		isNew := fresh[*r.tap]
-		delete(fresh, *r.tap) // further taps on the suggestion are repeated
-		retried := !isNew && r.retried(a.Recorder.Now())
-		r.again = !isNew && !retried
-		if retried {
-			post = append(post, ledger.NewEntries{Key: b.Key, Entries: []ledger.Entry{{Change: r.change()}}})
+	return entries
+}
+
+// repeatedTaps returns entries of the taps that were recorded before and whose event is
+// repeated by the queue: their webhooks may not have been queued. It marks the other taps
+// that were recorded before.
+func (a *Applier) repeatedTaps(taps []*answer, added []ledger.NewEntries) (repeated []ledger.NewEntries) {
+	isNew := map[campaign.Tap]bool{}
+	for _, n := range added {
+		for _, e := range n.Entries {
+			isNew[campaign.Tap{Key: n.Key, Index: e.Index, Suggestion: e.Suggestion}] = true
 		}
 	}
-	return post
+	for _, r := range taps {
+		switch {
+		case isNew[*r.tap]:
+			delete(isNew, *r.tap) // further taps on the suggestion are repeated
+		case r.retried(a.Recorder.Now()):
+			repeated = append(repeated, unnumbered(r.batch.Key, []campaign.Change{r.change()})...)
+		default:
+			r.again = true
+		}
+	}
+	return repeated
 }
 
 // queueTaps queues tasks for the endpoints that list taps.
