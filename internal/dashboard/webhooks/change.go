@@ -21,7 +21,9 @@ func kinds() []campaign.Kind {
 }
 
 // mustBeNamed reports whether a kind is sent only to endpoints that name it.
-func mustBeNamed(k campaign.Kind) bool { return k == campaign.KindTapped || k == campaign.KindCompleted }
+func mustBeNamed(k campaign.Kind) bool {
+	return k == campaign.KindTapped || k == campaign.KindCompleted
+}
 
 // allOfMessages reports whether the kinds are the default of an endpoint that names
 // none.
