@@ -74,6 +74,7 @@ func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.Ac
 	}
 	if len(snapshot.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
+		a.Batch.CountsClicks = snapshot.Template.CountsClicks()
 	}
 	if snapshot.Meta != nil {
 		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt

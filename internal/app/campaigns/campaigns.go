@@ -14,15 +14,17 @@ import (
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/internal/link"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/query"
 )
 
 // Handler returns the handler that reads and controls campaigns. It also serves error
-// files, the OpenAPI document and unknown paths.
+// files, links that count clicks, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
@@ -35,6 +37,8 @@ func Handler(c app.Config) lambda.Handler {
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
+	links := &link.Service{Store: store, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	mux.Handle("GET "+campaign.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }
 

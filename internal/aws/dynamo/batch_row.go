@@ -47,6 +47,9 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 		row["ledger"] = boolean(true)
 		if len(b.TapKey) > 0 {
 			row["tapKey"] = bytesOf(b.TapKey)
+			if b.CountsClicks {
+				row["countsClicks"] = boolean(true)
+			}
 		}
 	}
 	setEnd(row, b.ExpiresAt())
@@ -88,10 +91,11 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
 		},
-		AgentID:  getText(row, "agentId"),
-		Ledger:   getBool(row, "ledger"),
-		TapKey:   getBinary(row, "tapKey"),
-		ClosedAt: getMillis(row, "closedAt"),
+		AgentID:      getText(row, "agentId"),
+		Ledger:       getBool(row, "ledger"),
+		TapKey:       getBinary(row, "tapKey"),
+		CountsClicks: getBool(row, "countsClicks"),
+		ClosedAt:     getMillis(row, "closedAt"),
 	}, nil
 }
 
