@@ -40,6 +40,8 @@ type rig struct {
 	text      string // of the template
 	counted   int    // writes of the failing time
 
+	suggestions []content.Suggestion // of the template
+
 	// Hooks of the test, nil for none.
 	provider       func(d campaign.OutgoingMessage, calls int) error
 	swapped        func(p campaign.RateLimit) // called with each new rate limit
@@ -157,7 +159,7 @@ func (g *rig) Channel(context.Context, string, string) (campaign.Channel, error)
 }
 
 func (g *rig) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text}}, nil
+	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text, Suggestions: g.suggestions}}, nil
 }
 
 func (g *rig) RateLimit(context.Context, string) (campaign.RateLimit, error) {
