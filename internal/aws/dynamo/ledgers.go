@@ -16,9 +16,9 @@ import (
 
 // The rows of the Outcomes table, by batch key:
 //
-//	HEAD      states, tally and the newest entries of the log (the tail)
-//	LOG#first the entries from a sequence on; immutable
-//	TAPS      taps and the newest entries of their log
+//	HEAD       states, tally and the newest entries of the log (the tail)
+//	LOG#first  the entries from a sequence on; immutable
+//	TAPS       taps and the newest entries of their log
 //	TAPS#first the entries of the log of taps from a sequence on; immutable
 //	CLICKS, CLICKS#first the same for clicks on links
 //
