@@ -43,7 +43,7 @@ type Delivery struct {
 	Attempt    int      // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent
-	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
+	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery
 	// until the circuit closes.
 	Parked    bool
 	ExpiresAt time.Time // expiry: the row is deleted then, posted or not

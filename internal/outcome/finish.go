@@ -12,7 +12,7 @@ import (
 
 // finish updates the batch's state if the entry completed it. It also checks repeated
 // changes, because the caller that completed the batch may have crashed. Errors are only
-// logged: reconcile repeats the update.
+// logged: sweep repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
 	repeated := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
@@ -26,7 +26,7 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.finishNow)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "completing batch failed; sweep retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 }
 
 // completeCampaign queues the webhook of the campaign's completion if the batch was its
-// last one. Then reconcile stops checking the batch. A cancelled campaign causes no
+// last one. Then sweep stops checking the batch. A cancelled campaign causes no
 // webhook.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
@@ -128,7 +128,7 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, 
 	return nil
 }
 
-// post queues tasks for the written deliveries. On failure, reconcile queues them.
+// post queues tasks for the written deliveries. On failure, sweep queues them.
 func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 	if len(deliveries) == 0 {
 		return
@@ -142,6 +142,6 @@ func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "queueing deliveries failed; reconcile retries", "tenant", deliveries[0].Tenant, "error", err)
+		slog.WarnContext(ctx, "queueing deliveries failed; sweep retries", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

@@ -55,7 +55,7 @@ type Recorder struct {
 	MaxAppend func(endpoints int) int
 	// Split stores deliveries of webhook events in the Webhooks table.
 	Split bool
-	// SweepAfter is the time until reconcile checks a new delivery or a completed batch.
+	// SweepAfter is the time until sweep checks a new delivery or a completed batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 

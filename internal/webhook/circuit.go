@@ -127,7 +127,7 @@ func (n *Notifier) deleteParked(ctx context.Context, c campaign.Circuit) error {
 			}
 		}
 	}
-	return nil // reconcile finds the circuit again
+	return nil // sweep finds the circuit again
 }
 
 // probe posts one message of a parked delivery.

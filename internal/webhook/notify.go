@@ -3,7 +3,7 @@
 //
 // A task contains the entries to post first. Undelivered ones are written as a delivery
 // before the task ends. A delivery is deleted after all of it is posted. After a crash, the
-// task's next receive or reconcile resumes.
+// task's next receive or sweep resumes.
 package webhook
 
 import (
@@ -156,7 +156,7 @@ const receivesBeforeDelivery = 3
 
 // handleOrSave processes a task. Entries that repeatedly cannot be posted because of
 // internal errors are written as a delivery: the queue drops a message after some receives,
-// reconcile retries without limit.
+// sweep retries without limit.
 func (n *Notifier) handleOrSave(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
@@ -205,7 +205,7 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 }
 
 // delivery reads the task's delivery, or creates it from the task's entries. An expired
-// delivery is deleted, because DynamoDB deletes it days later and reconcile would find it
+// delivery is deleted, because DynamoDB deletes it days later and sweep would find it
 // until then.
 func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
 	if t.Entries != "" {
@@ -285,7 +285,7 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce boo
 	return n.schedule(ctx, read, back, delay)
 }
 
-// repair is the time until reconcile checks a delivery whose task was queued.
+// repair is the time until sweep checks a delivery whose task was queued.
 const repair = 2 * time.Minute
 
 // schedule saves next with its next attempt after delay. It reports whether the delivery

@@ -215,7 +215,7 @@ func (w *world) run(span time.Duration, process *webhook.Notifier) {
 	}
 }
 
-// arrived receives the tasks that are due, and those of reconcile.
+// arrived receives the tasks that are due, and those of sweep.
 func (w *world) arrived() []campaign.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()

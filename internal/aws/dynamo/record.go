@@ -51,7 +51,7 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 
 // Append writes news (see campaign.Ledger.Effective) for a batch without a ledger. One
 // transaction writes the head, the log pages and the deliveries for the endpoints. check is
-// when reconcile checks the deliveries. All changes must fit one transaction, see
+// when sweep checks the deliveries. All changes must fit one transaction, see
 // MaxAppend. The error wraps campaign.ErrLostRace if the head changed since it was read.
 // After any other error, news may have been written: read the head again.
 func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {

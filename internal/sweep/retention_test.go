@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"crypto/rand"
@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -191,7 +192,7 @@ func TestSweep_ExpiredBatch(t *testing.T) {
 	w.handOff(b)
 	w.run(b, time.Hour)
 	w.advance(campaign.Retention)
-	w.must(w.sweeper().Sweep(t.Context()))
+	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{}))
 	if n := w.frames.next + w.revokes.next; n > 3 || w.provider.calls > 0 {
 		t.Errorf("%d tasks, %d calls of the provider", n, w.provider.calls)
 	}
