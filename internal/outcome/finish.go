@@ -100,21 +100,21 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, ta
 }
 
 // newDeliveries returns a new delivery for each endpoint that wants the kind.
-func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
+func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.WebhookDelivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	var deliveries []campaign.Delivery
+	var deliveries []campaign.WebhookDelivery
 	for _, e := range endpoints {
 		if e.Subscribes(kind) {
-			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
+			deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return deliveries, nil
 }
 
-func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, blob string) error {
+func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDelivery, blob string) error {
 	for i := range deliveries {
 		deliveries[i].Blob = blob
 		if r.Split {
@@ -129,7 +129,7 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, 
 }
 
 // post queues tasks for the written deliveries. On failure, sweep queues them.
-func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
+func (r *Recorder) post(ctx context.Context, deliveries []campaign.WebhookDelivery) {
 	if len(deliveries) == 0 {
 		return
 	}

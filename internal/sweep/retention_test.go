@@ -98,8 +98,8 @@ func (w *world) leaveTraces(b campaign.Batch) {
 	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
 	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)
-	dead := campaign.Delivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}
-	w.must(w.store.AddDeliveries(ctx, []campaign.Delivery{dead}))
+	dead := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}
+	w.must(w.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}))
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)

@@ -611,8 +611,8 @@ func (m mortal) Ledger(ctx context.Context, b campaign.Batch, frames []int) (cam
 	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Ledger(ctx, b, frames) })
 }
 
-func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
-	return call(m, "Enter", func() ([]campaign.Delivery, error) {
+func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
+	return call(m, "Enter", func() ([]campaign.WebhookDelivery, error) {
 		return m.w.store.Append(ctx, b, batchLedger, news, endpoints, check)
 	})
 }

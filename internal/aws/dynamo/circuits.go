@@ -31,7 +31,7 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 // deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
 // endpoint.
-func deliveryDue(n campaign.Delivery, key Item) string {
+func deliveryDue(n campaign.WebhookDelivery, key Item) string {
 	switch {
 	case n.ID != "":
 		return deliveryIDDue(n)

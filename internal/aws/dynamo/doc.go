@@ -14,7 +14,7 @@
 // Some stored names differ from the names in the code:
 //
 //	stored name       type
-//	NOTICE            campaign.Delivery
+//	NOTICE            campaign.WebhookDelivery
 //	PACE              campaign.RateLimit
 //	turn (of a task)  campaign.Reservation
 //
