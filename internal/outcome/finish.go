@@ -23,7 +23,7 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 	case crossed(campaign.LedgerSummary.Final):
 		err = r.updateState(ctx, e.batch, repeated, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.LedgerSummary.Known):
-		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.finishNow)
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.markSent)
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "completing batch failed; sweep retries", "batch_id", e.batch.BatchID, "error", err)
@@ -42,7 +42,7 @@ func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated b
 	return move(ctx, b)
 }
 
-func (r *Recorder) finishNow(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) markSent(ctx context.Context, b campaign.Batch) error {
 	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return err
 }

@@ -53,7 +53,7 @@ func readDue(row Item) (campaign.Due, error) {
 	if task, ok := readDeliveryKey(row); ok {
 		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
-	if id, ok := readMetaKey(row); ok {
+	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
 		return campaign.Due{Campaign: &id, Check: check}, nil
 	}
 	ref, err := batchRef(row)
@@ -78,11 +78,6 @@ func campaignOf(row Item) (id campaign.ID, ok bool) {
 		return id, false
 	}
 	return campaign.ID{Tenant: rest[:at], CampaignID: rest[at+1:]}, true
-}
-
-func readMetaKey(row Item) (campaign.ID, bool) {
-	id, ok := campaignOf(row)
-	return id, ok && getText(row, "sk") == metaSK
 }
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports

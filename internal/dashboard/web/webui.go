@@ -201,7 +201,7 @@ func (ui *UI) signIn(p *Page) error {
 		p.W.Header().Set("HX-Reswap", "innerHTML")
 		return p.Fragment("session_over.html", SignInPath)
 	case sent:
-		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(referer(p.R)))
+		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(pathOf(p.R.Referer())))
 	case p.Partial():
 		return p.Redirect(signInTo(pathOf(p.R.Header.Get("HX-Current-URL"))))
 	}
@@ -215,9 +215,6 @@ func signInTo(page string) string {
 	}
 	return SignInPath + "?to=" + template.URLQueryEscaper(page)
 }
-
-// referer returns the page from which a form was sent, or "" if unknown.
-func referer(r *http.Request) string { return pathOf(r.Referer()) }
 
 // pathOf returns the path and query of a URL, so that a sign-in leads only to the
 // dashboard.
