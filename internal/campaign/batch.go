@@ -130,7 +130,7 @@ type Batch struct {
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule
 	State         BatchState
-	NextCheck     time.Time // when reconcile checks the batch next, zero if nothing is left to do
+	NextCheck     time.Time // when sweep checks the batch next, zero if nothing is left to do
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time

@@ -180,8 +180,7 @@ func idempotencyKey(h http.Header) (key string, sent bool) {
 }
 
 func validKey(key string) bool {
-	visible := func(c rune) bool { return c > ' ' && c <= '~' }
-	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(c rune) bool { return !visible(c) }) < 0
+	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // maxRaces is the maximum number of attempts after lost races.

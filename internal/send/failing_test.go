@@ -25,7 +25,7 @@ func failing(err func() error, until time.Time) func(campaign.OutgoingMessage, i
 	}
 }
 
-// sweepFor requeues the frames like reconcile, until nothing is left to send or the time is
+// sweepFor requeues the frames like sweep, until nothing is left to send or the time is
 // over.
 func (g *rig) sweepFor(t *testing.T, d time.Duration) {
 	t.Helper()

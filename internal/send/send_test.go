@@ -150,7 +150,7 @@ func TestHandle_RequeueFails(t *testing.T) {
 	})
 }
 
-// Frames behind the agent's backlog get tickets and are requeued with them. Reconcile does
+// Frames behind the agent's backlog get tickets and are requeued with them. Sweep does
 // not check their batch until then.
 func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()

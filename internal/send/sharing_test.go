@@ -177,7 +177,7 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 	}
 }
 
-// After a pause in which all tasks were dropped, reconcile requeues the batches.
+// After a pause in which all tasks were dropped, sweep requeues the batches.
 func TestSharing_AfterPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 // its task.
 func (w *world) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
-	d := campaign.Delivery{
+	d := campaign.WebhookDelivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
 	}
@@ -69,7 +69,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 		d = d.Identified()
 		table, pk, sk = w.store.Webhooks, "W#"+d.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
 	}
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{d}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        &table,
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},

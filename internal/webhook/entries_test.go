@@ -47,7 +47,7 @@ func (w *world) steps() func(step string) int {
 	}
 }
 
-// takeTasks receives all tasks, without reconcile.
+// takeTasks receives all tasks, without sweep.
 func (w *world) takeTasks() (tasks []campaign.NotifyTask) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

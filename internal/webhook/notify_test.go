@@ -115,11 +115,11 @@ func testReply(t *testing.T, l layout) {
 	w.must(err)
 	blob := "events/" + w.tenant + "/e"
 	w.must(w.blobs.Put(t.Context(), blob, webhookEvent, "application/json"))
-	delivery := campaign.Delivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
+	delivery := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: w.endpoint.ID, Kind: campaign.KindReplied, Blob: blob, Next: start}
 	if l {
 		delivery = delivery.Identified()
 	}
-	w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{delivery}))
+	w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{delivery}))
 	w.run(time.Second, w.notifier())
 	var reply string
 	for _, p := range w.receiver.posts {

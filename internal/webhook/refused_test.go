@@ -201,38 +201,40 @@ func testLowTraffic(t *testing.T, l layout) {
 // An unreadable delivery is dead at once and does not block others.
 func TestHandle_Unreadable(t *testing.T) {
 	t.Parallel()
-	damages := map[string]func(w *world) campaign.Delivery{
-		"no content": func(*world) campaign.Delivery {
-			return campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
+	damages := map[string]func(w *world) campaign.WebhookDelivery{
+		"no content": func(*world) campaign.WebhookDelivery {
+			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/gone/" + rand.Text()}
 		},
-		"damaged content": func(w *world) campaign.Delivery {
+		"damaged content": func(w *world) campaign.WebhookDelivery {
 			blob := "events/" + w.tenant + "/damaged"
 			w.must(w.blobs.Put(w.t.Context(), blob, []byte("{"), "application/json"))
-			return campaign.Delivery{Kind: campaign.KindReplied, Blob: blob}
+			return campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: blob}
 		},
-		"no page": func(w *world) campaign.Delivery { return campaign.Delivery{Key: w.batch.Key, Ordinal: 99} },
-		"no batch": func(*world) campaign.Delivery {
+		"no page": func(w *world) campaign.WebhookDelivery {
+			return campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 99}
+		},
+		"no batch": func(*world) campaign.WebhookDelivery {
 			var key campaign.BatchKey
 			_, _ = rand.Read(key[:])
-			return campaign.Delivery{Key: key, Ordinal: 1}
+			return campaign.WebhookDelivery{Key: key, Ordinal: 1}
 		},
-		"damaged payload": func(w *world) campaign.Delivery {
+		"damaged payload": func(w *world) campaign.WebhookDelivery {
 			well := w.batch
 			w.batch = w.newBatch(1)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, make([]byte, 400), "application/octet-stream"))
 			w.record(sent(1)...)
 			w.queue = nil
-			d := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
 			return d
 		},
-		"short payload": func(w *world) campaign.Delivery {
+		"short payload": func(w *world) campaign.WebhookDelivery {
 			well := w.batch
 			w.batch = w.newBatch(101)
 			w.must(w.blobs.Put(w.t.Context(), w.batch.Payload, nil, "application/octet-stream"))
 			w.record(campaign.Change{Index: 100, Outcome: campaign.OutcomeSent, At: start})
 			w.queue = nil
-			d := campaign.Delivery{Key: w.batch.Key, Ordinal: 1}
+			d := campaign.WebhookDelivery{Key: w.batch.Key, Ordinal: 1}
 			w.batch = well
 			return d
 		},
@@ -283,7 +285,7 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 	var key campaign.BatchKey
 	_, _ = rand.Read(key[:])
 	for i := range ended {
-		w.must(w.store.AddDeliveries(t.Context(), []campaign.Delivery{{
+		w.must(w.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{{
 			Tenant: w.tenant, EndpointID: w.endpoint.ID, Key: key, Ordinal: i + 1, Left: []int{0},
 			Next: start.Add(-time.Hour), Parked: true, ExpiresAt: start.Add(-time.Second),
 		}}))
@@ -300,10 +302,10 @@ func TestCircuit_ExpiredDeliveries(t *testing.T) {
 }
 
 // enqueue writes a delivery, replacing the existing one.
-func (w *world) enqueue(d campaign.Delivery) {
+func (w *world) enqueue(d campaign.WebhookDelivery) {
 	w.t.Helper()
 	w.must(w.store.DeleteDelivery(w.t.Context(), d.Task()))
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{d}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
 	w.queue = slices.DeleteFunc(w.queue, func(q queued) bool { return q.task == d.Task() })
 }
 

@@ -215,7 +215,7 @@ func (w *world) run(span time.Duration, process *webhook.Notifier) {
 	}
 }
 
-// arrived receives the tasks that are due, and those of reconcile.
+// arrived receives the tasks that are due, and those of sweep.
 func (w *world) arrived() []campaign.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()
@@ -239,12 +239,12 @@ func (w *world) arrived() []campaign.NotifyTask {
 }
 
 // delivery reads the delivery of a task, or the one created by a task with entries.
-func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
+func (w *world) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
 	w.t.Helper()
 	if t.Entries != "" {
 		entries, err := base64.StdEncoding.DecodeString(t.Entries)
 		w.must(err)
-		t = campaign.Delivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
+		t = campaign.WebhookDelivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
 	}
 	d, err := w.store.Delivery(w.t.Context(), t)
 	w.must(err)
@@ -252,7 +252,7 @@ func (w *world) delivery(t campaign.NotifyTask) campaign.Delivery {
 }
 
 // left returns the pending messages of a delivery, if not all are pending.
-func (w *world) left(d campaign.Delivery) []int {
+func (w *world) left(d campaign.WebhookDelivery) []int {
 	w.t.Helper()
 	var messages []int
 	if d.ID == "" {
@@ -374,7 +374,7 @@ type breaking struct {
 	w *world
 }
 
-func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.Delivery) (bool, error) {
+func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error) {
 	if err := b.w.fail("save delivery"); err != nil {
 		return false, err
 	}

@@ -26,14 +26,10 @@ func directoryKey(kind, id string) Item {
 	return Item{"pk": text(listPK), "sk": text(kind + "#" + id)}
 }
 
-// templateEntryKey and credentialEntryKey are the rows that list a tenant's templates and
-// credentials.
-func templateEntryKey(tenant, id string) Item {
-	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATE#" + id)}
-}
-
-func credentialEntryKey(tenant, clientID string) Item {
-	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CREDENTIAL#" + clientID)}
+// entryKey is the row that lists a tenant's template or credential. prefix is TEMPLATE# or
+// CREDENTIAL#.
+func entryKey(tenant, prefix, id string) Item {
+	return Item{"pk": tenantKey(tenant)["pk"], "sk": text(prefix + id)}
 }
 
 // Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
@@ -109,7 +105,7 @@ func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) err
 	if err != nil {
 		return err
 	}
-	entry := templateEntryKey(t.Tenant, t.ID)
+	entry := entryKey(t.Tenant, "TEMPLATE#", t.ID)
 	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
 	if t.Card != nil {
 		entry["card"] = boolean(true)

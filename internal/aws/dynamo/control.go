@@ -36,7 +36,7 @@ func (s *CampaignStore) CancelCampaign(ctx context.Context, id campaign.ID, at t
 	return nil
 }
 
-// CancelBatch cancels a batch. A pending batch is never released, and reconcile checks it
+// CancelBatch cancels a batch. A pending batch is never released, and sweep checks it
 // at nextCheck. Of a batch that is sending, no more messages are sent. An ended batch is
 // unchanged. It can be repeated and keeps the first time; takeBack can be added later.
 func (s *CampaignStore) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, nextCheck time.Time) error {

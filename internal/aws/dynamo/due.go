@@ -53,7 +53,7 @@ func readDue(row Item) (campaign.Due, error) {
 	if task, ok := readDeliveryKey(row); ok {
 		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
-	if id, ok := readMetaKey(row); ok {
+	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
 		return campaign.Due{Campaign: &id, Check: check}, nil
 	}
 	ref, err := batchRef(row)
@@ -78,11 +78,6 @@ func campaignOf(row Item) (id campaign.ID, ok bool) {
 		return id, false
 	}
 	return campaign.ID{Tenant: rest[:at], CampaignID: rest[at+1:]}, true
-}
-
-func readMetaKey(row Item) (campaign.ID, bool) {
-	id, ok := campaignOf(row)
-	return id, ok && getText(row, "sk") == metaSK
 }
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports
@@ -144,7 +139,7 @@ func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, n
 }
 
 // MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
-// it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
+// it did. Sweep checks it at nextCheck, when all delivery statuses should have arrived.
 func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -153,7 +148,7 @@ func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nex
 }
 
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
-// counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
+// counts it in its campaign, and reports whether it did. Sweep keeps checking it until
 // RemoveFromDueIndex, because the campaign may be complete too.
 func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{

@@ -20,7 +20,7 @@ const TTL = "expiresAt"
 // deliveries, circuits, and each campaign's META row with its expiry.
 //
 // Rows of Split use SplitDueShards, numbered after the first DueShards. The shard number
-// modulo DueParts selects the part of reconcile that reads it; all Split rows of a tenant
+// modulo DueParts selects the part of sweep that reads it; all Split rows of a tenant
 // are in one part.
 const (
 	DueIndex       = "due"

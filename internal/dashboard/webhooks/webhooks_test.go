@@ -347,21 +347,21 @@ func TestResend_All(t *testing.T) {
 	o := newOffice(t, false)
 	e, _ := o.add(t, "https://crm.example.com/", "message.read")
 	path := webhooks.Path + "/" + e.ID
-	put := func(n campaign.Delivery) campaign.Delivery {
+	put := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
 		t.Helper()
 		key, err := campaign.ParseBatchKey(randomKey())
 		if err != nil {
 			t.Fatal(err)
 		}
 		n.Tenant, n.EndpointID, n.Ordinal, n.Key = o.tenant, e.ID, 1, key
-		if err := o.store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
+		if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	dead := put(campaign.Delivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
-	old := put(campaign.Delivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
-	waiting := put(campaign.Delivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
+	dead := put(campaign.WebhookDelivery{Dead: true, Attempt: 9, Next: now.Add(-time.Hour), Left: []int{1}})
+	old := put(campaign.WebhookDelivery{Dead: true, Attempt: 9, Next: now.Add(-48 * time.Hour), Left: []int{1}})
+	waiting := put(campaign.WebhookDelivery{Attempt: 4, Next: now.Add(5 * time.Hour), Left: []int{1}})
 	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: waiting.Task()}
 	if err := o.store.RecordFailure(t.Context(), f); err != nil {
 		t.Fatal(err)
@@ -371,10 +371,10 @@ func TestResend_All(t *testing.T) {
 		t.Fatalf("it answers %d to %q", answer.Status, answer.Location)
 	}
 	lacks(t, o.admin.Get(answer.Location), "Groups of webhooks resent: 2. They")
-	for name, want := range map[string]campaign.Delivery{
+	for name, want := range map[string]campaign.WebhookDelivery{
 		"dead": {Attempt: 0, Next: now}, "old": {Attempt: 9, Next: old.Next, Dead: true}, "waiting": {Attempt: 4, Next: now},
 	} {
-		n := map[string]campaign.Delivery{"dead": dead, "old": old, "waiting": waiting}[name]
+		n := map[string]campaign.WebhookDelivery{"dead": dead, "old": old, "waiting": waiting}[name]
 		got, err := o.store.Delivery(t.Context(), n.Task())
 		if err != nil || got.Attempt != want.Attempt || !got.Next.Equal(want.Next) || got.Dead != want.Dead {
 			t.Errorf("the %s notice is %+v, %v", name, got, err)
@@ -494,8 +494,8 @@ func TestResend_EndpointKeepsFailing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parked := campaign.Delivery{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
-	if err := o.store.AddDeliveries(t.Context(), []campaign.Delivery{parked}); err != nil {
+	parked := campaign.WebhookDelivery{Tenant: o.tenant, EndpointID: e.ID, Ordinal: 1, Key: key, Parked: true, Next: now.Add(-time.Hour), Left: []int{1}}
+	if err := o.store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{parked}); err != nil {
 		t.Fatal(err)
 	}
 	f := campaign.WebhookFailure{Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_a", At: now.Add(-time.Hour), Task: parked.Task()}

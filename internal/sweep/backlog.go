@@ -1,4 +1,4 @@
-package reconcile
+package sweep
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 		}
 		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
 		if err != nil {
-			slog.ErrorContext(ctx, "reconciling batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			slog.ErrorContext(ctx, "processing due batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
 			result = failed
 		}
 		r.actions[result]++

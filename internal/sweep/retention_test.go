@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"crypto/rand"
@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/authrow"
+	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -97,8 +98,8 @@ func (w *world) leaveTraces(b campaign.Batch) {
 	w.must(w.store.RecordFailure(ctx, campaign.WebhookFailure{Tenant: w.tenant, EndpointID: "all", At: now, WebhookID: "msg_1"}))
 	_, err = w.store.SaveCircuit(ctx, campaign.Circuit{Tenant: w.tenant, EndpointID: "all", Since: now, Next: now.Add(2 * campaign.Retention)})
 	w.must(err)
-	dead := campaign.Delivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}
-	w.must(w.store.AddDeliveries(ctx, []campaign.Delivery{dead}))
+	dead := campaign.WebhookDelivery{Tenant: w.tenant, EndpointID: "gone", Key: b.Key, Ordinal: 1, Dead: true, Next: now, ExpiresAt: b.ExpiresAt()}
+	w.must(w.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}))
 	w.must(w.store.Audit(ctx, campaign.AuditEntry{Tenant: w.tenant, At: now, Who: "ana", Action: "a", Subject: "s"}))
 	_, err = w.store.UseForm(ctx, w.tenant, rand.Text())
 	w.must(err)
@@ -191,7 +192,7 @@ func TestSweep_ExpiredBatch(t *testing.T) {
 	w.handOff(b)
 	w.run(b, time.Hour)
 	w.advance(campaign.Retention)
-	w.must(w.sweeper().Sweep(t.Context()))
+	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{}))
 	if n := w.frames.next + w.revokes.next; n > 3 || w.provider.calls > 0 {
 		t.Errorf("%d tasks, %d calls of the provider", n, w.provider.calls)
 	}

@@ -21,13 +21,13 @@ const (
 	KindTest      Kind = "endpoint.test"      // only on request
 )
 
-// Delivery is an outbox row: webhooks pending for an endpoint. It is deleted after all of
+// WebhookDelivery is an outbox row: webhooks pending for an endpoint. It is deleted after all of
 // them are posted.
 //
 // A delivery with an ID is a row of the Webhooks table. It contains log entries that could
 // not be posted, or one webhook event. A delivery without an ID has the former layout: it
 // is written in the transaction that writes a log page.
-type Delivery struct {
+type WebhookDelivery struct {
 	ID      string // see Identified; "" in the former layout
 	Entries []byte // log entries, see ledger.PackNewEntries
 	// Unsaved reports whether the delivery has no row yet: it was created from a task's
@@ -43,7 +43,7 @@ type Delivery struct {
 	Attempt    int      // failed posts of the pending webhooks
 	Next       time.Time
 	Dead       bool // the last attempt failed; the delivery can be resent
-	// Parked reports whether the endpoint's circuit is open. Reconcile skips the delivery
+	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery
 	// until the circuit closes.
 	Parked    bool
 	ExpiresAt time.Time // expiry: the row is deleted then, posted or not
@@ -51,19 +51,19 @@ type Delivery struct {
 
 // Identified returns the delivery with an ID derived from its endpoint and content. Equal
 // deliveries have equal IDs.
-func (n Delivery) Identified() Delivery {
-	n.ID = Digest(strings.Join([]string{n.Tenant, n.EndpointID, string(n.Kind), n.Blob, string(n.Entries)}, "#"))
-	return n
+func (d WebhookDelivery) Identified() WebhookDelivery {
+	d.ID = Digest(strings.Join([]string{d.Tenant, d.EndpointID, string(d.Kind), d.Blob, string(d.Entries)}, "#"))
+	return d
 }
 
 // Task returns the task that posts the delivery.
-func (n Delivery) Task() NotifyTask {
-	if n.ID != "" {
-		return NotifyTask{DeliveryID: n.ID, Tenant: n.Tenant, EndpointID: n.EndpointID}
+func (d WebhookDelivery) Task() NotifyTask {
+	if d.ID != "" {
+		return NotifyTask{DeliveryID: d.ID, Tenant: d.Tenant, EndpointID: d.EndpointID}
 	}
-	t := NotifyTask{Ordinal: n.Ordinal, Kind: n.Kind, Blob: n.Blob, Tenant: n.Tenant, EndpointID: n.EndpointID}
-	if n.Blob == "" {
-		t.BatchKey = n.Key.String()
+	t := NotifyTask{Ordinal: d.Ordinal, Kind: d.Kind, Blob: d.Blob, Tenant: d.Tenant, EndpointID: d.EndpointID}
+	if d.Blob == "" {
+		t.BatchKey = d.Key.String()
 	}
 	return t
 }

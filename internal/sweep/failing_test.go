@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
 )
 
 // pass is run without an early end and with longer steps.
 func (w *world) pass(d, step time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); w.advance(step) {
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 		for w.step() {
 		}
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package sweep
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (r *shardSweep) processDeliveries(ctx context.Context) error {
 	defer pending.flush(ctx)
 	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("reconcile: %w", err)
+			return fmt.Errorf("sweep: %w", err)
 		}
 		if starting.Err() != nil {
 			return nil

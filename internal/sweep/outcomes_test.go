@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
 )
 
 // withEndpoints adds an endpoint for all message events, and one for read events and the
@@ -59,7 +60,7 @@ func (w *world) checkAnswered(b campaign.Batch) {
 	w.checkNothingIsDue()
 }
 
-// checkNothingIsDue checks that reconcile finds no due items of the tenant later on.
+// checkNothingIsDue checks that sweep finds no due items of the tenant later on.
 func (w *world) checkNothingIsDue() {
 	w.t.Helper()
 	far := w.clock().Add(1000 * time.Hour)
@@ -85,7 +86,7 @@ func (w *world) settle(d time.Duration) {
 		for w.step() {
 		}
 		w.advance(5 * time.Minute)
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 	}
 	for w.step() {
 	}

@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
 )
 
 // crowd queues batches of a tenant for sending, as release does. No function receives them.
@@ -42,11 +43,11 @@ func (w *world) sweepEach(every time.Duration, times int) {
 	w.t.Helper()
 	for range times {
 		w.advance(every)
-		w.must(w.sweeper().Sweep(w.t.Context()))
+		w.must(w.sweeper().Sweep(w.t.Context(), sweep.Part{}))
 	}
 }
 
-// With a long queue, frames wait longer than the reconcile interval. They are requeued only
+// With a long queue, frames wait longer than the sweep interval. They are requeued only
 // if they cannot be in the queue.
 func TestSweep_Backlog(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
 )
 
 // worthDying returns the calls at which a process crashes, counted from 1: all of them,
@@ -68,7 +69,7 @@ func TestSweep_CrashAtAnyCall(t *testing.T) {
 		b := w.accept(103)
 		w.advance(3 * time.Minute)
 		w.death.at, w.death.after = at, after
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 		for w.deliver(w.releases, w.releaser(), 1) {
 		}
 		clear(w.frames.held)
@@ -265,7 +266,7 @@ func TestSend_ConcurrentDuplicates(t *testing.T) {
 	together(8, func(i int) {
 		w.deliver(w.releases, w.releaser(), 1)
 		if i%4 == 0 {
-			if err := w.sweeper().Sweep(t.Context()); err != nil {
+			if err := w.sweeper().Sweep(t.Context(), sweep.Part{}); err != nil {
 				t.Error(err)
 			}
 		}

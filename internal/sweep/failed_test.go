@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/metrics"
-	"campaign-dispatch/internal/reconcile"
+	"campaign-dispatch/internal/sweep"
 )
 
 var errUnavailable = errors.New("unavailable")
@@ -19,7 +19,7 @@ var errUnavailable = errors.New("unavailable")
 // brokenStore has a due batch and a due campaign and fails to read them, or fails to read
 // the index.
 type brokenStore struct {
-	reconcile.Store
+	sweep.Store
 
 	index error
 }
@@ -42,11 +42,11 @@ func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
 }
 
 // sweeping runs the sweep of a store as a Lambda handler.
-type sweeping struct{ store reconcile.Store }
+type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
-	sweeper := &reconcile.Sweeper{Store: s.store, Purger: brokenPurger{}, Shards: 1, Now: time.Now}
-	return nil, sweeper.Sweep(ctx)
+	sweeper := &sweep.Sweeper{Store: s.store, Purger: brokenPurger{}, Shards: 1, Now: time.Now}
+	return nil, sweeper.Sweep(ctx, sweep.Part{})
 }
 
 func TestSweep_CountsFailures(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package reconcile repeats lost work: batches that were not released in time, frames that
+// Package sweep repeats lost work: batches that were not released in time, frames that
 // were not sent, messages without a delivery status, and webhooks that were not posted.
-package reconcile
+package sweep
 
 import (
 	"context"
@@ -125,20 +125,17 @@ type Part struct {
 
 func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 
-// Sweep sweeps all shards, see SweepPart.
-func (s *Sweeper) Sweep(ctx context.Context) error { return s.SweepPart(ctx, Part{}) }
-
-// SweepPart checks all due items of its shards, until shortly before the end of ctx. Items
+// Sweep checks all due items of the part's shards, until shortly before the end of ctx. Items
 // that it does not reach or that fail stay due. Failed items are counted; only an
 // unreadable index is an error.
-func (s *Sweeper) SweepPart(ctx context.Context, part Part) error {
+func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	deliveries := s.sweepDeliveries(ctx, part)
 	var sweeps []*shardSweep
 	var holding atomic.Bool
-	semaphore := make(semaphore, atOnce)
+	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
 		if part.has(shard) {
-			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: semaphore, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
+			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
@@ -223,7 +220,7 @@ func (r *shardSweep) process(ctx context.Context) error {
 	defer pending.flush(ctx)
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
 		if err != nil {
-			return fmt.Errorf("reconcile: %w", err)
+			return fmt.Errorf("sweep: %w", err)
 		}
 		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
 			return nil
@@ -246,7 +243,7 @@ func (r *shardSweep) process(ctx context.Context) error {
 func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
 	result, err := r.sweepBatch(ctx, ref)
 	if err != nil {
-		slog.ErrorContext(ctx, "reconciling batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		slog.ErrorContext(ctx, "processing due batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
 		result = failed
 	}
 	if result != undecided {

@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -27,9 +27,9 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/retention"
-	"campaign-dispatch/internal/reconcile"
 	"campaign-dispatch/internal/release"
 	"campaign-dispatch/internal/send"
+	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -188,9 +188,9 @@ func (w *world) applier() sqs.Handler {
 	return sqs.CountingBatchHandler(a.Handle, (*campaign.EventTask).Received)
 }
 
-func (w *world) sweeper() *reconcile.Sweeper {
+func (w *world) sweeper() *sweep.Sweeper {
 	m := mortal{w}
-	return &reconcile.Sweeper{
+	return &sweep.Sweeper{
 		Store: m, StateWriter: m, Recorder: w.recorder(), Purger: &retention.Purger{Store: w.store, Now: w.clock},
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, After: sweepAfter, Now: w.clock, // see shardsOf
@@ -208,7 +208,7 @@ func (w *world) run(b campaign.Batch, until time.Duration) campaign.Batch {
 			return now
 		}
 		w.advance(time.Minute)
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 	}
 	return w.batch(b)
 }
@@ -612,8 +612,8 @@ func (m mortal) Ledger(ctx context.Context, b campaign.Batch, frames []int) (cam
 	return call(m, "Books", func() (campaign.Ledger, error) { return m.w.store.Ledger(ctx, b, frames) })
 }
 
-func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
-	return call(m, "Enter", func() ([]campaign.Delivery, error) {
+func (m mortal) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
+	return call(m, "Enter", func() ([]campaign.WebhookDelivery, error) {
 		return m.w.store.Append(ctx, b, batchLedger, news, endpoints, check)
 	})
 }

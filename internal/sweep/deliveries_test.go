@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/reconcile"
+	"campaign-dispatch/internal/sweep"
 )
 
 // deliveryStore has three due deliveries in each shard of the Webhooks table and nothing
 // else.
 type deliveryStore struct {
-	reconcile.Store
-	reconcile.StateWriter
+	sweep.Store
+	sweep.StateWriter
 
 	mu      sync.Mutex
 	indexes error // of shard 1
@@ -66,10 +66,10 @@ func (s *deliveryStore) SendAll(_ context.Context, group string, bodies [][]byte
 func (s *deliveryStore) sweep(t *testing.T) error {
 	t.Helper()
 	now := time.Unix(5e9, 0)
-	sweeper := &reconcile.Sweeper{
+	sweeper := &sweep.Sweeper{
 		Store: s, StateWriter: s, Notify: s, DeliveryShards: 2, After: 10 * time.Minute, Now: func() time.Time { return now },
 	}
-	return sweeper.Sweep(t.Context())
+	return sweeper.Sweep(t.Context(), sweep.Part{})
 }
 
 func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {

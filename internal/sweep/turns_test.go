@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/reconcile"
+	"campaign-dispatch/internal/sweep"
 )
 
 // busyStore has an endless number of batches in the first half of the shards, and one in
 // each of the others. Each read takes time.
 type busyStore struct {
-	reconcile.Store
+	sweep.Store
 
 	mu            sync.Mutex
 	reading, most int
@@ -54,10 +54,10 @@ func TestSweep_BusyShards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &busyStore{looked: map[string]bool{}}
-		sweeper := &reconcile.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
+		sweeper := &sweep.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
-		if err := sweeper.Sweep(ctx); err != nil {
+		if err := sweeper.Sweep(ctx, sweep.Part{}); err != nil {
 			t.Error(err)
 		}
 		if len(store.looked) != dynamo.AllDueShards {
@@ -75,8 +75,8 @@ func TestSweepPart_Shards(t *testing.T) {
 	looked := map[int]int{}
 	for part := range dynamo.DueParts {
 		store := &countingStore{looked: looked}
-		sweeper := &reconcile.Sweeper{Store: store, Shards: dynamo.AllDueShards, Now: time.Now}
-		if err := sweeper.SweepPart(t.Context(), reconcile.Part{Part: part, Of: dynamo.DueParts}); err != nil {
+		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.AllDueShards, Now: time.Now}
+		if err := sweeper.Sweep(t.Context(), sweep.Part{Part: part, Of: dynamo.DueParts}); err != nil {
 			t.Error(err)
 		}
 		if len(looked) != (part+1)*dynamo.AllDueShards/dynamo.DueParts {
@@ -92,7 +92,7 @@ func TestSweepPart_Shards(t *testing.T) {
 
 // countingStore counts the reads of each shard. Nothing is due.
 type countingStore struct {
-	reconcile.Store
+	sweep.Store
 
 	mu     sync.Mutex
 	looked map[int]int

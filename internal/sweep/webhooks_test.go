@@ -1,4 +1,4 @@
-package reconcile_test
+package sweep_test
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	if t.Entries != "" {
 		return m.postEntries(t)
 	}
-	n, err := call(m, "Notice", func() (campaign.Delivery, error) { return m.w.store.Delivery(ctx, t) })
+	n, err := call(m, "Notice", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
 	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
 }
 
-func (m mortal) postsOf(ctx context.Context, n campaign.Delivery) ([]string, error) {
+func (m mortal) postsOf(ctx context.Context, n campaign.WebhookDelivery) ([]string, error) {
 	if n.Blob != "" {
 		content, err := m.Get(ctx, n.Blob)
 		if err != nil {
@@ -116,7 +116,7 @@ func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoi
 	return call(m, "Endpoints", func() ([]campaign.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
 }
 
-func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
+func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
 	return m.w.death.call("AddNotices", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
 }
 
