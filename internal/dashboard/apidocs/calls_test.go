@@ -12,9 +12,8 @@ import (
 	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
 )
 
-// everySample calls check with the sample of every operation in every language, and with
-// the environment variables that its page lists.
-func everySample(t *testing.T, check func(name, language string, s apidocs.Sample, env []string)) {
+// everySample calls check with the sample of every operation in every language.
+func everySample(t *testing.T, check func(name, language string, s apidocstest.Sample)) {
 	t.Helper()
 	h := handler(t)
 	for id := range operations(t) {
@@ -23,8 +22,7 @@ func everySample(t *testing.T, check func(name, language string, s apidocs.Sampl
 			if status != http.StatusOK {
 				t.Fatalf("%s in %s: status %d", id, language, status)
 			}
-			s, env := apidocstest.Sample(t, page)
-			check(id+" in "+language, language, s, env)
+			check(id+" in "+language, language, apidocstest.Find(t, page))
 		}
 	}
 }
@@ -32,7 +30,7 @@ func everySample(t *testing.T, check func(name, language string, s apidocs.Sampl
 func TestSamples_EveryLanguage(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"curl": "call.sh", "go": "call.go", "python": "call.py", "javascript": "call.mjs"}
-	everySample(t, func(name, language string, s apidocs.Sample, _ []string) {
+	everySample(t, func(name, language string, s apidocstest.Sample) {
 		if s.File != files[language] {
 			t.Errorf("%s is saved as %s, want %s", name, s.File, files[language])
 		}
@@ -41,8 +39,8 @@ func TestSamples_EveryLanguage(t *testing.T) {
 
 func TestSamples_Environment(t *testing.T) {
 	t.Parallel()
-	everySample(t, func(name, _ string, s apidocs.Sample, env []string) {
-		for _, v := range env {
+	everySample(t, func(name, _ string, s apidocstest.Sample) {
+		for _, v := range s.Env {
 			if !strings.Contains(s.Code, v) {
 				t.Errorf("%s does not read %s", name, v)
 			}
@@ -55,7 +53,7 @@ func TestSamples_Environment(t *testing.T) {
 
 func TestSamples_GoIsFormatted(t *testing.T) {
 	t.Parallel()
-	everySample(t, func(name, language string, s apidocs.Sample, _ []string) {
+	everySample(t, func(name, language string, s apidocstest.Sample) {
 		if language != "go" {
 			return
 		}

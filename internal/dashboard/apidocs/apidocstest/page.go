@@ -6,9 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"campaign-dispatch/internal/dashboard/apidocs"
 )
+
+// Sample is a program that a page shows.
+type Sample struct {
+	File string // file name to save it as
+	Run  string // the command that runs it
+	Code string
+	Env  []string // environment variables that the page lists for it
+}
 
 // Languages are the values of the pages' parameter in.
 var Languages = []string{"curl", "go", "python", "javascript"}
@@ -18,17 +24,17 @@ var (
 	variable = regexp.MustCompile(`<li><code>([A-Z_]+)</code>`)
 )
 
-// Sample returns the sample that a page shows, and the environment variables that the
-// page lists for it.
-func Sample(tb testing.TB, page string) (s apidocs.Sample, env []string) {
+// Find returns the sample of a page.
+func Find(tb testing.TB, page string) Sample {
 	tb.Helper()
 	found := sample.FindStringSubmatch(page)
 	if found == nil {
 		tb.Fatalf("the page shows no sample:\n%s", page)
 	}
-	for _, v := range variable.FindAllStringSubmatch(page, -1) {
-		env = append(env, v[1])
-	}
 	run := found[2]
-	return apidocs.Sample{File: run[strings.LastIndexByte(run, ' ')+1:], Run: run, Code: html.UnescapeString(found[1])}, env
+	s := Sample{File: run[strings.LastIndexByte(run, ' ')+1:], Run: run, Code: html.UnescapeString(found[1])}
+	for _, v := range variable.FindAllStringSubmatch(page, -1) {
+		s.Env = append(s.Env, v[1])
+	}
+	return s
 }
