@@ -85,6 +85,7 @@ func (d *document) typeOf(s *schema) string {
 	if kind == "" && (len(s.Enum) > 0 || s.Const != nil) {
 		kind = "string"
 	}
+	kind = d.in(kind)
 	if s.Format != "" {
 		kind += " (" + s.Format + ")"
 	}
