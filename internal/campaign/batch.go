@@ -143,6 +143,10 @@ type Batch struct {
 	// Ledger reports whether the outcomes are stored in the Outcomes table. It is set on
 	// acceptance and never changes.
 	Ledger bool
+	// TapKey authenticates the taps on the suggestions of the batch's messages, see
+	// Postback. It is set on acceptance and never changes. It is nil without suggestions, in
+	// the former layout and in old rows: taps are replies then.
+	TapKey []byte
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time

@@ -1,6 +1,10 @@
 package campaign
 
-import "maps"
+import (
+	"maps"
+
+	"campaign-dispatch/internal/campaign/content"
+)
 
 // rank orders the outcomes. A message changes only to an outcome of a higher rank. Among
 // outcomes of equal rank, the first one stays. A delivery receipt overrides stopped,
@@ -33,6 +37,8 @@ type LedgerSummary struct {
 	Counts   map[Outcome]int // messages by current outcome
 	Reasons  map[Reason]int  // undelivered messages by reason
 	Timeline Timeline
+	Taps     int // tapped suggestions
+	Tapped   int // messages with a tapped suggestion
 }
 
 // Reason is why messages ended undelivered, see Change.Why.
@@ -138,6 +144,10 @@ const PageSize = 250
 // MaxChanges is the maximum number of changes in a batch's log. Each change raises a
 // message to one of four ranks.
 const MaxChanges = 4 * MaxMessages
+
+// MaxTaps is the maximum number of taps in a batch's log of taps: one for each suggestion of
+// each message.
+const MaxTaps = MaxMessages * (content.MaxCards*content.MaxCardSuggestions + content.MaxSuggestions)
 
 // LogPage is one page of a batch's log of changes.
 type LogPage struct {

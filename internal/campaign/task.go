@@ -54,6 +54,10 @@ const (
 	OutcomeStopped   Outcome = "stopped"   // the campaign was cancelled before it was sent
 )
 
+// OutcomeTapped is a tap on a suggestion of a message. It is an entry of the log of taps,
+// and never the status of a message.
+const OutcomeTapped Outcome = "tapped"
+
 // Change is a message's change to an outcome. Index counts within the batch.
 type Change struct {
 	Index   int
@@ -63,6 +67,9 @@ type Change struct {
 	// First changes apply only to messages without an outcome. Senders set it because they
 	// do not read the current outcome.
 	First bool
+	// Suggestion is the tapped suggestion of OutcomeTapped, see content.AllSuggestions. It
+	// counts from 1.
+	Suggestion int
 }
 
 // EventTask is a provider event on the events queue. It contains no phone number and no

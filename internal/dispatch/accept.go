@@ -72,6 +72,9 @@ func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.Ac
 		ClientID: c.clientID, IdempotencyKey: c.key,
 		CreatedAt: c.now,
 	}
+	if len(snapshot.Template.AllSuggestions()) > 0 {
+		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
+	}
 	if snapshot.Meta != nil {
 		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt
 	}

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
@@ -83,6 +84,44 @@ func TestService_OutcomesInLedger(t *testing.T) {
 	w.must(err)
 	if diff := cmp.Diff(changes, after); diff != "" {
 		t.Errorf("outcomes after the erasure (-want +got):\n%s", diff)
+	}
+}
+
+// An export lists the suggestions that the person tapped. After an erasure there are none,
+// and the taps of the batch still count.
+func TestExport_Taps(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	w.store.Split = true
+	_, err := w.store.PutTemplate(t.Context(), campaign.Template{
+		ID: template, Tenant: w.tenant.ID, Version: 2, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Sim", "Não")},
+	})
+	w.must(err)
+	w.version, w.tapKey = 2, []byte("sixteen bytes...")
+	b := w.accept(1, ana, bruno)
+	at := w.now.UTC()
+	tap := func(index, suggestion int) campaign.Change {
+		return campaign.Change{Index: index, Outcome: campaign.OutcomeTapped, Suggestion: suggestion, At: at}
+	}
+	_, err = w.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(1, 2)})
+	w.must(err)
+	x := w.export(bruno)
+	if len(x.Messages) != 1 {
+		t.Fatalf("exported: %+v", x.Messages)
+	}
+	want := []privacy.Tap{{At: at, TappedSuggestion: &campaign.TappedSuggestion{Text: "Não", Kind: content.Reply}}}
+	if diff := cmp.Diff(want, x.Messages[0].Taps); diff != "" {
+		t.Errorf("exported taps (-want +got):\n%s", diff)
+	}
+	w.erase(bruno)
+	if x := w.export(bruno); !x.Nothing() {
+		t.Errorf("after the erasure: %+v", x.Messages)
+	}
+	taps, err := w.store.Taps(t.Context(), b.Key)
+	w.must(err)
+	if taps.Messages() != 2 {
+		t.Errorf("%d messages are tapped after the erasure, want 2", taps.Messages())
 	}
 }
 

@@ -54,6 +54,7 @@ type Message struct {
 	content.Content                   // as sent
 	Status          string            `json:"status"`
 	Changes         []Change          `json:"changes"`
+	Taps            []Tap             `json:"taps,omitempty"`
 	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
@@ -64,6 +65,12 @@ type Change struct {
 	At     time.Time `json:"at"`
 	Code   string    `json:"code,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+}
+
+// Tap is a suggestion of a message that the person tapped.
+type Tap struct {
+	At time.Time `json:"at"`
+	*campaign.TappedSuggestion
 }
 
 // Rejected is a line of an error file: a number as received, which got no message.
@@ -215,13 +222,34 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if err != nil {
 		return nil, err
 	}
+	taps, err := p.tapsOf(ctx, b)
+	if err != nil {
+		return nil, err
+	}
 	var all []Message
 	for i, m := range messages {
 		if m.Phone == p.number.String() {
-			all = append(all, newMessage(placeOf(c, b), b, i, m, template, changes[i]))
+			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
+			for _, tap := range taps[i] {
+				x.Taps = append(x.Taps, Tap{tap.At, template.Tapped(tap.Suggestion, m)})
+			}
+			all = append(all, x)
 		}
 	}
 	return all, nil
+}
+
+// tapsOf returns the taps on a batch's messages, by message index.
+func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (map[int][]campaign.Change, error) {
+	taps := map[int][]campaign.Change{}
+	if len(b.TapKey) == 0 {
+		return taps, nil
+	}
+	log, err := p.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	for _, c := range log {
+		taps[c.Index] = append(taps[c.Index], c)
+	}
+	return taps, err
 }
 
 // changesOf returns the changes of a batch's messages, by message index.

@@ -38,6 +38,13 @@ type messageAnswer struct {
 	Code      string     `json:"code,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
+	Taps      []tap      `json:"taps,omitempty"`
+}
+
+// tap is a tapped suggestion of a message.
+type tap struct {
+	At time.Time `json:"at"`
+	*campaign.TappedSuggestion
 }
 
 // search is a parsed request for messages.
@@ -77,6 +84,9 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	a := messagesAnswer{CampaignID: r.PathValue("campaignId"), Messages: []messageAnswer{}, NextCursor: found.Next}
 	for _, m := range found.Messages {
 		a.Messages = append(a.Messages, newMessageAnswer(m))
+	}
+	if err := s.addTaps(r.Context(), c, found.Messages, a.Messages); err != nil {
+		return err
 	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
 	return nil

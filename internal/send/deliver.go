@@ -132,6 +132,8 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 		Content: rendered,
 		Traffic: r.template.Traffic,
 		TTL:     r.ttl(now),
+
+		Postback: r.batch.Postbacks(j.index, j.message.Phone),
 	})
 	r.classify(ctx, j, err, s.Now())
 	if j.hasOutcome() {

@@ -108,7 +108,7 @@ func (w *harness) newBatch(messages int) campaign.Batch {
 	w.t.Helper()
 	var writer payload.Writer
 	for i := range messages {
-		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), nil)
+		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), [][]byte{fmt.Appendf(nil, "a b%d", i)})
 	}
 	content, offsets := writer.Finish()
 	b := campaign.Batch{
@@ -116,7 +116,7 @@ func (w *harness) newBatch(messages int) campaign.Batch {
 			ID: campaign.ID{Tenant: w.tenant, CampaignID: "c-" + strings.ToLower(rand.Text())}, BatchID: campaign.BatchID("lote"),
 		},
 		Name: "lote", Payload: "payloads/" + w.tenant + "/" + rand.Text(), Offsets: offsets, Accepted: messages,
-		AcceptedAt: start, Due: start, State: campaign.BatchSending,
+		AcceptedAt: start, Due: start, State: campaign.BatchSending, TemplateID: "template-" + w.tenant, TemplateVersion: 1,
 	}
 	_, _ = rand.Read(b.Key[:])
 	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
@@ -190,7 +190,7 @@ func (w *harness) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: harnessQueue{w}, HTTP: guard.Client(8, time.Minute),
+		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: harnessQueue{w}, Templates: w.store, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }

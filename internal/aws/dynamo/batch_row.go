@@ -45,6 +45,9 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	}
 	if b.Ledger {
 		row["ledger"] = boolean(true)
+		if len(b.TapKey) > 0 {
+			row["tapKey"] = bytesOf(b.TapKey)
+		}
 	}
 	setEnd(row, b.ExpiresAt())
 	if !b.NextCheck.IsZero() {
@@ -87,6 +90,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		},
 		AgentID:  getText(row, "agentId"),
 		Ledger:   getBool(row, "ledger"),
+		TapKey:   getBinary(row, "tapKey"),
 		ClosedAt: getMillis(row, "closedAt"),
 	}, nil
 }

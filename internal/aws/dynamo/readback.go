@@ -29,7 +29,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", forgetting,
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
@@ -104,18 +104,30 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 }
 
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
-// the attributes.
+// the attributes. Then it reads the taps of the batches that can have some.
 func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
-	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
-	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
-	byReader := map[*headReader][]*campaign.Progress{}
+	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead)}
+	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary)}
+	taps := headReader{table: s.Outcomes, key: ledgerKey, sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
+	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		reader := &plain
 		if batches[i].Ledger {
 			reader = &inLedger
 		}
-		byReader[reader] = append(byReader[reader], &batches[i])
+		heads[reader] = append(heads[reader], &batches[i])
+		if len(batches[i].TapKey) > 0 {
+			tapped[&taps] = append(tapped[&taps], &batches[i])
+		}
 	}
+	if err := s.readRows(ctx, heads); err != nil {
+		return err
+	}
+	return s.readRows(ctx, tapped)
+}
+
+// readRows reads a row of each batch, some of them concurrently.
+func (s *CampaignStore) readRows(ctx context.Context, byReader map[*headReader][]*campaign.Progress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for reader, all := range byReader {
@@ -130,21 +142,35 @@ func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progre
 type headReader struct {
 	table      string
 	key        func(key campaign.BatchKey, sk string) Item
+	sk         string
 	attributes []string
-	read       func(row Item) (campaign.LedgerSummary, error)
+	set        func(head *campaign.LedgerSummary, row Item) error
+}
+
+func setHead(read func(row Item) (campaign.LedgerSummary, error)) func(*campaign.LedgerSummary, Item) error {
+	return func(head *campaign.LedgerSummary, row Item) (err error) {
+		*head, err = read(row)
+		return err
+	}
+}
+
+func setTapped(head *campaign.LedgerSummary, row Item) error {
+	taps, err := readTaps(row)
+	head.Taps, head.Tapped = taps.Sequence, taps.Messages()
+	return err
 }
 
 func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
 	keys := make(map[string]Item, len(some))
 	for _, b := range some {
-		keys[b.BatchID] = r.key(b.Key, headSK)
+		keys[b.BatchID] = r.key(b.Key, r.sk)
 	}
 	rows, err := s.rowsFrom(ctx, r.table, keys, r.attributes...)
 	if err != nil {
 		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 	}
 	for _, b := range some {
-		if b.Head, err = r.read(rows[b.BatchID]); err != nil {
+		if err := r.set(&b.Head, rows[b.BatchID]); err != nil {
 			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
 		}
 	}

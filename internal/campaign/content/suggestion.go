@@ -68,6 +68,21 @@ func Replies(texts ...string) (all []Suggestion) {
 	return all
 }
 
+// AllSuggestions returns the suggestions in the order in which a reader sees them: those of
+// each card, then those below the message.
+func (c Content) AllSuggestions() []Suggestion {
+	var all []Suggestion
+	if c.Card != nil {
+		all = append(all, c.Card.Suggestions...)
+	}
+	if c.Carousel != nil {
+		for _, card := range c.Carousel.Cards {
+			all = append(all, card.Suggestions...)
+		}
+	}
+	return append(all, c.Suggestions...)
+}
+
 // UnmarshalJSON also reads a string: the text of a suggested reply.
 func (s *Suggestion) UnmarshalJSON(document []byte) error {
 	if len(document) > 0 && document[0] == '"' {

@@ -23,6 +23,8 @@ type view struct {
 	Accepted int
 	Rejected int
 	Pending  int
+	Tapped   int  // messages with a tapped suggestion
+	Tappable bool // taps are counted
 	Funnel   []step
 	Lost     []lost
 	// Recovered is the number of messages in Lost that were delivered later, if their
@@ -111,6 +113,8 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
+		v.Tapped += b.Head.Tapped
+		v.Tappable = v.Tappable || len(b.TapKey) > 0
 		for outcome, n := range b.Head.Counts {
 			v.Counts[outcome] += n
 		}
@@ -140,6 +144,9 @@ func funnel(v view, reasons map[campaign.Reason]int) []step {
 	delivered := read + n[campaign.OutcomeDelivered]
 	sent := delivered + n[campaign.OutcomeSent] + n[campaign.OutcomeRevoked] + n[campaign.OutcomeExpired] - neverSent(reasons)
 	steps := []step{{Key: "accepted", N: v.Accepted}, {Key: "sent", N: sent}, {Key: "delivered", N: delivered}, {Key: "read", N: read}}
+	if v.Tappable {
+		steps = append(steps, step{Key: "tapped", N: v.Tapped})
+	}
 	for i := range steps {
 		steps[i].Of = v.Accepted
 		if v.Accepted > 0 {
