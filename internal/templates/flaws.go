@@ -21,7 +21,7 @@ func violations(t campaign.Template) (found []httpapi.Violation) {
 	for _, f := range placedFlaws(t) {
 		found = append(found, httpapi.Violation{Pointer: f.pointer(), Code: codes[f.Code], Detail: f.detail()})
 	}
-	if stored, err := json.Marshal(t.Content); err != nil || len(stored) > maxStored {
+	if stored, err := json.Marshal(t.Content); len(found) == 0 && (err != nil || len(stored) > maxStored) {
 		found = append(found, httpapi.Violation{Code: codes[content.FlawTooLong], Detail: fmt.Sprintf("the content has more than %d bytes as JSON", maxStored)})
 	}
 	return found
