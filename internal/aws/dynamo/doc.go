@@ -42,13 +42,14 @@
 //	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, sweep
 //	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, sweep
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
-//	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard                                    admin, dashboard
+//	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard, templates                         admin, dashboard, templates
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
+//	TEN#tenant                TEMPLATES                       guard of the maximum of templates of the API         templates                                           templates
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
-//	T#template                CURRENT                         newest version of a template                         admin, dashboard                                    dispatch, dashboard
-//	T#template                V#version                       version of a template                                admin, dashboard                                    send, privacy, dashboard
+//	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
+//	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin
 //	A#agent                   OWNER                           owner of an agent                                    admin                                               admin
 //	A#agent                   TENANT#tenant                   tenant of an agent                                   admin                                               outcome, admin
@@ -57,7 +58,7 @@
 //	DIRECTORY                 TENANT#, AGENT# or PAUSE#id     list entry of any of these                           admin                                               admin
 //	OPT#tenant                shard                           opted-out phone numbers                              optout, restore                                     send, privacy
 //	OPT#tenant#shard          part                            part of a large shard                                optout, restore                                     send, privacy
-//	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard                                           dashboard
+//	AUDIT#tenant              nanoseconds                     audit log entry                                      dashboard, templates                                dashboard
 //	FORM#tenant               hash                            submitted form token                                 dashboard                                           dashboard
 //	FAILURES#tenant#endpoint  time#webhook                    failed post (former layout)                          webhook                                             admin, dashboard
 //	STATS#tenant#endpoint     hour                            counts of posts (former layout)                      webhook                                             dashboard

@@ -171,11 +171,12 @@ func templateCommand(flags *flag.FlagSet) action {
 func credentialCommand(flags *flag.FlagSet) action {
 	tenant := flags.String("tenant", "", "`ID` of the tenant (required)")
 	name := flags.String("name", "", "`NAME` of the application that uses the credential (default: \"default\")")
+	scopes := flags.String("scopes", "", "`SCOPES` with spaces between them: "+strings.Join(campaign.Scopes, ", ")+" (default: "+campaign.ScopeDispatch+")")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := required("--tenant", *tenant); err != nil {
 			return answer{}, err
 		}
-		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "")
+		c, err := s.service.CreateCredential(ctx, *tenant, cmp.Or(*name, "default"), "", strings.Fields(*scopes)...)
 		if err != nil {
 			return answer{}, err
 		}

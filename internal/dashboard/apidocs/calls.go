@@ -45,10 +45,20 @@ var requests = map[string]request{
 	"listEvents":      {query: "?after=0&limit=100"},
 	"cancelCampaign":  {query: "?revoke=true"},
 	"rescheduleBatch": {body: `{"batch": "$BATCH_ID", "schedule": "$SCHEDULE"}`},
+	"listTemplates":   {query: "?limit=100"},
+	"createTemplate": {
+		header: header{"Idempotency-Key", "$IDEMPOTENCY_KEY"},
+		body: `{"name": "$TEMPLATE_NAME", "text": "Seu pedido saiu para entrega.",
+			"suggestions": [{"kind": "openUrl", "text": "Acompanhar", "url": "https://loja.example.com"}]}`,
+	},
+	"createTemplateVersion":  {body: `{"version": 1, "name": "$TEMPLATE_NAME", "text": "Seu pedido sai hoje para entrega."}`},
+	"previewTemplate":        {body: `{"template": {"name": "$TEMPLATE_NAME", "text": "Seu pedido saiu para entrega."}}`},
+	"previewTemplateVersion": {body: `{"vars": {"nome": "Ana", "pedido": 1001}}`},
 }
 
 // pathVariables are the environment variables of the parameters in paths.
-var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE")
+var pathVariables = strings.NewReplacer("{campaignId}", "$CAMPAIGN_ID", "{batch}", "$BATCH_ID", "{name}", "$ERROR_FILE",
+	"{templateId}", "$TEMPLATE_ID", "{version}", "$TEMPLATE_VERSION")
 
 // program is the data of a sample's template.
 type program struct {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"sync"
 
 	"campaign-dispatch/internal/campaign"
@@ -61,6 +62,12 @@ type view struct {
 	Sample    Sample // the one that is shown
 	Text      template.HTML
 	Fields    []field
+}
+
+// Collapses reports whether the navigation shows only the first operation of a group: on
+// the pages of other groups, for their weight.
+func (v view) Collapses(g group) bool {
+	return v.Operation != nil && len(g.Operations) > 1 && !slices.Contains(g.Operations, v.Operation)
 }
 
 func (s *Pages) start(p *web.Page) error {
