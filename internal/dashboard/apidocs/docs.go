@@ -106,6 +106,8 @@ func (s *Pages) page(p *web.Page) error {
 		return p.Render("docs.states", "docs_text.html", v)
 	case "webhooks":
 		return p.Render("docs.webhooks", "docs_webhooks.html", v)
+	case "webhook-types":
+		return p.Render("docs.webhook_types", "docs_webhook_types.html", v)
 	}
 	if g := d.Guide(id); g != nil {
 		p.Title, v.Text = g.Title, g.Text
