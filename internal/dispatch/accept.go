@@ -72,6 +72,7 @@ func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.Ac
 		ClientID: c.clientID, IdempotencyKey: c.key,
 		CreatedAt: c.now,
 	}
+	a.Limits = c.bill.reserve(&a.Batch)
 	if snapshot.Meta != nil {
 		a.Ordinal, a.CreatedAt = snapshot.Meta.Batches+1, snapshot.Meta.CreatedAt
 	}

@@ -30,12 +30,13 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", forgetting,
+	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
 // Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, overview, []string{"tally"})
+	return s.campaign(ctx, id, overview, []string{"tally", "states"})
 }
 
 // Dispatched is Campaign without heads.
@@ -106,8 +107,8 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
 // the attributes.
 func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
-	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead}
-	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary}
+	plain := headReader{table: s.Campaigns, key: outcomeKey, attributes: attributes, read: readHead, states: plainStates}
+	inLedger := headReader{table: s.Outcomes, key: ledgerKey, attributes: []string{"seq", "states", "tally"}, read: readSummary, states: ledgerStates}
 	byReader := map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		reader := &plain
@@ -132,6 +133,18 @@ type headReader struct {
 	key        func(key campaign.BatchKey, sk string) Item
 	attributes []string
 	read       func(row Item) (campaign.LedgerSummary, error)
+	states     func(row Item) func(index int) campaign.Outcome // outcomes by message
+}
+
+func plainStates(row Item) func(index int) campaign.Outcome {
+	states := getBinary(row, "states")
+	return func(index int) campaign.Outcome { return stateOutcomes[stateAt(states, index)] }
+}
+
+// ledgerStates returns no outcomes for a damaged row, which read reports.
+func ledgerStates(row Item) func(index int) campaign.Outcome {
+	head, _ := readLedgerHead(row)
+	return head.Outcome
 }
 
 func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
@@ -146,6 +159,9 @@ func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some [
 	for _, b := range some {
 		if b.Head, err = r.read(rows[b.BatchID]); err != nil {
 			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
+		}
+		if b.Classes.Mixed() {
+			b.DeliveredBasic = b.Delivered(r.states(rows[b.BatchID])).Basic
 		}
 	}
 	return nil
