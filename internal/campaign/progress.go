@@ -16,8 +16,8 @@ type Campaign struct {
 type Progress struct {
 	Batch
 	Head LedgerSummary
-	// DeliveredBasic is the number of delivered basic messages. It is set only if the
-	// messages have both classes, see Billed.
+	// DeliveredBasic is the number of delivered basic messages. Only the store's Overview
+	// sets it, and only if the messages have both classes, see Billed.
 	DeliveredBasic int
 }
 

@@ -173,6 +173,7 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 	for name, limits := range map[string][2]string{"day": {"1.85", ""}, "month": {"", "1.85"}, "day within month": {"1.85", "1.86"}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
+			conflicts := b.withConflicts(b.store.Tables)
 			b.billing(limits[0], limits[1])
 			bodies := make([]string, calls)
 			for i := range bodies {
@@ -189,6 +190,10 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("the calls took %v", took)
 			}
+			if conflicts.count == 0 {
+				t.Error("no transactions were in progress at the same time")
+			}
+			t.Logf("%d conflicts in %v", conflicts.count, time.Since(began))
 			b.wantSpending("2026-11-21", "1.85", "1.85")
 		})
 	}
