@@ -42,11 +42,13 @@
 //	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, reconcile
 //	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, reconcile
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
+//	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
 //	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard                                    admin, dashboard
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, reconcile, dashboard
+//	BUDGET#tenant             month                           reservations of a month, in millionths of BRL        dispatch, control, outcome, reconcile               dispatch, control, dashboard
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard                                    dispatch, dashboard
 //	T#template                V#version                       version of a template                                admin, dashboard                                    send, privacy, dashboard
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin

@@ -21,14 +21,22 @@ type field struct {
 // deepest is the maximum depth that the tables show.
 const deepest = 5
 
-// fields lists the members of a schema's objects, outer ones first.
+// fields lists the members of a schema's objects, outer ones first. The members of a
+// component that occurs twice are listed once.
 func (d *document) fields(s *schema, depth int) []field {
+	return d.unlisted(s, depth, map[string]bool{})
+}
+
+// unlisted is fields without the members of the components that are listed already.
+func (d *document) unlisted(s *schema, depth int, listed map[string]bool) []field {
+	name := component(s)
 	s = d.target(s)
-	if depth > deepest {
+	if depth > deepest || listed[name] {
 		return nil
 	}
+	listed[name] = name != ""
 	if s.Items != nil {
-		return d.fields(s.Items, depth)
+		return d.unlisted(s.Items, depth, listed)
 	}
 	var all []field
 	for _, p := range s.Properties {
@@ -37,9 +45,22 @@ func (d *document) fields(s *schema, depth int) []field {
 			Name: p.Name, Depth: depth, Type: d.typeOf(inner), Limits: d.limits(inner),
 			Required: d.required(slices.Contains(s.Required, p.Name)), Text: d.first(inner.Description),
 		})
-		all = append(all, d.fields(inner, depth+1)...)
+		all = append(all, d.unlisted(p.Value, depth+1, listed)...)
 	}
 	return all
+}
+
+// component returns the reference of a schema to a component, or "".
+func component(s *schema) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Ref != "":
+		return s.Ref
+	case len(s.AllOf) > 0:
+		return component(s.AllOf[0])
+	}
+	return ""
 }
 
 func (d *document) required(yes bool) string {
@@ -91,13 +112,17 @@ func (d *document) typeOf(s *schema) string {
 	return kind
 }
 
+// longestEnum is the maximum number of values that the tables list. The codes of errors
+// are more, and are listed below the tables and on the page of errors.
+const longestEnum = 20
+
 // limits returns the constraints of a value in one line.
 func (d *document) limits(s *schema) string {
 	var all []string
 	if s.Const != nil {
 		all = append(all, fmt.Sprint(s.Const))
 	}
-	if len(s.Enum) > 0 {
+	if n := len(s.Enum); n > 0 && n <= longestEnum {
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)
