@@ -15,6 +15,9 @@ type Billing struct {
 	Limits Spending // 0 for no limit
 }
 
+// BillingForm contains prices and limits as a person enters them: amounts, or "" for none.
+type BillingForm struct{ Basic, Single, Day, Month string }
+
 // Limited reports whether the tenant has a budget.
 func (b Billing) Limited() bool { return b.Set() && b.Limits != Spending{} }
 
@@ -67,6 +70,11 @@ func (b Budget) Figures() *BudgetFigures {
 		f.Month = &MonthBudget{MonthOf(b.Date), b.Limits.Month, b.Used.Month}
 	}
 	return f
+}
+
+// Exceeded reports whether there is no room for the cost.
+func (f BudgetFigures) Exceeded() bool {
+	return f.Day != nil && f.Cost > f.Day.Limit-f.Day.Used || f.Month != nil && f.Cost > f.Month.Limit-f.Month.Used
 }
 
 // MonthOf returns the month of a date, as 2026-11.

@@ -18,8 +18,9 @@ type Money int64
 const (
 	unitOfMoney   = 1_000_000
 	moneyDecimals = 6
-	// MaxMoney is the largest amount of a price or a limit.
+	// MaxMoney is the largest amount of a limit, and MaxPrice of a price.
 	MaxMoney Money = 1_000_000_000 * unitOfMoney
+	MaxPrice Money = 1_000 * unitOfMoney
 )
 
 // String returns the amount as a decimal number with 2 to 6 decimals, such as "0.075".
@@ -40,8 +41,16 @@ func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText reads the result of MarshalText.
 func (m *Money) UnmarshalText(text []byte) (err error) {
-	*m, err = ParseMoney(string(text))
+	*m, err = parseMoney(string(text))
 	return err
+}
+
+// Entry returns the amount as ParseMoney reads it.
+func (m Money) Entry() string {
+	if text := m.String(); thousands.MatchString(text) {
+		return text + "0"
+	}
+	return m.String()
 }
 
 var (
@@ -55,8 +64,15 @@ var (
 // ParseMoney parses an amount. A point or a comma separates the decimals. A text like 1.000,
 // which can mean a thousand, is refused.
 func ParseMoney(text string) (Money, error) {
+	if thousands.MatchString(text) {
+		return 0, ErrMoney
+	}
+	return parseMoney(text)
+}
+
+func parseMoney(text string) (Money, error) {
 	m := amount.FindStringSubmatch(text)
-	if m == nil || thousands.MatchString(text) {
+	if m == nil {
 		return 0, ErrMoney
 	}
 	n, err := strconv.ParseInt(m[1]+(m[2] + strings.Repeat("0", moneyDecimals))[:moneyDecimals], 10, 64)

@@ -1,6 +1,7 @@
 package campaign_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
@@ -17,6 +18,19 @@ func TestParseMoney(t *testing.T) {
 		got, err := campaign.ParseMoney(text)
 		if (err != nil) != (want == "") || err == nil && got.String() != want {
 			t.Errorf("%q: %s, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, m := range []campaign.Money{0, 1, 50_000, 1_234_000, 999_999_000, 1_234_500, 1_234_567, campaign.MaxMoney} {
+		if got, err := campaign.ParseMoney(m.Entry()); err != nil || got != m {
+			t.Errorf("%s is read as %s, %v", m.Entry(), got, err)
+		}
+		encoded, err := json.Marshal(m)
+		var decoded campaign.Money
+		if err == nil {
+			err = json.Unmarshal(encoded, &decoded)
+		}
+		if err != nil || decoded != m {
+			t.Errorf("%s is decoded as %s, %v", encoded, decoded, err)
 		}
 	}
 	if got := campaign.Money(-1_500_000).String(); got != "-1.50" {

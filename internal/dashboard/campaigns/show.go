@@ -28,6 +28,7 @@ type view struct {
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
+	bill
 	CanRevoke bool      // messages can still be revoked
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
@@ -111,6 +112,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
+		v.bill.add(b)
 		for outcome, n := range b.Head.Counts {
 			v.Counts[outcome] += n
 		}
