@@ -79,12 +79,19 @@ func (s *Service) Reschedule(ctx context.Context, id campaign.ID, batch, schedul
 
 // MayReschedule returns the batch that Reschedule would return, and changes nothing. A
 // call that Reschedule would refuse returns its *httpapi.Problem.
-func (s *Service) MayReschedule(c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
+func (s *Service) MayReschedule(ctx context.Context, c campaign.Campaign, batch, schedule string) (campaign.Batch, error) {
 	due, wrong := localtime.ParseSchedule(schedule, s.Now(), s.Lead)
 	if wrong != nil {
 		return campaign.Batch{}, fault("/schedule", wrong.Code, wrong.Detail)
 	}
 	b, err := checkReschedule(c, batch, due)
+	if err != nil {
+		return b, err
+	}
+	err = s.Store.CheckReservation(ctx, b, due)
+	if full, ok := errors.AsType[*campaign.BudgetError](err); ok {
+		return b, budgetExceeded(full.Budget)
+	}
 	b.Due, b.Scheduled = due, true
 	return b, err
 }

@@ -266,6 +266,23 @@ func (s *CampaignStore) tryReschedule(ctx context.Context, b campaign.Batch, day
 	return false, s.noRoom(ctx, b, day, billing.Limits)
 }
 
+// CheckReservation returns the *campaign.BudgetError with which Reschedule would refuse the
+// batch at present, or nil.
+func (s *CampaignStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+	day := localtime.Day(due)
+	if b.Reserved == 0 || day == b.ReservedOn {
+		return nil
+	}
+	billing, err := s.Billing(ctx, b.Tenant)
+	if err != nil || !billing.Limited() {
+		return err
+	}
+	if err := s.noRoom(ctx, b, day, billing.Limits); !errors.Is(err, campaign.ErrLostRace) {
+		return err
+	}
+	return nil
+}
+
 // noRoom returns a *campaign.BudgetError if there is no room for a batch's reservation on
 // another day. Otherwise the error wraps campaign.ErrLostRace.
 func (s *CampaignStore) noRoom(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
