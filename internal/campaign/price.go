@@ -18,8 +18,9 @@ type Money int64
 const (
 	unitOfMoney   = 1_000_000
 	moneyDecimals = 6
-	// MaxMoney is the largest amount of a limit, and MaxPrice of a price.
+	// MaxMoney is the largest amount of a limit.
 	MaxMoney Money = 1_000_000_000 * unitOfMoney
+	// MaxPrice is the largest price of a message.
 	MaxPrice Money = 1_000 * unitOfMoney
 )
 

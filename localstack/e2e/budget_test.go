@@ -56,8 +56,8 @@ func (c *client) limitMonth(limit campaign.Money) {
 func (c *client) reservedThisMonth() (sum campaign.Money) {
 	c.t.Helper()
 	months := map[string]bool{}
-	for _, hours := range []time.Duration{-6, 0, 6} {
-		date := localtime.Day(time.Now().Add(hours * time.Hour))
+	for _, from := range []time.Duration{-6 * time.Hour, 0, 6 * time.Hour} {
+		date := localtime.Day(time.Now().Add(from))
 		if month := campaign.MonthOf(date); !months[month] {
 			months[month] = true
 			used, err := c.store().Spending(c.t.Context(), c.env["TENANT"], date)

@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestBudget_Expiry(t *testing.T) {
 	accept(t, s, b)
 	row := rowsOf(t, s, s.Campaigns, "BUDGET#"+b.Tenant)["2100-03"]
 	end := time.Date(2100, 3, 1, 0, 0, 0, 0, time.UTC).Add(campaign.BudgetLife)
-	if diff := cmp.Diff(fmt.Sprint(end.Unix()), numberOf(row[dynamo.TTL])); diff != "" {
+	if diff := cmp.Diff(strconv.FormatInt(end.Unix(), 10), numberOf(row[dynamo.TTL])); diff != "" {
 		t.Errorf("expiry (-want +got):\n%s", diff)
 	}
 }
@@ -158,10 +159,16 @@ func TestReschedule_Budget(t *testing.T) {
 		"another day":    {campaign.Spending{Day: 9_000_000, Month: 9_000_000}, "", later.Add(day), "", map[string]string{"2100-03-01": "0.00 of 9.00", "2100-03-02": "9.00 of 9.00"}},
 		"another month":  {campaign.Spending{Day: 9_000_000, Month: 9_000_000}, "", later.Add(31 * day), "", map[string]string{"2100-03-01": "0.00 of 0.00", "2100-04-01": "9.00 of 9.00"}},
 		"limits removed": {campaign.Spending{}, "2100-03-02", later.Add(day), "", map[string]string{"2100-03-01": "0.00 of 18.00", "2100-03-02": "18.00 of 18.00"}},
-		"full day": {campaign.Spending{Day: 17_000_000}, "2100-03-02", later.Add(day), "9.00",
-			map[string]string{"2100-03-01": "9.00 of 18.00", "2100-03-02": "9.00 of 18.00"}},
-		"full month": {campaign.Spending{Month: 17_000_000}, "2100-04-02", later.Add(31 * day), "0.00",
-			map[string]string{"2100-03-01": "9.00 of 9.00", "2100-04-02": "9.00 of 9.00", "2100-04-01": "0.00 of 9.00"}},
+		"full day": {
+			campaign.Spending{Day: 17_000_000},
+			"2100-03-02", later.Add(day), "9.00",
+			map[string]string{"2100-03-01": "9.00 of 18.00", "2100-03-02": "9.00 of 18.00"},
+		},
+		"full month": {
+			campaign.Spending{Month: 17_000_000},
+			"2100-04-02", later.Add(31 * day), "0.00",
+			map[string]string{"2100-03-01": "9.00 of 9.00", "2100-04-02": "9.00 of 9.00", "2100-04-01": "0.00 of 9.00"},
+		},
 		"limit below the price": {campaign.Spending{Day: 8_000_000}, "", later.Add(day), "0.00", map[string]string{"2100-03-01": "9.00 of 9.00"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,8 +94,10 @@ func billingAnswer(tenant string, b campaign.Billing) answer {
 		name, label string
 		amount      campaign.Money
 	}{
-		{"basic", "price of a basic message", b.Basic}, {"single", "price of a single message", b.Single},
-		{"day", "limit for a day", b.Limits.Day}, {"month", "limit for a month", b.Limits.Month},
+		{"basic", "price of a basic message", b.Basic},
+		{"single", "price of a single message", b.Single},
+		{"day", "limit for a day", b.Limits.Day},
+		{"month", "limit for a month", b.Limits.Month},
 	} {
 		shown := "none"
 		if part.amount > 0 {

@@ -13,8 +13,8 @@ type bill struct {
 	Unpriced  int                  // delivered messages in batches without prices
 }
 
-// add adds the messages of a batch.
-func (v *bill) add(b campaign.Progress) {
+// addBatch adds the messages of a batch.
+func (v *bill) addBatch(b campaign.Progress) {
 	delivered := b.Head.Counts[campaign.OutcomeDelivered] + b.Head.Counts[campaign.OutcomeRead]
 	if !b.Prices.Set() {
 		v.Unpriced += delivered

@@ -112,7 +112,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Accepted += b.Accepted
 		v.Rejected += b.Rejected
 		v.Pending += b.Pending()
-		v.bill.add(b)
+		v.addBatch(b)
 		for outcome, n := range b.Head.Counts {
 			v.Counts[outcome] += n
 		}

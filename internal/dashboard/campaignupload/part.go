@@ -80,7 +80,7 @@ const (
 // add adds the findings of a part.
 func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclient.Verdict) {
 	f.Accepted += v.Accepted
-	f.price.add(v)
+	f.addPart(v)
 	for _, e := range v.Errors {
 		index, rest, of := place(e.Pointer)
 		why := p.Known("refusal."+e.Code, e.Detail)

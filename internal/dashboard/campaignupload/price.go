@@ -16,8 +16,8 @@ type price struct {
 	Budget  *campaign.BudgetFigures // of the day of sending, with the cost of all parts
 }
 
-// add adds the messages of a part.
-func (pr *price) add(v dispatchclient.Verdict) {
+// addPart adds the messages of a part.
+func (pr *price) addPart(v dispatchclient.Verdict) {
 	pr.Classes.Add(v.Classes)
 	if v.Price == nil {
 		return
