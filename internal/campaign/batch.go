@@ -150,6 +150,12 @@ type Batch struct {
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time
+	Classes  Classes
+	Prices   Prices // as accepted, zero if there were none
+	// Reserved is the amount that the batch has reserved from the tenant's budget on the day
+	// ReservedOn. Both are empty without a reservation, and after the batch has closed.
+	Reserved   Money
+	ReservedOn string
 }
 
 // NeedsAgent reports whether the batch was released without recording its agent.
@@ -164,6 +170,9 @@ func (b Batch) Released() bool {
 	}
 	return false
 }
+
+// Closed reports whether no message of the batch can be delivered any more.
+func (b Batch) Closed() bool { return b.State == BatchCompleted || b.State == BatchCancelled }
 
 // Cancelled reports whether the batch was cancelled. No more of its messages may be sent.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }

@@ -264,6 +264,10 @@ func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time
 	return call(m, "Reschedule", func() (bool, error) { return m.w.store.Reschedule(ctx, b, due, next) })
 }
 
+func (m mortal) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+	return m.w.death.call("CheckReservation", func() error { return m.w.store.CheckReservation(ctx, b, due) })
+}
+
 func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
 	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
 }

@@ -42,12 +42,14 @@
 //	B#key                     NOTICE#ordinal#tenant#endpoint  delivery of a log page (former layout)               outcome, webhook                                    webhook, sweep
 //	X#tenant                  NOTICE#kind#blob#endpoint       delivery of an event (former layout)                 outcome, webhook                                    webhook, sweep
 //	TEN#tenant                TENANT                          tenant                                               admin                                               admin, release, dashboard
+//	TEN#tenant                BILLING                         prices and limits                                    admin, dashboard                                    dispatch, control, dashboard
 //	TEN#tenant                TEMPLATE#template               list entry of a template                             admin, dashboard, templates                         admin, dashboard, templates
 //	TEN#tenant                CREDENTIAL#client               list entry of a credential                           admin, dashboard                                    admin, dashboard
 //	TEN#tenant                ENDPOINT#endpoint               webhook endpoint                                     admin, dashboard, webhook                           outcome, feed, webhook, dashboard
 //	TEN#tenant                ENDPOINTS                       guard of the maximum of endpoints                    admin, dashboard                                    admin, dashboard
 //	TEN#tenant                TEMPLATES                       guard of the maximum of templates of the API         templates                                           templates
 //	TEN#tenant                CIRCUIT#endpoint                circuit of an endpoint                               webhook, admin                                      webhook, sweep, dashboard
+//	BUDGET#tenant             month                           reservations of a month, in millionths of BRL        dispatch, control, outcome, sweep               dispatch, control, dashboard
 //	T#template                CURRENT                         newest version of a template                         admin, dashboard, templates                         dispatch, dashboard, templates
 //	T#template                V#version                       version of a template                                admin, dashboard, templates                         send, privacy, dashboard, templates
 //	A#agent                   AGENT                           agent                                                admin                                               send, events, admin

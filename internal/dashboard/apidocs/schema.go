@@ -22,7 +22,7 @@ type field struct {
 const deepest = 5
 
 // fields lists the members of a schema's objects, outer ones first. The members of a
-// component with objects of its own are listed once.
+// component are listed once.
 func (d *document) fields(s *schema) []field { return d.fieldsAt(s, 0, map[string]bool{}) }
 
 func (d *document) fieldsAt(s *schema, depth int, seen map[string]bool) []field {
@@ -46,7 +46,7 @@ func (d *document) fieldsAt(s *schema, depth int, seen map[string]bool) []field 
 			all = append(all, f)
 			continue
 		}
-		seen[name] = name != "" && nested(d.target(d.Components.Schemas[name]))
+		seen[name] = name != "" && len(d.target(d.Components.Schemas[name]).Properties) > 1
 		all = append(append(all, f), d.fieldsAt(inner, depth+1, seen)...)
 	}
 	return all
@@ -63,11 +63,6 @@ func component(s *schema) string {
 		return component(s.AllOf[0])
 	}
 	return ""
-}
-
-// nested reports whether a member of an object is an object or an array.
-func nested(s *schema) bool {
-	return slices.ContainsFunc(s.Properties, func(p member[*schema]) bool { return component(p.Value) != "" || p.Value.Items != nil })
 }
 
 func (d *document) required(yes bool) string {
@@ -120,13 +115,17 @@ func (d *document) typeOf(s *schema) string {
 	return kind
 }
 
+// longestEnum is the maximum number of values that the tables list. The codes of errors
+// are more, and are listed below the tables and on the page of errors.
+const longestEnum = 20
+
 // limits returns the constraints of a value in one line.
 func (d *document) limits(s *schema) string {
 	var all []string
 	if s.Const != nil {
 		all = append(all, fmt.Sprint(s.Const))
 	}
-	if len(s.Enum) > 0 {
+	if n := len(s.Enum); n > 0 && n <= longestEnum {
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)
