@@ -178,6 +178,7 @@ func TestCampaign_Taps(t *testing.T) {
 	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em sugestão 2 20%") {
 		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
 	}
+	d.store.Split = false
 	plain := d.running("Natal")
 	if text := d.admin().Get(pathOf(plain)).Text(); strings.Contains(text, "Suggestion tapped") {
 		t.Error("a campaign without suggestions counts taps")
