@@ -16,9 +16,9 @@ import (
 
 // The rows of the Outcomes table, by batch key:
 //
-//	HEAD      states, tally and the newest entries of the log (the tail)
-//	LOG#first the entries from a sequence on; immutable
-//	TAPS      taps and the newest entries of their log
+//	HEAD       states, tally and the newest entries of the log (the tail)
+//	LOG#first  the entries from a sequence on; immutable
+//	TAPS       taps and the newest entries of their log
 //	TAPS#first the entries of the log of taps from a sequence on; immutable
 //
 // All entries up to HEAD's sequence are stored, in the tail or in a LOG row. No

@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/localstack/stackenv"
@@ -155,6 +156,34 @@ func (d *service) running(name string) campaign.Batch {
 }
 
 func pathOf(b campaign.Batch) string { return campaigns.Path + "/" + b.CampaignID }
+
+// The funnel counts messages with a tapped suggestion if the campaign has suggestions.
+func TestCampaign_Taps(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
+	d.store.Split = true
+	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) { b.TapKey = []byte("sixteen bytes...") })
+	const none = "Suggestion tapped 0 0%"
+	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, none) {
+		t.Errorf("the page does not say %q:\n%s", none, text)
+	}
+	tap := func(index, suggestion int) campaign.Change {
+		return campaign.Change{Index: index, Outcome: campaign.OutcomeTapped, Suggestion: suggestion, At: noon}
+	}
+	_, err := d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(0, 2), tap(7, 1)})
+	d.must(err)
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em sugestão 2 20%") {
+		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
+	}
+	d.store.Split = false
+	plain := d.running("Natal")
+	if text := d.admin().Get(pathOf(plain)).Text(); strings.Contains(text, "Suggestion tapped") {
+		t.Error("a campaign without suggestions counts taps")
+	}
+}
 
 func TestCampaign_Progress(t *testing.T) {
 	t.Parallel()
