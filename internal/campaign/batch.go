@@ -144,9 +144,12 @@ type Batch struct {
 	// acceptance and never changes.
 	Ledger bool
 	// TapKey authenticates the taps on the suggestions of the batch's messages, see
-	// Postback. It is set on acceptance and never changes. It is nil without suggestions, in
+	// Postback, and their links, see LinkToken. It is set on acceptance and never changes. It is nil without suggestions, in
 	// the former layout and in old rows: taps are replies then.
 	TapKey []byte
+	// CountsClicks reports whether a suggestion of the batch's template counts its clicks. It
+	// is set on acceptance and never changes. It is false without a TapKey.
+	CountsClicks bool
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time

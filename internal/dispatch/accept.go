@@ -74,6 +74,7 @@ func (s *Service) acceptance(c *call, snapshot campaign.AcceptState) campaign.Ac
 	}
 	if len(snapshot.Template.AllSuggestions()) > 0 {
 		a.Batch.TapKey = random.Bytes(campaign.TapKeySize)
+		a.Batch.CountsClicks = snapshot.Template.CountsClicks()
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
 	if snapshot.Meta != nil {

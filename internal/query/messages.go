@@ -39,9 +39,10 @@ type messageAnswer struct {
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
 	Taps      []tap      `json:"taps,omitempty"`
+	Clicks    []tap      `json:"clicks,omitempty"`
 }
 
-// tap is a tapped suggestion of a message.
+// tap is a tapped or clicked suggestion of a message.
 type tap struct {
 	At time.Time `json:"at"`
 	*campaign.TappedSuggestion

@@ -40,6 +40,8 @@ type senderFixture struct {
 	text      string // of the template
 	counted   int    // writes of the failing time
 
+	suggestions []content.Suggestion // of the template
+
 	// Hooks of the test, nil for none.
 	provider       func(d campaign.OutgoingMessage, calls int) error
 	swapped        func(p campaign.RateLimit) // called with each new rate limit
@@ -159,7 +161,7 @@ func (g *senderFixture) Channel(context.Context, string, string) (campaign.Chann
 }
 
 func (g *senderFixture) TemplateVersion(_ context.Context, id string, version int) (campaign.Template, error) {
-	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text}}, nil
+	return campaign.Template{ID: id, Version: version, Content: content.Content{Text: g.text, Suggestions: g.suggestions}}, nil
 }
 
 func (g *senderFixture) RateLimit(context.Context, string) (campaign.RateLimit, error) {

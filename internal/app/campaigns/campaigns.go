@@ -14,16 +14,18 @@ import (
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/openapi"
+	"campaign-dispatch/internal/link"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/templates"
 )
 
 // Handler returns the handler that reads and controls campaigns. It also serves templates,
-// error files, the OpenAPI document and unknown paths.
+// links that count clicks, error files, the OpenAPI document and unknown paths.
 func Handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	store, blobs := dynamo.NewCampaignStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
@@ -37,6 +39,8 @@ func Handler(c app.Config) lambda.Handler {
 	(&templates.Service{Tokens: verifier, Store: store, Now: time.Now, BaseURL: c.BaseURL}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
+	links := &link.Service{Store: store, Blobs: blobs, Queue: sqs.New(c.AWS, c.EventsQueueURL), Now: time.Now}
+	mux.Handle("GET "+campaign.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }
 

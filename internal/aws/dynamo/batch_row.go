@@ -47,6 +47,9 @@ func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 		row["ledger"] = boolean(true)
 		if len(b.TapKey) > 0 {
 			row["tapKey"] = bytesOf(b.TapKey)
+			if b.CountsClicks {
+				row["countsClicks"] = boolean(true)
+			}
 		}
 	}
 	setPrice(row, b)
@@ -96,6 +99,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Classes:  campaign.Classes{Known: row["basics"] != nil, Basic: int(getNumber(row, "basics")), Bits: getBinary(row, "classes")},
 		Prices:   readPrices(row),
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
+		CountsClicks: getBool(row, "countsClicks"),
 	}, nil
 }
 

@@ -67,11 +67,13 @@
 //
 // # Outcomes
 //
-//	pk   sk             row                                                   written by  read by
-//	key  HEAD           states, counts and newest log entries of a batch      outcome     outcome, send, query, feed
-//	key  LOG#sequence   older log entries                                     outcome     query, feed
-//	key  TAPS           tapped suggestions and newest entries of their log    outcome     outcome, query, dashboard
-//	key  TAPS#sequence  older entries of the log of taps                      outcome     query, privacy
+//	pk   sk               row                                                 written by  read by
+//	key  HEAD             states, counts and newest log entries of a batch    outcome     outcome, send, query, feed
+//	key  LOG#sequence     older log entries                                   outcome     query, feed
+//	key  TAPS             tapped suggestions and newest entries of their log  outcome     outcome, query, dashboard
+//	key  TAPS#sequence    older entries of the log of taps                    outcome     query, privacy
+//	key  CLICKS           clicked links and newest entries of their log       outcome     outcome, query, dashboard
+//	key  CLICKS#sequence  older entries of the log of clicks                  outcome     query, privacy
 //
 // # Webhooks
 //

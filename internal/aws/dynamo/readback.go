@@ -30,7 +30,7 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
 	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 }
 
@@ -106,11 +106,13 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 }
 
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
-// the attributes. Then it reads the taps of the batches that can have some.
+// the attributes. Then it reads the taps and the clicks of the batches that can have
+// some.
 func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
 	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead, plainStates)}
 	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary, ledgerStates)}
 	taps := headReader{table: s.Outcomes, key: ledgerKey, sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
+	clicks := headReader{table: s.Outcomes, key: ledgerKey, sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
 	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		reader := &plain
@@ -120,6 +122,9 @@ func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progre
 		heads[reader] = append(heads[reader], &batches[i])
 		if len(batches[i].TapKey) > 0 {
 			tapped[&taps] = append(tapped[&taps], &batches[i])
+		}
+		if batches[i].CountsClicks {
+			tapped[&clicks] = append(tapped[&clicks], &batches[i])
 		}
 	}
 	if err := s.readRows(ctx, heads); err != nil {
@@ -166,6 +171,12 @@ func setHead(read func(row Item) (campaign.LedgerSummary, error), states func(ro
 func setTapped(b *campaign.Progress, row Item) error {
 	taps, err := readTaps(row)
 	b.Head.Taps, b.Head.Tapped = taps.Sequence, taps.Messages()
+	return err
+}
+
+func setClicked(b *campaign.Progress, row Item) error {
+	clicks, err := readTaps(row)
+	b.Head.Clicks, b.Head.Clicked = clicks.Sequence, clicks.Messages()
 	return err
 }
 

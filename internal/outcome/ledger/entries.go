@@ -44,8 +44,8 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 
 // Pack encodes consecutive changes: message and outcome as one number, the time since the
 // previous change in milliseconds, the code of undelivered messages, and the suggestion of
-// taps. A change takes about 5 bytes. Taps have the outcome number 0, which versions without
-// taps do not read: they fail and retry.
+// taps and clicks. A change takes about 5 bytes. Taps and clicks have the outcome number 0,
+// which versions without taps do not read: they fail and retry.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64
@@ -62,6 +62,8 @@ func packChange(b []byte, c campaign.Change, at int64) ([]byte, int64) {
 	switch {
 	case c.Outcome == campaign.OutcomeTapped:
 		b = append(b, byte(c.Suggestion)) //nolint:gosec // at most maxSuggestion
+	case c.Outcome == campaign.OutcomeClicked:
+		b = append(b, byte(c.Suggestion)|clickedBit) //nolint:gosec // at most maxSuggestion
 	case hasCode(state):
 		b = packCode(b, c.Code)
 	}
@@ -92,7 +94,7 @@ func (r *reader) change(at int64) (campaign.Change, int64) {
 	c := campaign.Change{Index: int(v >> packed.OutcomeBits), Outcome: packed.Outcomes[state], At: time.UnixMilli(at).UTC()}
 	switch {
 	case state == 0:
-		c.Outcome, c.Suggestion = campaign.OutcomeTapped, r.suggestion()
+		c.Outcome, c.Suggestion = r.suggestion()
 	case hasCode(state):
 		c.Code = r.code()
 	}

@@ -12,7 +12,7 @@ import (
 // Taps is the content of a batch's TAPS row: which suggestions of which messages were
 // tapped, and the newest entries of the log of taps (the tail). TAPS# rows contain older
 // entries. The rows are separate from HEAD, because versions without taps replace HEAD. The
-// zero Taps means no taps.
+// zero Taps means no taps. CLICKS rows contain the clicks on links in the same form.
 type Taps struct {
 	Sequence int      // of the last tap, 0 if there is none
 	Tapped   []uint64 // by message; bit n is suggestion n
@@ -148,10 +148,16 @@ func unpackTapped(value []byte) ([]uint64, error) {
 	return tapped, nil
 }
 
-func (r *reader) suggestion() int {
-	n := r.Byte()
+// clickedBit marks the suggestion of a click.
+const clickedBit = 0x80
+
+func (r *reader) suggestion() (campaign.Outcome, int) {
+	outcome, n := campaign.OutcomeTapped, r.Byte()
+	if n&clickedBit != 0 {
+		outcome, n = campaign.OutcomeClicked, n&^clickedBit
+	}
 	if n < 1 || n > maxSuggestion {
 		r.Fail()
 	}
-	return int(n)
+	return outcome, int(n)
 }
