@@ -130,7 +130,7 @@ type Batch struct {
 	NotAfter      time.Time // no message is sent after this time; zero for no limit
 	Scheduled     bool      // the call gave a schedule
 	State         BatchState
-	NextCheck     time.Time // when reconcile checks the batch next, zero if nothing is left to do
+	NextCheck     time.Time // when sweep checks the batch next, zero if nothing is left to do
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
@@ -153,6 +153,12 @@ type Batch struct {
 	// ClosedAt is when the batch was completed. It is zero for open batches and for batches
 	// completed before this field existed.
 	ClosedAt time.Time
+	Classes  Classes
+	Prices   Prices // as accepted, zero if there were none
+	// Reserved is the amount that the batch has reserved from the tenant's budget on the day
+	// ReservedOn. Both are empty without a reservation, and after the batch has closed.
+	Reserved   Money
+	ReservedOn string
 }
 
 // NeedsAgent reports whether the batch was released without recording its agent.
@@ -167,6 +173,9 @@ func (b Batch) Released() bool {
 	}
 	return false
 }
+
+// Closed reports whether no message of the batch can be delivered any more.
+func (b Batch) Closed() bool { return b.State == BatchCompleted || b.State == BatchCancelled }
 
 // Cancelled reports whether the batch was cancelled. No more of its messages may be sent.
 func (b Batch) Cancelled() bool { return !b.CancelledAt.IsZero() }

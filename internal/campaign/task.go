@@ -19,7 +19,7 @@ func Bodies[T any](tasks []T) ([][]byte, error) {
 	return bodies, nil
 }
 
-// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and reconcile send it.
+// ReleaseTask asks to queue a batch's frames. Dispatch, the schedule and sweep send it.
 // It can arrive more than once.
 type ReleaseTask struct {
 	BatchRef

@@ -31,7 +31,7 @@ func TestSender_Links(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				g := newRig(1)
+				g := newSenderFixture(1)
 				g.suggestions = []content.Suggestion{
 					{Kind: content.Reply, Text: "Sim"},
 					{Kind: content.OpenURL, Text: "Ver", URL: "https://loja.example/?n={{nome}}", CountClicks: true},

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"campaign-dispatch/internal/dashboard/apidocs"
+	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
 	"campaign-dispatch/internal/random"
 )
 
@@ -26,7 +28,7 @@ func TestSamples_FirstCall(t *testing.T) {
 		t.Run(sample.ID, func(t *testing.T) {
 			t.Parallel()
 			all := messages(1)
-			out := runSample(t, sample,
+			out := runSample(t, apidocstest.Sample{File: sample.File, Run: sample.Run, Code: sample.Code},
 				"CLIENT_ID="+c.env["CLIENT_ID"], "CLIENT_SECRET="+c.env["CLIENT_SECRET"],
 				"TEMPLATE_ID="+c.env["TEMPLATE_ID"], "PHONE="+all[0]["phone"].(string))
 			for _, want := range []string{"202", "accepted", "1"} {
@@ -46,22 +48,56 @@ func TestSamples_FirstCall(t *testing.T) {
 func TestSamples_EveryOperation(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	calls, err := apidocs.Calls(c.env["BASE_URL"])
-	must(t, err)
 	shared := c.sampleEnv()
-	for _, call := range calls {
-		for _, sample := range call.Samples {
-			t.Run(call.Operation+"/"+sample.ID, func(t *testing.T) {
+	for operation, success := range c.operations() {
+		for _, language := range apidocstest.Languages {
+			t.Run(operation+"/"+language, func(t *testing.T) {
 				t.Parallel()
 				own := *c
 				own.t = t
-				out := runSample(t, sample, slices.Concat(shared, own.operationEnv(call.Operation))...)
-				if !slices.Contains(strings.Fields(out), call.Success) {
-					t.Errorf("the output does not contain %s:\n%s", call.Success, out)
+				out := runSample(t, own.sample(operation, language), slices.Concat(shared, own.operationEnv(operation))...)
+				if !slices.Contains(strings.Fields(out), success) {
+					t.Errorf("the output does not contain %s:\n%s", success, out)
 				}
 			})
 		}
 	}
+}
+
+// operations returns the ids of the operations with the status of an accepted call.
+func (c *client) operations() map[string]string {
+	c.t.Helper()
+	all := map[string]string{}
+	for _, item := range c.document().Paths.Map() {
+		for _, operation := range item.Operations() {
+			all[operation.OperationID] = "200"
+			if operation.Responses.Status(http.StatusAccepted) != nil {
+				all[operation.OperationID] = "202"
+			}
+		}
+	}
+	return all
+}
+
+// document returns the OpenAPI document.
+func (c *client) document() *openapi3.T {
+	c.t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
+	must(c.t, err)
+	return doc
+}
+
+// sample returns the sample of an operation that the documentation shows.
+func (c *client) sample(operation, language string) apidocstest.Sample {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.absolute(apidocs.Root+"/"+operation+"?in="+language), http.NoBody)
+	must(c.t, err)
+	res, err := http.DefaultClient.Do(r)
+	must(c.t, err)
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	must(c.t, err)
+	return apidocstest.Find(c.t, string(page))
 }
 
 // sampleEnv returns environment variables for the samples, with a dispatched campaign and
@@ -117,10 +153,8 @@ func (c *client) batchID(campaignID string) string {
 func TestQuery_RepeatedParameter(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
-	doc, err := openapi3.NewLoader().LoadFromData(c.do(http.MethodGet, "/api/v1/openapi.json", nil).body)
-	must(t, err)
 	checked := 0
-	for path, item := range doc.Paths.Map() {
+	for path, item := range c.document().Paths.Map() {
 		for method, operation := range item.Operations() {
 			for _, p := range operation.Parameters {
 				if p.Value.In != openapi3.ParameterInQuery {
@@ -144,7 +178,7 @@ func TestQuery_RepeatedParameter(t *testing.T) {
 var anyPath = strings.NewReplacer("{campaignId}", "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10", "{batch}", "1")
 
 // runSample writes a sample to its file, runs the documented command and returns the output.
-func runSample(t *testing.T, sample apidocs.Sample, env ...string) string {
+func runSample(t *testing.T, sample apidocstest.Sample, env ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, sample.File), []byte(sample.Code), 0o600); err != nil {

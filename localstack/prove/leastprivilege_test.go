@@ -45,7 +45,7 @@ var uses = map[string]string{
 // logs, takes their tasks, reads their stream and opens their parameters itself, lets any
 // role be handed on, and answers 404 for a missing object to every caller. It does not
 // check leading keys, so ChangeCredentials allows what EndSessions does.
-var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
+var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "DistinguishMissingFromForbidden", "AllowSchedulesToRelease", "EndSessions"}
 
 // ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
 // does not make: the revoke function queues their webhooks itself.

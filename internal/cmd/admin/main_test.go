@@ -112,6 +112,11 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	if rotated = c.ok("rotate", "--client-id", client, "--keep", "0s"); rotated["previousUntil"] != nil || rotated["refreshTokensEnded"] != true {
 		t.Errorf("rotated without overlap: %v", rotated)
 	}
+	c.ok("prices", "--tenant", id, "--basic", "0.05", "--single", "0,10", "--month", "1000")
+	prices := c.ok("prices", "--tenant", id, "--day", "100", "--month", "0")
+	if diff := cmp.Diff(map[string]any{"tenant": id, "currency": "BRL", "basic": "0.05", "single": "0.10", "day": "100.00"}, prices); diff != "" {
+		t.Errorf("prices (-want +got):\n%s", diff)
+	}
 	endpoint := c.ok("endpoint", "--tenant", id, "--url", "https://example.com/hook", "--kinds", "message.sent, message.failed")
 	c.ok("revoke", "--client-id", client)
 	endpointID, _ := endpoint["id"].(string)
@@ -227,6 +232,7 @@ func TestRun_Errors(t *testing.T) {
 		"agent, no id":      {"agent", 2, "--id is missing"},
 		"no tenant":         {"template --text a", 2, "--tenant is missing"},
 		"text and card":     {"template --tenant a --text b --card c", 2, "not both"},
+		"prices, no tenant": {"prices", 2, "--tenant is missing"},
 		"no client":         {"rotate", 2, "--client-id is missing"},
 		"revoke nothing":    {"revoke", 2, "--client-id is missing"},
 		"no url":            {"endpoint --tenant a", 2, "--url is missing"},

@@ -32,6 +32,7 @@ type view struct {
 	// Recovered is the number of messages in Lost that were delivered later, if their
 	// reason is unknown.
 	Recovered int
+	bill
 	CanRevoke bool      // messages can still be revoked
 	Template  *sentWith // of all batches, nil if they differ
 	Chart     chart
@@ -119,6 +120,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 		v.Tappable = v.Tappable || len(b.TapKey) > 0
 		v.Clicked += b.Head.Clicked
 		v.Clickable = v.Clickable || b.CountsClicks
+		v.addBatch(b)
 		for outcome, n := range b.Head.Counts {
 			v.Counts[outcome] += n
 		}

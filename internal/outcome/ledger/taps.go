@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 // Taps is the content of a batch's TAPS row: which suggestions of which messages were
@@ -91,7 +92,7 @@ func (p PackedTaps) Taps(sequence int) (t Taps, err error) {
 	}
 	t.Tail, err = Unpack(p.Tail)
 	if len(t.Tail) > sequence {
-		err = errDamaged
+		err = packed.ErrDamaged
 	}
 	return t, err
 }
@@ -127,17 +128,17 @@ func packTapped(tapped []uint64) []byte {
 }
 
 // unpackTapped decodes the result of packTapped.
-func unpackTapped(packed []byte) ([]uint64, error) {
-	if len(packed) == 0 {
+func unpackTapped(value []byte) ([]uint64, error) {
+	if len(value) == 0 {
 		return nil, nil
 	}
-	r := reader{rest: packed}
-	n, last := r.uvarint(), int(r.byte())
-	if r.err != nil || n > campaign.MaxMessages || last > maxSuggestion {
-		return nil, errDamaged
+	r := newReader(value)
+	n, last := r.Uvarint(), int(r.Byte())
+	if r.Err != nil || n > campaign.MaxMessages || last > maxSuggestion {
+		return nil, packed.ErrDamaged
 	}
 	var contexts [maxSuggestion + 1]bitCounts
-	d := newDecoder(r.rest)
+	d := newDecoder(r.Rest)
 	tapped := make([]uint64, n)
 	for i := range tapped {
 		for s := 1; s <= last; s++ {
@@ -151,12 +152,12 @@ func unpackTapped(packed []byte) ([]uint64, error) {
 const clickedBit = 0x80
 
 func (r *reader) suggestion() (campaign.Outcome, int) {
-	outcome, n := campaign.OutcomeTapped, r.byte()
+	outcome, n := campaign.OutcomeTapped, r.Byte()
 	if n&clickedBit != 0 {
 		outcome, n = campaign.OutcomeClicked, n&^clickedBit
 	}
 	if n < 1 || n > maxSuggestion {
-		r.fail()
+		r.Fail()
 	}
 	return outcome, int(n)
 }
