@@ -22,9 +22,17 @@ type field struct {
 const deepest = 5
 
 // fields lists the members of a schema's objects, outer ones first. The members of a
-// component that occurs twice are listed once.
+// component that occurs twice are listed once. The members of a problem's components are
+// listed on the page of errors only.
 func (d *document) fields(s *schema, depth int) []field {
-	return d.unlisted(s, depth, map[string]bool{})
+	listed := map[string]bool{}
+	if problem := d.Components.Schemas["Problem"]; s != problem {
+		for _, p := range problem.Properties {
+			listed[component(p.Value)] = true
+		}
+		delete(listed, "")
+	}
+	return d.unlisted(s, depth, listed)
 }
 
 // unlisted is fields without the members of the components that are listed already.
