@@ -19,7 +19,7 @@ type previewAnswer struct {
 	TemplateID string          `json:"templateId,omitempty"`
 	Version    int             `json:"version,omitempty"`
 	Content    content.Content `json:"content"`
-	Class      content.Class   `json:"class"`
+	Class      content.Class   `json:"billingClass"`
 	Bytes      int             `json:"textBytes"`
 	Variables  []string        `json:"variables"`
 	// Errors are why the template cannot be saved or the message not be sent.

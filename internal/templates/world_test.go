@@ -69,7 +69,7 @@ type reply struct {
 	Templates  []struct{ ID, Name string }
 	NextCursor string
 	Code       string
-	Class      string
+	Class      string `json:"billingClass"`
 	TextBytes  int
 	Content    struct {
 		Text string

@@ -255,10 +255,10 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// ownCredential returns a client with a new credential.
-func (c *client) ownCredential() *client {
+// ownCredential returns a client with a new credential. Without scopes it has the default.
+func (c *client) ownCredential(scopes ...string) *client {
 	c.t.Helper()
-	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "")
+	credential, err := c.service().CreateCredential(c.t.Context(), c.env["TENANT"], "e2e", "", scopes...)
 	must(c.t, err)
 	return c.with("CLIENT_ID", credential.ClientID, "CLIENT_SECRET", credential.Secret)
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"campaign-dispatch/internal/admin"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/apidocs"
 	"campaign-dispatch/internal/dashboard/apidocs/apidocstest"
 	"campaign-dispatch/internal/random"
@@ -47,7 +49,7 @@ func TestSamples_FirstCall(t *testing.T) {
 // OpenAPI document.
 func TestSamples_EveryOperation(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant()
+	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
 	shared := c.sampleEnv()
 	for operation, success := range c.operations() {
 		for _, language := range apidocstest.Languages {
@@ -115,6 +117,7 @@ func (c *client) sampleEnv() []string {
 	return []string{
 		"CLIENT_ID=" + c.env["CLIENT_ID"], "CLIENT_SECRET=" + c.env["CLIENT_SECRET"], "TOKEN=" + c.token(),
 		"TEMPLATE_ID=" + c.env["TEMPLATE_ID"], "PHONE=11987654321", "SCHEDULE=" + inDays(2),
+		"TEMPLATE_NAME=Sample", "TEMPLATE_VERSION=1", "IDEMPOTENCY_KEY=" + random.UUID(),
 		"CAMPAIGN_ID=" + sent.CampaignID, "BATCH_ID=" + c.batchID(sent.CampaignID), "ERROR_FILE=" + path.Base(sent.Feedback.ErrorFileURL),
 	}
 }
@@ -126,6 +129,10 @@ func (c *client) operationEnv(operation string) []string {
 	case "dispatchCampaign":
 		id := random.UUID()
 		return []string{"CAMPAIGN_ID=" + id, "CAMPAIGN_NAME=Sample " + id, "IDEMPOTENCY_KEY=" + random.UUID()}
+	case "createTemplateVersion":
+		template, err := c.service().SaveTemplate(c.t.Context(), admin.TemplateForm{Tenant: c.env["TENANT"], Text: "Olá"})
+		must(c.t, err)
+		return []string{"TEMPLATE_ID=" + template.ID}
 	case "cancelCampaign", "rescheduleBatch":
 		call := c.call(messages(1))
 		call["schedule"] = inDays(1)
@@ -152,7 +159,7 @@ func (c *client) batchID(campaignID string) string {
 // Every operation rejects a repeated query parameter with a specific code.
 func TestQuery_RepeatedParameter(t *testing.T) {
 	t.Parallel()
-	c := newClient(t).ownTenant()
+	c := newClient(t).ownTenant().ownCredential(campaign.Scopes...)
 	checked := 0
 	for path, item := range c.document().Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -169,8 +176,8 @@ func TestQuery_RepeatedParameter(t *testing.T) {
 			}
 		}
 	}
-	if checked < 9 {
-		t.Errorf("checked %d parameters, want 9 at least", checked)
+	if checked < 11 {
+		t.Errorf("checked %d parameters, want 11 at least", checked)
 	}
 }
 

@@ -30,6 +30,9 @@ func budgetKey(tenant, month string) Item {
 	return Item{"pk": text("BUDGET#" + tenant), "sk": text(month)}
 }
 
+// total is the attribute of the reservations of the whole month.
+const total = "total"
+
 // dayOf returns the attribute of a date in its BUDGET row.
 func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
 
@@ -72,62 +75,48 @@ func (s *CampaignStore) Spending(ctx context.Context, tenant, date string) (camp
 	if err != nil {
 		return campaign.Spending{}, fmt.Errorf("read the budget of tenant %s: %w", tenant, err)
 	}
-	return campaign.Spending{Day: getMoney(rows["budget"], dayOf(date)), Month: getMoney(rows["budget"], "total")}, nil
+	return campaign.Spending{Day: getMoney(rows["budget"], dayOf(date)), Month: getMoney(rows["budget"], total)}, nil
 }
 
-// change is a change of a BUDGET row.
-type change struct {
-	from, to string         // dates; "" for none
-	amount   campaign.Money // moved from the first date to the second
-	limits   campaign.Spending
+// amountChange is a change of an amount in a BUDGET row. With a limit, the condition is that
+// the new amount does not exceed it.
+type amountChange struct {
+	attribute string
+	by, limit campaign.Money
 }
 
-// budgetUpdate returns the update of the BUDGET row of a month. Its condition is that there
-// is room on the second date. Within a month, the total does not change.
-func (s *CampaignStore) budgetUpdate(tenant, month string, c change) types.TransactWriteItem {
-	names, values, add := map[string]string{}, Item{}, []string{}
-	var conditions []string
-	room := func(name string, limit campaign.Money) {
-		if limit > 0 {
-			values[":"+name] = number(limit - c.amount)
-			conditions = append(conditions, roomFor("#"+name, ":"+name, limit-c.amount))
+// condition returns the condition of the change, with the largest amount before it as most.
+func (c amountChange) condition() (condition string, most campaign.Money) {
+	most = c.limit - c.by
+	condition = fmt.Sprintf("#%s <= :most_%[1]s", c.attribute)
+	if most >= 0 {
+		condition = fmt.Sprintf("(attribute_not_exists(#%s) OR %s)", c.attribute, condition)
+	}
+	return condition, most
+}
+
+// changeBudget returns the update that changes amounts of the BUDGET row of a month.
+func (s *CampaignStore) changeBudget(tenant, month string, changes ...amountChange) types.TransactWriteItem {
+	var adds, conditions []string
+	names, values := map[string]string{}, Item{":end": number(budgetEnd(month).Unix())}
+	for _, c := range changes {
+		names["#"+c.attribute], values[":"+c.attribute] = c.attribute, number(c.by)
+		adds = append(adds, "#"+c.attribute+" :"+c.attribute)
+		if c.limit > 0 {
+			condition, most := c.condition()
+			values[":most_"+c.attribute] = number(most)
+			conditions = append(conditions, condition)
 		}
 	}
-	switch {
-	case c.from == "":
-		add = append(add, "#total :more")
-		names["#total"] = "total"
-		room("total", c.limits.Month)
-	case c.to == "":
-		add = append(add, "#total :less")
-		names["#total"] = "total"
-	}
-	if c.from != "" {
-		add = append(add, "#from :less")
-		names["#from"], values[":less"] = dayOf(c.from), number(-c.amount)
-	}
-	if c.to != "" {
-		add = append(add, "#to :more")
-		names["#to"], values[":more"] = dayOf(c.to), number(c.amount)
-		room("to", c.limits.Day)
-	}
-	values[":end"] = number(budgetEnd(month).Unix())
 	update := &types.Update{
 		TableName: &s.Campaigns, Key: budgetKey(tenant, month),
-		UpdateExpression:         aws.String("SET " + TTL + " = :end ADD " + strings.Join(add, ", ")),
+		UpdateExpression:         aws.String("SET " + TTL + " = :end ADD " + strings.Join(adds, ", ")),
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}
 	if len(conditions) > 0 {
 		update.ConditionExpression = aws.String(strings.Join(conditions, " AND "))
 	}
 	return types.TransactWriteItem{Update: update}
-}
-
-func roomFor(name, most string, room campaign.Money) string {
-	if room < 0 {
-		return name + " <= " + most
-	}
-	return "(attribute_not_exists(" + name + ") OR " + name + " <= " + most + ")"
 }
 
 func budgetEnd(month string) time.Time {
@@ -137,18 +126,20 @@ func budgetEnd(month string) time.Time {
 
 // reserve reserves an amount for a date, if there is room.
 func (s *CampaignStore) reserve(tenant, date string, amount campaign.Money, limits campaign.Spending) types.TransactWriteItem {
-	return s.budgetUpdate(tenant, campaign.MonthOf(date), change{to: date, amount: amount, limits: limits})
+	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, amount, limits.Month}, amountChange{dayOf(date), amount, limits.Day})
 }
 
 // release releases an amount of a date.
 func (s *CampaignStore) release(tenant, date string, amount campaign.Money) types.TransactWriteItem {
-	return s.budgetUpdate(tenant, campaign.MonthOf(date), change{from: date, amount: amount})
+	return s.changeBudget(tenant, campaign.MonthOf(date), amountChange{total, -amount, 0}, amountChange{dayOf(date), -amount, 0})
 }
 
-// moveReservation returns the updates that move a reservation to another date.
+// moveReservation returns the updates that move a reservation to another date, if there is
+// room. Within a month, the total does not change.
 func (s *CampaignStore) moveReservation(b campaign.Batch, to string, limits campaign.Spending) []types.TransactWriteItem {
 	if month := campaign.MonthOf(to); month == campaign.MonthOf(b.ReservedOn) {
-		return []types.TransactWriteItem{s.budgetUpdate(b.Tenant, month, change{b.ReservedOn, to, b.Reserved, limits})}
+		return []types.TransactWriteItem{s.changeBudget(b.Tenant, month,
+			amountChange{dayOf(b.ReservedOn), -b.Reserved, 0}, amountChange{dayOf(to), b.Reserved, limits.Day})}
 	}
 	return []types.TransactWriteItem{
 		s.reserve(b.Tenant, to, b.Reserved, limits), s.release(b.Tenant, b.ReservedOn, b.Reserved),

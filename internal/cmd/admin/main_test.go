@@ -150,6 +150,21 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	}
 }
 
+func TestCredential_Scopes(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	if one := c.ok("credential", "--tenant", id); one["scope"] != "campaigns:dispatch" {
+		t.Errorf("the default scope is %v", one["scope"])
+	}
+	if both := c.ok("credential", "--tenant", id, "--scopes", "templates campaigns:dispatch"); both["scope"] != "campaigns:dispatch templates" {
+		t.Errorf("the scope is %v", both["scope"])
+	}
+	if got := c.run("credential", "--tenant", id, "--scopes", "everything"); got.code != 1 || !strings.Contains(got.stderr, "unknown scope") {
+		t.Errorf("an unknown scope: exit %d, %q", got.code, got.stderr)
+	}
+}
+
 func TestList_Text(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)

@@ -60,17 +60,23 @@ func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential
 	if answer.Status != http.StatusOK {
 		tb.Fatalf("generating answers %d: %s", answer.Status, answer.Text())
 	}
+	return o.named(tb, name), answer
+}
+
+// named returns the tenant's credential with the name.
+func (o office) named(tb testing.TB, name string) campaign.Credential {
+	tb.Helper()
 	all, err := o.store.Credentials(tb.Context(), o.tenant)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for _, c := range all {
 		if c.Name == name {
-			return c, answer
+			return c
 		}
 	}
 	tb.Fatalf("there is no credential %q", name)
-	return campaign.Credential{}, answer
+	return campaign.Credential{}
 }
 
 // secret returns the secret on a page, or "".
@@ -102,6 +108,44 @@ func TestGenerate(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"admin@example.com credential.create CRM produção"}, o.Audited()); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+func TestGenerate_Scopes(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	form := o.admin.Get(credentials.Path + "/new")
+	for _, want := range []string{`value="campaigns:dispatch" checked>`, `value="templates">`} {
+		if !strings.Contains(form.Body, want) {
+			t.Errorf("the form lacks %q", want)
+		}
+	}
+	for name, c := range map[string]struct {
+		chosen      []string
+		scope, says string
+	}{
+		"both":    {[]string{"templates", "campaigns:dispatch"}, "campaigns:dispatch templates", ""},
+		"one":     {[]string{"templates"}, "templates", ""},
+		"none":    {nil, "", "Choose at least one thing"},
+		"unknown": {[]string{"everything"}, "", "Choose at least one thing"},
+	} {
+		once := o.admin.Get(credentials.Path + "/new").Value("once")
+		answer := o.admin.Post(credentials.Path, url.Values{"name": {name}, "once": {once}, "choice": {"1"}, "scope": c.chosen})
+		if c.says != "" {
+			if answer.Status != http.StatusUnprocessableEntity || !strings.Contains(answer.Text(), c.says) {
+				t.Errorf("%s: answers %d: %s", name, answer.Status, answer.Text())
+			}
+			continue
+		}
+		if made := o.named(t, name); made.Scope != c.scope || answer.Status != http.StatusOK {
+			t.Errorf("%s: answers %d, made %+v", name, answer.Status, made)
+		}
+	}
+	if list := o.viewer.Get(credentials.Path).Text(); !strings.Contains(list, "campaigns:dispatch templates") {
+		t.Errorf("the list lacks the scopes: %s", list)
+	}
+	if audited := strings.Join(o.Audited(), "\n"); !strings.Contains(audited, "credential.create one credentials.scope.templates") {
+		t.Errorf("audited %s", audited)
 	}
 }
 
