@@ -29,7 +29,7 @@ func WebhookID(subject string, kind Kind) string {
 // outcome.
 func (c Change) Why() (code, reason string) {
 	switch c.Outcome {
-	case OutcomeSent, OutcomeDelivered, OutcomeRead, OutcomeTapped:
+	case OutcomeSent, OutcomeDelivered, OutcomeRead, OutcomeTapped, OutcomeClicked:
 		return "", ""
 	case OutcomeRevoked:
 		return "revoked", reasonOf("revoked")

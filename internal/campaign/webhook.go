@@ -21,6 +21,7 @@ func (o Outcome) Kind() Kind {
 		return KindFailed
 	case OutcomeTapped:
 		return KindTapped
+	case OutcomeClicked: // not posted
 	}
 	return ""
 }
