@@ -56,7 +56,7 @@ func formOf(p *web.Page, t campaign.Template) form {
 		}
 	}
 	f.variables = variablesOf(t)
-	f.Phone, f.Cut = web.Phone(t.Content, p.T("templates.preview"), phoneWeight)
+	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), phoneWeight)
 	f.Counts = counts(p, t)
 	for _, flaw := range t.Flaws() {
 		f.Notes = append(f.Notes, describe(p, flaw))

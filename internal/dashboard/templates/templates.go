@@ -116,7 +116,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}
-	view.Phone, view.Cut = web.Phone(t.Content, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
+	view.Phone, view.Cut = web.Phone(p, t.Content, p.T("templates.preview_of", web.Short(t.Name, nameWeight)), phoneWeight)
 	view.Test.fill(t.Variables())
 	view.Test.Once = s.Once.Token()
 	p.ShowMedia()

@@ -67,7 +67,7 @@ func (s *Pages) showVersion(p *web.Page) error {
 		return err
 	}
 	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
-	view.Phone, view.Cut = web.Phone(v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
+	view.Phone, view.Cut = web.Phone(p, v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
 	p.ShowMedia()
 	return p.Render("templates.one", "template_version.html", view)

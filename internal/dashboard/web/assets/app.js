@@ -18,3 +18,11 @@ document.addEventListener("click", async (event) => {
 addEventListener("pagehide", () => {
   for (const shown of document.querySelectorAll("[data-once]")) shown.remove();
 });
+
+// An image of a preview that does not load is replaced by words.
+function broken(image) {
+  const words = image.closest("[data-broken]")?.dataset.broken;
+  if (words) image.replaceWith(Object.assign(document.createElement("div"), { className: image.className + " picture", textContent: words }));
+}
+document.addEventListener("error", (event) => { if (event.target.tagName === "IMG") broken(event.target); }, true);
+for (const image of document.images) if (image.complete && !image.naturalWidth) broken(image);
