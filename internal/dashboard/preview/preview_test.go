@@ -12,7 +12,9 @@ import (
 // key stands for its text.
 func key(key string) string { return key }
 
-func words() preview.Words { return preview.Words{Dark: "phone.dark", Carousel: "phone.carousel", Broken: "phone.broken"} }
+func words() preview.Words {
+	return preview.Words{Dark: "phone.dark", Carousel: "phone.carousel", Broken: "phone.broken"}
+}
 
 func text(s string) []preview.Part { return []preview.Part{{Text: s}} }
 

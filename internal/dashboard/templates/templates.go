@@ -92,6 +92,7 @@ func (s *Pages) list(p *web.Page) error {
 // page is the data of a template's page: the current version and the earlier ones.
 type page struct {
 	Now   campaign.Template
+	Form  string // text, card, carousel or file
 	Phone preview.Phone
 	Cut   bool // the preview is cut
 	variables
@@ -112,7 +113,7 @@ func (s *Pages) render(p *web.Page, status int, test testForm) error {
 	if err != nil {
 		return err
 	}
-	view := page{Now: t, variables: variablesOf(t), Test: test}
+	view := page{Now: t, Form: formOf(t.Content), variables: variablesOf(t), Test: test}
 	if view.Versions, err = versionsOf(p, t, all); err != nil {
 		return err
 	}

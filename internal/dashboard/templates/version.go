@@ -37,15 +37,21 @@ func versionsOf(p *web.Page, now campaign.Template, all []campaign.Template) (we
 }
 
 func begins(t campaign.Template) string {
-	if t.Card == nil {
-		return t.Text
+	switch {
+	case t.Card != nil:
+		return cmp.Or(t.Card.Title, t.Card.Description)
+	case t.Carousel != nil && len(t.Carousel.Cards) > 0:
+		return cmp.Or(t.Carousel.Cards[0].Title, t.Carousel.Cards[0].Description)
+	case t.File != nil:
+		return t.File.URL
 	}
-	return cmp.Or(t.Card.Title, t.Card.Description)
+	return t.Text
 }
 
 // whole is the data of a version's page.
 type whole struct {
 	campaign.Template
+	Form  string // text, card, carousel or file
 	Phone preview.Phone
 	Cut   bool
 	variables
@@ -66,7 +72,7 @@ func (s *Pages) showVersion(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	view := whole{Template: v, variables: variablesOf(v), Current: v.Version == t.Version}
+	view := whole{Template: v, Form: formOf(v.Content), variables: variablesOf(v), Current: v.Version == t.Version}
 	view.Phone, view.Cut = web.Phone(p, v.Content, p.T("templates.preview_version", v.Version), wholeWeight)
 	p.Title = p.T("templates.version_n", p.Number(v.Version))
 	p.ShowMedia()
@@ -93,4 +99,6 @@ const (
 	// limits.
 	phoneWeight = 5000
 	wholeWeight = 17000
+	// editorWeight is the maximum beside the form, which has the texts too.
+	editorWeight = 3000
 )

@@ -26,3 +26,11 @@ function broken(image) {
 }
 document.addEventListener("error", (event) => { if (event.target.tagName === "IMG") broken(event.target); }, true);
 for (const image of document.images) if (image.complete && !image.naturalWidth) broken(image);
+
+// A button "do" changes the parts of its form. With htmx, only the form is replaced.
+document.addEventListener("submit", (event) => {
+  const { submitter: button, target: form } = event;
+  if (button?.name !== "do" || !window.htmx) return;
+  event.preventDefault();
+  htmx.ajax("POST", form.action, { source: form, target: form, swap: "outerHTML", values: { do: button.value } });
+});
