@@ -408,7 +408,7 @@ func TestEditor_ErrorsRemain(t *testing.T) {
 	b := newBench(t)
 	e := b.open(t, newPage).set(map[string]string{"name": "n", "kind": "carousel", "c2": `{"t":"Dois","m":"http://e.example/"}`})
 	e.read(b.admin.Post(e.action, e.fields))
-	contains(t, e.page, http.StatusUnprocessableEntity, `id="c1-title-e">Card, card 1: it is blank`, `<p class="flaw">Address of the picture or video, card 2`)
+	contains(t, e.page, http.StatusUnprocessableEntity, `id="c1-title-e">Card 1: it is blank`, `<p class="flaw">Address of the picture or video, card 2`)
 	e.set(map[string]string{"c1-title": "Um"}).press("open c2")
 	contains(t, e.page, http.StatusOK, `id="c2-media-e">Address of the picture or video, card 2`)
 	e.set(map[string]string{"c2-media": ""})

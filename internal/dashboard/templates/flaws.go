@@ -103,7 +103,11 @@ func describe(p *web.Page, form string, f content.Flaw) string {
 	} else if f.Suggestion > 0 {
 		what += p.T("templates.of_suggestion", p.Number(f.Suggestion))
 	}
-	if f.Card > 0 && form == formCarousel {
+	switch {
+	case f.Card == 0 || form != formCarousel:
+	case f.Part == content.PartCard:
+		what += " " + p.Number(f.Card)
+	default:
 		what += p.T("templates.of_card", p.Number(f.Card))
 	}
 	key := "templates.flaw." + string(f.Code)
