@@ -278,6 +278,8 @@ func TestTestSend_Refused(t *testing.T) {
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
 	b.calls.answer = `{"errors":[{"code":"new_code","detail":"a rule that is new"}]}`
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
+	b.calls.answer = `{"valid":true,"invalidUrl":{"count":1,"pointers":["/messages/0"]}}`
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "an address in the message is not https://")
 	if len(b.calls.bodies) > 0 {
 		t.Error("it was sent")
 	}

@@ -101,6 +101,9 @@ func (s *Pages) try(p *web.Page, c dispatchclient.Call) (note string, err error)
 	for _, r := range v.Feedback.InvalidPhones {
 		return p.Known("rejection."+r.Code, r.Reason), nil
 	}
+	if v.InvalidURL.Count > 0 {
+		return p.T("templates.test_invalid_url"), nil
+	}
 	return "", nil
 }
 

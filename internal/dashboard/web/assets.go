@@ -22,7 +22,7 @@ var assets embed.FS
 // is left for HTML.
 const (
 	PageLimit   = 100_000
-	AssetsLimit = 72_000
+	AssetsLimit = 71_500
 	HTMLLimit   = PageLimit - AssetsLimit
 )
 
@@ -38,8 +38,11 @@ var served = func() map[string][]byte {
 		if err != nil {
 			panic(err)
 		}
-		if path.Ext(e.Name()) == ".css" {
-			content = compact(content)
+		switch e.Name() {
+		case "app.css":
+			content = compactStyle(content)
+		case "app.js":
+			content = scriptNotes.ReplaceAll(content, nil)
 		}
 		all[e.Name()] = content
 	}
@@ -61,9 +64,12 @@ var (
 	cssSpaces  = strings.NewReplacer(" { ", "{", " {", "{", "; ", ";", ": ", ":", ", ", ",", " }", "}", ";}", "}", "; }", "}")
 )
 
-// compact returns a style sheet without comments and without the spaces that have no
+// scriptNotes matches the lines of comments and the indentation of a script.
+var scriptNotes = regexp.MustCompile(`(?m)^\s*//.*\n|^[ \t]+`)
+
+// compactStyle returns a style sheet without comments and without the spaces that have no
 // meaning.
-func compact(sheet []byte) []byte {
+func compactStyle(sheet []byte) []byte {
 	var short strings.Builder
 	for line := range strings.Lines(string(cssComment.ReplaceAll(sheet, nil))) {
 		short.WriteString(cssSpaces.Replace(strings.TrimSpace(line)))

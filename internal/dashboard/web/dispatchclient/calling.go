@@ -48,6 +48,13 @@ type Verdict struct {
 	Feedback struct {
 		InvalidPhones []Rejected
 	}
+	InvalidURL Places // messages with a URL that is not https
+}
+
+// Places is a number of findings, with JSON pointers to the first ones.
+type Places struct {
+	Count    int
+	Pointers []string
 }
 
 // Violation is a reason why a call would be refused. A refusal of the whole call has no
