@@ -32,8 +32,15 @@ func (d *draft) change(command string) (focus string) {
 	return focusOf(verb, prefix+"s", n, len(*list), "kind")
 }
 
-func openCard(c *draftCard, open bool)             { c.open = open }
-func openSuggestion(s *draftSuggestion, open bool) { s.open = open }
+func openCard(c *draftCard, open bool)             { c.set(open) }
+func openSuggestion(s *draftSuggestion, open bool) { s.set(open) }
+
+// set opens or closes. What was open can differ from the base version.
+func (s *shown) set(open bool) {
+	if s.open = open; open {
+		s.base = ""
+	}
+}
 
 // suggestionsOf returns the suggestions of a card, or those below the message, and the
 // prefix of their names.

@@ -40,6 +40,10 @@ type draft struct {
 
 	Suggestions []draftSuggestion // below the message
 	Checked     bool              // a save was refused: the form shows errors at their fields
+
+	// Base is the version whose cards and suggestions the form names instead of repeating
+	// them, 0 for none.
+	Base int
 }
 
 // draftCard is a card. Its JSON is the value of a closed card's field.
@@ -51,7 +55,13 @@ type draftCard struct {
 	Verbatim    string            `json:"v,omitempty"` // a media URL that gets values without escaping
 	Suggestions []draftSuggestion `json:"s,omitempty"`
 
-	open bool // the form shows its fields
+	shown
+}
+
+// shown is how the form shows a card or a suggestion.
+type shown struct {
+	open bool   // with its fields
+	base string // its name in the base version if it is unchanged, or ""
 }
 
 // draftSuggestion is a reply or an action. Its JSON is the value of a closed suggestion's
@@ -71,29 +81,28 @@ type draftSuggestion struct {
 	Start     string `json:"b,omitempty"` // São Paulo time
 	End       string `json:"f,omitempty"`
 
-	open bool // the form shows its fields
+	shown
 }
 
 // newDraft returns the draft of a new template.
 func newDraft() draft {
-	return draft{Form: formText, Cards: []draftCard{{open: true}, {}}}
+	return draft{Form: formText, Cards: []draftCard{{shown: shown{open: true}}, {}}}
 }
 
 // draftOf returns the draft of a saved template.
 func draftOf(p *web.Page, t campaign.Template) draft {
-	d := draft{Cards: []draftCard{{}, {}}}
+	d := draft{Base: t.Version}
 	d.ID, d.Name, d.Traffic, d.Form, d.Text = t.ID, t.Name, string(t.Traffic), formOf(t.Content), t.Text
-	d.Suggestions = draftSuggestions(p, t.Suggestions)
+	d.Suggestions = draftSuggestions(p, "", t.Suggestions)
 	if t.Card != nil {
-		d.Card, d.Layout = draftCardOf(p, *t.Card), layoutOf(*t.Card)
+		d.Card, d.Layout = draftCardOf(p, "card", *t.Card), layoutOf(*t.Card)
 		d.Height = heightOf(*t.Card)
 	}
 	if t.Carousel != nil {
-		d.Width, d.Cards = string(t.Carousel.Width), nil
-		for _, c := range t.Carousel.Cards {
-			d.Cards, d.CardsHeight = append(d.Cards, draftCardOf(p, c)), max(d.CardsHeight, heightOf(c))
+		d.Width = string(t.Carousel.Width)
+		for i, c := range t.Carousel.Cards {
+			d.Cards, d.CardsHeight = append(d.Cards, draftCardOf(p, cardName(i+1), c)), max(d.CardsHeight, heightOf(c))
 		}
-		d.Cards[0].open = true
 	}
 	if t.File != nil {
 		d.File, d.FileThumbnail = t.File.URL, t.File.ThumbnailURL
@@ -131,8 +140,9 @@ func heightOf(c content.Card) string {
 	return string(c.Media.Height)
 }
 
-func draftCardOf(p *web.Page, c content.Card) draftCard {
-	d := draftCard{Title: c.Title, Description: c.Description, Suggestions: draftSuggestions(p, c.Suggestions)}
+func draftCardOf(p *web.Page, name string, c content.Card) draftCard {
+	d := draftCard{Title: c.Title, Description: c.Description, Suggestions: draftSuggestions(p, name+"-", c.Suggestions)}
+	d.base = name
 	if m := c.Media; m != nil {
 		d.Media, d.Thumbnail = m.URL, m.ThumbnailURL
 		if m.Verbatim && strings.Contains(m.URL, "{{") {
@@ -142,9 +152,9 @@ func draftCardOf(p *web.Page, c content.Card) draftCard {
 	return d
 }
 
-func draftSuggestions(p *web.Page, all []content.Suggestion) (drafts []draftSuggestion) {
-	for _, s := range all {
-		d := draftSuggestion{Kind: string(s.Kind), Text: s.Text, URL: s.URL, Webview: string(s.Webview), Phone: s.Phone}
+func draftSuggestions(p *web.Page, prefix string, all []content.Suggestion) (drafts []draftSuggestion) {
+	for i, s := range all {
+		d := draftSuggestion{shown: shown{base: suggestionName(prefix, i+1)}, Kind: string(s.Kind), Text: s.Text, URL: s.URL, Webview: string(s.Webview), Phone: s.Phone}
 		if l := s.Location; l != nil {
 			d.Latitude, d.Longitude = degreesText(*l)
 			d.Label, d.Query = l.Label, l.Query

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
@@ -309,6 +310,45 @@ func TestEditor_Fragment(t *testing.T) {
 	}
 	if all, err := b.store.Templates(t.Context(), b.tenant); err != nil || len(all) > 0 {
 		t.Errorf("saved: %v %v", all, err)
+	}
+}
+
+// Cards and suggestions that nobody opens are those of the version that was opened, also
+// after another version was saved.
+func TestEditor_UnchangedParts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	before := b.keep(campaign.Template{ID: templateID(0), Name: "n", Content: content.Content{
+		Carousel: &content.Carousel{Cards: []content.Card{
+			{Title: "Um", Suggestions: content.Replies("A", "B")}, {Title: "Dois", Media: &content.Media{URL: "https://e.example/{{x}}"}}, {Title: "Três"},
+		}},
+		Suggestions: content.Replies("C", "D"),
+	}})
+	path := "/dashboard/templates/" + before.ID
+	e := b.open(t, path+"/edit")
+	b.open(t, path+"/edit").press("remove c2", "remove s1").save()
+	e.press("up c3", "open c1", "up c1-s2", "down s1")
+	saved := e.set(map[string]string{"c1-title": "Primeiro"}).save()
+	want := content.Content{
+		Carousel: &content.Carousel{Cards: []content.Card{
+			{Title: "Primeiro", Suggestions: content.Replies("B", "A")}, {Title: "Três"}, {Title: "Dois", Media: &content.Media{URL: "https://e.example/{{x}}"}},
+		}},
+		Suggestions: content.Replies("D", "C"),
+	}
+	if diff := cmp.Diff(want, saved.Content); diff != "" || saved.Version != 3 {
+		t.Errorf("version %d (-want +got):\n%s", saved.Version, diff)
+	}
+
+	form := url.Values{"kind": {"carousel"}, "card-title": {""}, "c1": {"@c1"}, "base": {"1"}, "id": {before.ID}}
+	contains(t, b.admin.Post("/dashboard/templates/preview", form), http.StatusOK, "Um")
+	other := b.SignIn("t-other", web.RoleAdmin)
+	contains(t, other.Post("/dashboard/templates/preview", form), http.StatusNotFound)
+	for name, value := range map[string]string{"c1": "@c9", "base": "9", "id": "x"} {
+		wrong := maps.Clone(form)
+		wrong.Set(name, value)
+		if page := b.admin.Post("/dashboard/templates/preview", wrong); page.Status >= http.StatusInternalServerError || strings.Contains(page.Body, "Um<") {
+			t.Errorf("%s=%s: answered %d", name, value, page.Status)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ type count struct {
 func newForm(p *web.Page, d draft) *form {
 	t := d.template(p.Session.Tenant)
 	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), errors: map[string]string{}}
-	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), editorWeight)
+	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
 	f.Phone.Dark = p.R.PostForm.Has("dark")
 	for _, flaw := range flawsOf(t) {
 		note, name := describe(p, d.Form, flaw), d.fieldOf(flaw)
@@ -89,7 +89,11 @@ func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
 
 // preview shows the preview of the form's template.
 func (s *Pages) preview(p *web.Page) error {
-	f := newForm(p, readDraft(p, p.Field("id")))
+	d, err := s.read(p, p.Field("id"))
+	if err != nil {
+		return err
+	}
+	f := newForm(p, d)
 	if p.Partial() {
 		return p.Fragment("template_preview.html", f)
 	}
@@ -97,7 +101,7 @@ func (s *Pages) preview(p *web.Page) error {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	return s.save(p, "template.create", readDraft(p, ""))
+	return s.save(p, "template.create", "")
 }
 
 // change saves a new version. Campaigns keep their version.
@@ -106,12 +110,16 @@ func (s *Pages) change(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return s.save(p, "template.change", readDraft(p, old.ID))
+	return s.save(p, "template.change", old.ID)
 }
 
 // save saves a template, or changes the cards and suggestions of its form. A repeated
-// submission of the form has no effect.
-func (s *Pages) save(p *web.Page, action string, d draft) error {
+// submission of the form has no effect. id is "" for a new template.
+func (s *Pages) save(p *web.Page, action, id string) error {
+	d, err := s.read(p, id)
+	if err != nil {
+		return err
+	}
 	if do := p.Field("do"); do != "" {
 		return s.rearrange(p, d, do)
 	}
@@ -129,7 +137,7 @@ func (s *Pages) save(p *web.Page, action string, d draft) error {
 	if err := p.Audit(action, t.Name); err != nil {
 		return err
 	}
-	t, err := s.Keeper.KeepTemplate(p.R.Context(), t)
+	t, err = s.Keeper.KeepTemplate(p.R.Context(), t)
 	if err != nil {
 		return err
 	}

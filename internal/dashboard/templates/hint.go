@@ -64,7 +64,7 @@ func (h *hint) values(p *web.Page, c content.Content) {
 	if len(c.Variables()) == 0 {
 		return
 	}
-	if n := c.SafeValueLen(); n >= 0 {
+	if n := c.SafeValueLen(); n > 0 {
 		h.add(p.T("templates.class.safe", p.Number(n)))
 	}
 	if c.ValueURLs() {

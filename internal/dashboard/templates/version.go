@@ -3,6 +3,7 @@ package templates
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
@@ -99,6 +100,24 @@ const (
 	// limits.
 	phoneWeight = 5000
 	wholeWeight = 17000
-	// editorWeight is the maximum beside the form, which has the texts too.
-	editorWeight = 3000
+	// editorWeight is the size in bytes of the form's texts, its closed parts and its
+	// preview together. leastWeight is the least for the preview, and partWeight the size
+	// of a closed card or suggestion.
+	editorWeight = 13000
+	leastWeight  = 150
+	partWeight   = 500
 )
+
+// previewWeight returns the maximum size of the preview beside the form of a draft.
+func previewWeight(d draft) int {
+	parts := len(d.Suggestions) + len(d.Card.Suggestions) + len(d.Cards)
+	texts := []string{d.Name, d.Text, d.File, d.FileThumbnail}
+	for _, c := range append([]draftCard{d.Card}, d.Cards...) {
+		if c.open || d.Form == formCard {
+			parts += len(c.Suggestions)
+			texts = append(texts, c.Title, c.Description, c.Media, c.Thumbnail, c.Verbatim)
+		}
+	}
+	left := editorWeight - parts*partWeight - web.Weight(strings.Join(texts, ""))
+	return min(phoneWeight, max(leastWeight, left))
+}

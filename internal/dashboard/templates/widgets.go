@@ -1,12 +1,13 @@
 package templates
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // T returns a text in the reader's language.
@@ -99,6 +100,7 @@ type item struct {
 	Form       *form
 	Name       string // "c2", "s1", "c2-s1"
 	N          string
+	What       string // "card 2"
 	Summary    string
 	Kind       string
 	Value      string // JSON of a closed one
@@ -111,10 +113,11 @@ type item struct {
 
 // button is a button of an item.
 type button struct {
-	Command     string
-	Text, Label string
-	Expanded    string // value of aria-expanded, "" for none
-	Focus       bool
+	Command  string
+	Text     string
+	Label    string // of a text that is a symbol
+	Expanded string // value of aria-expanded, "" for none
+	Focus    bool
 }
 
 // Fields returns the fields of an open card.
@@ -139,7 +142,7 @@ func (it item) Inputs() []kindInputs {
 	}
 	return []kindInputs{
 		{"", []input{
-			f.Select(it.Name+"-kind", "templates.field.kind", firstOf(s.Kind, "reply"), "templates.kind.", "reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent"),
+			f.Select(it.Name+"-kind", "templates.field.kind", cmp.Or(s.Kind, "reply"), "templates.kind.", "reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent"),
 			in("text", "text", s.Text, "templates.field.text_hint"),
 		}},
 		{"openUrl", []input{in("url", "url", s.URL, "templates.field.url_hint"), f.Select(it.Name+"-webview", "templates.field.webview", s.Webview, "templates.webview.", "", "full", "tall", "half")}},
@@ -158,8 +161,8 @@ func (it item) Inputs() []kindInputs {
 func (f *form) CardList() list {
 	l := f.list("c", "templates.cards", "templates.cards_hint", "templates.add_card", len(f.Cards), content.MaxCards)
 	for i, c := range f.Cards {
-		it := f.item(cardName(i+1), "templates.card_n", i+1, len(f.Cards), c.open, c)
-		it.card, it.Summary = c, firstOf(c.Title, c.Description, c.Media)
+		it := f.item(cardName(i+1), "templates.card_n", i+1, len(f.Cards), c.shown, c)
+		it.card, it.Summary = c, web.Short(cmp.Or(c.Title, c.Description, c.Media), summaryWeight)
 		l.Items = append(l.Items, it)
 	}
 	return l
@@ -174,8 +177,8 @@ func (f *form) SuggestionList(prefix string, all []draftSuggestion) list {
 	}
 	l := f.list(prefix+"s", title, "", "templates.add_suggestion", len(all), most)
 	for i, s := range all {
-		it := f.item(prefix+"s"+strconv.Itoa(i+1), "templates.suggestion_n", i+1, len(all), s.open, s)
-		it.suggestion, it.Summary, it.Kind = s, s.Text, f.T("templates.kind."+firstOf(s.Kind, string(content.Reply)))
+		it := f.item(suggestionName(prefix, i+1), "templates.suggestion_n", i+1, len(all), s.shown, s)
+		it.suggestion, it.Summary, it.Kind = s, web.Short(s.Text, summaryWeight), f.T("templates.kind."+cmp.Or(s.Kind, string(content.Reply)))
 		l.Items = append(l.Items, it)
 	}
 	return l
@@ -190,16 +193,15 @@ func (f *form) list(name, title, hint, add string, have, most int) list {
 	return l
 }
 
-func (f *form) item(name, what string, n, last int, open bool, draft any) item {
-	it := item{Form: f, Name: name, N: f.page.Number(n), Open: open, Buttons: f.buttons(name, f.T(what, f.page.Number(n)), n, last, open)}
+func (f *form) item(name, what string, n, last int, shown shown, draft any) item {
+	open := shown.open
+	it := item{Form: f, Name: name, N: f.page.Number(n), What: f.T(what, f.page.Number(n)), Open: open, Buttons: f.buttons(name, n, last, open)}
 	if open {
 		return it
 	}
-	encoded, err := json.Marshal(draft)
-	if err != nil {
-		panic(err) // a draft consists of texts
+	if it.Value = mark + shown.base; shown.base == "" {
+		it.Value = encode(draft)
 	}
-	it.Value = string(encoded)
 	for field, text := range f.errors {
 		if strings.HasPrefix(field, name+"-") {
 			it.Errors = append(it.Errors, text)
@@ -209,11 +211,22 @@ func (f *form) item(name, what string, n, last int, open bool, draft any) item {
 	return it
 }
 
-// buttons returns the buttons of an item. what names it.
-func (f *form) buttons(name, what string, n, last int, open bool) []button {
-	verbs, expanded := []string{"open"}, "false"
+// encode returns the JSON of a closed card or suggestion.
+func encode(draft any) string {
+	var encoded strings.Builder
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false) // the page escapes it
+	if err := encoder.Encode(draft); err != nil {
+		panic(err) // a draft consists of texts
+	}
+	return strings.TrimSpace(encoded.String())
+}
+
+// buttons returns the buttons of an item.
+func (f *form) buttons(name string, n, last int, open bool) []button {
+	verbs := []string{"open"}
 	if open {
-		verbs, expanded = []string{"close"}, "true"
+		verbs = []string{"close"}
 	}
 	if n > 1 {
 		verbs = append(verbs, "up")
@@ -223,26 +236,14 @@ func (f *form) buttons(name, what string, n, last int, open bool) []button {
 	}
 	buttons := make([]button, 0, len(verbs)+1)
 	for _, verb := range append(verbs, "remove") {
-		key := "templates." + verb
-		buttons = append(buttons, button{
-			Command: verb + " " + name, Text: f.T(key), Label: f.T(key+"_label", what), Expanded: expanded, Focus: f.focus == verb+" "+name,
-		})
-		expanded = ""
+		b := button{Command: verb + " " + name, Text: f.T("templates." + verb), Focus: f.focus == verb+" "+name}
+		if label := "templates." + verb + "_label"; f.page.Has(label) {
+			b.Label = f.T(label)
+		}
+		buttons = append(buttons, b)
 	}
 	return buttons
 }
 
-// firstOf returns the first text that is not empty, shortened for a list.
-func firstOf(texts ...string) string {
-	const most = 40 // characters
-	for _, t := range texts {
-		if t == "" {
-			continue
-		}
-		if runes := []rune(t); len(runes) > most {
-			return string(runes[:most]) + "…"
-		}
-		return t
-	}
-	return ""
-}
+// summaryWeight is the maximum size in bytes of a summary in a list.
+const summaryWeight = 60

@@ -10,13 +10,13 @@ import (
 // MarkWeight is the size in bytes of a variable's markup.
 const MarkWeight = len(`<span class="var"></span> `)
 
-// mediaWeight is the maximum size in bytes of a preview's media URLs. Further images are
-// shown as placeholders.
+// mediaWeight is the maximum size in bytes of a preview's media URLs, unless its texts have
+// less. Further images are shown as placeholders.
 const mediaWeight = 2000
 
 // Phone returns the preview of a content, with its texts cut to most bytes in a page.
 func Phone(p *Page, t content.Content, label string, most int) (phone preview.Phone, cut bool) {
-	c := cutter{left: most, media: mediaWeight}
+	c := cutter{left: most, media: min(mediaWeight, most)}
 	shown := content.Content{Text: c.cut(t.Text), Suggestions: c.suggestions(t.Suggestions)}
 	if t.Card != nil {
 		card := c.card(*t.Card)
