@@ -111,8 +111,13 @@ func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) err
 	}
 	entry := templateEntryKey(t.Tenant, t.ID)
 	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
-	if t.Card != nil {
+	switch {
+	case t.Card != nil:
 		entry["card"] = boolean(true)
+	case t.Carousel != nil:
+		entry["carousel"] = boolean(true)
+	case t.File != nil:
+		entry["file"] = boolean(true)
 	}
 	return s.writeAll(ctx, "put template "+t.ID, s.putNew(version), s.putAfter(current, t), s.put(entry))
 }
@@ -140,14 +145,19 @@ func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Templ
 }
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
-// ID. Their contents are omitted; Card is empty.
+// ID. Their contents are omitted; Card, Carousel and File are empty.
 func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, &s.table, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
 		t := campaign.Template{
 			ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
 		}
-		if getBool(row, "card") {
+		switch {
+		case getBool(row, "card"):
 			t.Card = &content.Card{}
+		case getBool(row, "carousel"):
+			t.Carousel = &content.Carousel{}
+		case getBool(row, "file"):
+			t.File = &content.File{}
 		}
 		return t
 	})

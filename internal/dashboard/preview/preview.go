@@ -159,9 +159,10 @@ func kindOf(address string) (kind, name string) {
 	return "image", name
 }
 
-// fixed reports whether a URL is https and contains no variable.
+// fixed reports whether a URL is https and contains no variable, also not one without a
+// value in a rendered URL.
 func fixed(address string) bool {
-	return strings.HasPrefix(address, "https://") && !strings.Contains(address, "{{")
+	return strings.HasPrefix(address, "https://") && !strings.Contains(address, "{{") && !strings.Contains(address, "%7B%7B")
 }
 
 func partsOf(text string) (all []Part) {

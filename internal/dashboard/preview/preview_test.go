@@ -37,6 +37,7 @@ func TestMedia(t *testing.T) {
 		"image":              {content.Media{URL: "https://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image", URL: "https://e.example/a"}},
 		"plain http":         {content.Media{URL: "http://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image"}},
 		"variable":           {content.Media{URL: "{{foto}}"}, &preview.Media{Kind: "image", Word: "phone.image"}},
+		"variable, escaped":  {content.Media{URL: "https://e.example/%7B%7Bx%7D%7D"}, &preview.Media{Kind: "image", Word: "phone.image"}},
 		"broken variable":    {content.Media{URL: "https://e.example/{{x"}, &preview.Media{Kind: "image", Word: "phone.image"}},
 		"video":              {content.Media{URL: "https://e.example/a.MP4?b=1", Height: content.Tall}, &preview.Media{Kind: "video", Word: "phone.video", Height: content.Tall}},
 		"video, thumbnail":   {content.Media{URL: "https://e.example/a.mp4", ThumbnailURL: "https://e.example/a.png"}, &preview.Media{Kind: "video", Word: "phone.video", URL: "https://e.example/a.png"}},

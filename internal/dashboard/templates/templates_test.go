@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -265,6 +266,54 @@ func TestTestSend_OneMessage(t *testing.T) {
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.test Pedido"}
 	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
+	}
+}
+
+// The preview of a test shows the entered values. Missing ones appear by name.
+func TestTestSend_Preview(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	saved := b.keep(campaign.Template{ID: templateID(0), Name: "Pedido", Content: content.Content{
+		Card:        &content.Card{Title: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/{{foto}}.png"}},
+		Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{link}}"}},
+	}})
+	path := "/dashboard/templates/" + saved.ID
+	form := url.Values{"phone": {"11987654321"}, "var.nome": {"<Ana>"}}
+	whole := b.admin.Post(path+"/preview", form)
+	contains(t, whole, http.StatusOK, "<!doctype html>", "Olá &lt;Ana&gt;", `value="11987654321"`)
+	if strings.Contains(whole.Body, "<img") {
+		t.Error("the page has an image whose URL lacks a value")
+	}
+	b.admin.Header.Set("Hx-Request", "true")
+	form["var.foto"], form["var.link"] = []string{"a b"}, []string{"http://e.example/"}
+	part := b.admin.Post(path+"/preview", form)
+	contains(t, part, http.StatusOK, "Olá &lt;Ana&gt;", `src="https://e.example/a%20b.png"`, "an address in the message is not https://")
+	if strings.Contains(part.Body, "<!doctype") {
+		t.Errorf("the fragment is\n%s", part.Body)
+	}
+	form.Set("var.link", "https://e.example/")
+	if fine := b.admin.Post(path+"/preview", form); strings.Contains(fine.Body, "not https://") {
+		t.Errorf("an https URL is refused:\n%s", fine.Body)
+	}
+	contains(t, b.SignIn("t-other", web.RoleAdmin).Post(path+"/preview", form), http.StatusNotFound)
+	contains(t, b.SignIn(b.tenant, web.RoleViewer).Post(path+"/preview", form), http.StatusForbidden)
+}
+
+// Each form is named in the list.
+func TestList_Forms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i, c := range []content.Content{
+		{Text: "Olá"}, {Card: &content.Card{Title: "Olá"}}, {File: &content.File{URL: "https://e.example/a.pdf"}},
+		{Carousel: &content.Carousel{Cards: []content.Card{{Title: "a"}, {Title: "b"}}}},
+	} {
+		b.keep(campaign.Template{ID: templateID(i), Name: fmt.Sprint("Modelo ", i), Content: c})
+	}
+	page := b.admin.Get("/dashboard/templates")
+	for i, form := range []string{"Text", "Rich card", "File", "Carousel"} {
+		if want := fmt.Sprintf("Modelo %d %s 1", i, form); !strings.Contains(page.Text(), want) {
+			t.Errorf("the page lacks %q: %s", want, page.Text())
+		}
 	}
 }
 
