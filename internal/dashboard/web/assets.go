@@ -22,7 +22,7 @@ var assets embed.FS
 // is left for HTML.
 const (
 	PageLimit   = 100_000
-	AssetsLimit = 71_500
+	AssetsLimit = 72_000
 	HTMLLimit   = PageLimit - AssetsLimit
 )
 
@@ -61,7 +61,7 @@ var hashes = func() map[string]string {
 
 var (
 	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	cssSpaces  = strings.NewReplacer(" { ", "{", " {", "{", "; ", ";", ": ", ":", ", ", ",", " }", "}", ";}", "}", "; }", "}")
+	cssSpaces  = strings.NewReplacer(" { ", "{", " {", "{", "{ ", "{", " > ", ">", "; }", "}", "; ", ";", ": ", ":", ", ", ",", " }", "}")
 )
 
 // scriptNotes matches the lines of comments and the indentation of a script.
@@ -74,7 +74,7 @@ func compactStyle(sheet []byte) []byte {
 	for line := range strings.Lines(string(cssComment.ReplaceAll(sheet, nil))) {
 		short.WriteString(cssSpaces.Replace(strings.TrimSpace(line)))
 	}
-	return []byte(short.String())
+	return []byte(strings.ReplaceAll(short.String(), ";}", "}"))
 }
 
 func assetPath(name string) string { return Root + "/assets/" + hashes[name] + "/" + name }
