@@ -304,7 +304,9 @@ func TestList_Forms(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, c := range []content.Content{
-		{Text: "Olá"}, {Card: &content.Card{Title: "Olá"}}, {File: &content.File{URL: "https://e.example/a.pdf"}},
+		{Text: "Olá"},
+		{Card: &content.Card{Title: "Olá"}},
+		{File: &content.File{URL: "https://e.example/a.pdf"}},
 		{Carousel: &content.Carousel{Cards: []content.Card{{Title: "a"}, {Title: "b"}}}},
 	} {
 		b.keep(campaign.Template{ID: templateID(i), Name: fmt.Sprint("Modelo ", i), Content: c})
