@@ -287,7 +287,7 @@ func TestEditor_Focus(t *testing.T) {
 		{"up c3", "do", "up c2"},
 		{"up c2", "do", "down c1"},
 		{"close c1", "do", "open c1"},
-		{"remove c3", "do", "remove c2"},
+		{"remove c3", "do", "open c2"},
 		{"add s", "s1-kind", ""},
 		{"remove s1", "do", "add s"},
 	} {

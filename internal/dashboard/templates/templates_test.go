@@ -198,6 +198,8 @@ func TestPreview_Form(t *testing.T) {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	contains(t, b.admin.Post("/dashboard/templates/preview", textForm("n", "{{x")), http.StatusOK, "that is no variable")
+	form.Set("dark", "1")
+	contains(t, b.admin.Post("/dashboard/templates/preview", form), http.StatusOK, `name="dark" value="1" checked`)
 }
 
 func TestPages_Roles(t *testing.T) {

@@ -235,7 +235,8 @@ func (f *form) buttons(name string, n, last int, open bool) []button {
 	}
 	buttons := make([]button, 0, len(verbs)+1)
 	for _, verb := range append(verbs, "remove") {
-		b := button{Command: verb + " " + name, Text: f.T("templates." + verb), Focus: f.focus == verb+" "+name}
+		b := button{Command: verb + " " + name, Text: f.T("templates." + verb)}
+		b.Focus = f.focus == b.Command || verb == "close" && f.focus == "open "+name
 		if label := "templates." + verb + "_label"; f.page.Has(label) {
 			b.Label = f.T(label)
 		}
