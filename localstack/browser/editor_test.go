@@ -41,7 +41,7 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 	b.sendRefused(`#editor`, http.StatusUnprocessableEntity)
 	b.focused(`#c2-title[aria-invalid]`)
 	b.check("editor-carousel-refused")
-	b.pressTo(`[value="remove c2"]`, `[value="remove c2"]`)
+	b.pressTo(`[value="remove c2"]`, `[value="open c2"]`)
 	b.pressTo(`[value="open c2"]`, `#c2-title`)
 	b.pressTo(`[value="open c2-s1"]`, `#c2-s1-kind`)
 	b.typeIn(`#c2-s1-url`, kb.End+strings.Repeat(kb.Backspace, len("http://loja.example/mochila"))+"https://loja.example/mochila")

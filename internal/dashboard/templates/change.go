@@ -117,8 +117,6 @@ func focusOf(verb, list string, n, last int, field string) string {
 		return "up " + name
 	case verb == "up" || verb == "down":
 		return verb + " " + name
-	case verb == "close":
-		return "open " + name
 	}
-	return "remove " + name
+	return "open " + name
 }

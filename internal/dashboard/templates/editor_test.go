@@ -162,7 +162,8 @@ var forms = map[string]struct {
 	lists map[string]func(*content.Content) *[]content.Suggestion
 }{
 	"text": {
-		map[string]string{"kind": "text", "body": "Olá {{nome}}"}, content.Content{Text: "Olá {{nome}}"},
+		map[string]string{"kind": "text", "body": "Olá {{nome}}"},
+		content.Content{Text: "Olá {{nome}}"},
 		map[string]func(*content.Content) *[]content.Suggestion{"": below},
 	},
 	"card": {
@@ -286,7 +287,7 @@ func TestEditor_Focus(t *testing.T) {
 		{"up c3", "do", "up c2"},
 		{"up c2", "do", "down c1"},
 		{"close c1", "do", "open c1"},
-		{"remove c3", "do", "remove c2"},
+		{"remove c3", "do", "open c2"},
 		{"add s", "s1-kind", ""},
 		{"remove s1", "do", "add s"},
 	} {
@@ -398,7 +399,8 @@ func TestEditor_Refused(t *testing.T) {
 		"cards":              {carousel, cards, "", "Cards: 11, at most 10"},
 		"width":              {carousel, map[string]string{"width": "large"}, "width", "there is no such value"},
 		"small and tall": {
-			carousel, map[string]string{"width": "small", "cards-height": "tall", "c1-media": "https://e.example/", "c2": `{"m":"https://e.example/"}`},
+			carousel,
+			map[string]string{"width": "small", "cards-height": "tall", "c1-media": "https://e.example/", "c2": `{"m":"https://e.example/"}`},
 			"cards-height", "the tall height does not fit small cards",
 		},
 		"closed card's title":       {carousel, map[string]string{"c2": `{"t":"` + long(201) + `"}`}, "c2-title", "Title, card 2: 201 characters"},

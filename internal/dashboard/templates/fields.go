@@ -61,7 +61,7 @@ func (s *Pages) baseVersion(p *web.Page, id, version string) (campaign.Template,
 }
 
 func (f fields) draft(id string) draft {
-	d := draft{ID: id, Base: f.base.Base, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.line("kind")}
+	d := draft{ID: id, Base: f.base.Base, Name: f.line("name"), Traffic: f.line("traffic"), Form: f.messageForm()}
 	if !f.form.Has("card-title") {
 		f.readBefore(&d)
 		return d
@@ -74,6 +74,15 @@ func (f fields) draft(id string) draft {
 		d.Cards = append(d.Cards, f.cardOf(n))
 	}
 	return d
+}
+
+// messageForm returns the chosen form of the message, a text if it is unknown.
+func (f fields) messageForm() string {
+	switch form := f.line("kind"); form {
+	case formCard, formCarousel, formFile:
+		return form
+	}
+	return formText
 }
 
 // readBefore reads the form of the version before, which has a text or one card with

@@ -198,6 +198,8 @@ func TestPreview_Form(t *testing.T) {
 		t.Errorf("the fragment is\n%s", part.Body)
 	}
 	contains(t, b.admin.Post("/dashboard/templates/preview", textForm("n", "{{x")), http.StatusOK, "that is no variable")
+	form.Set("dark", "1")
+	contains(t, b.admin.Post("/dashboard/templates/preview", form), http.StatusOK, `name="dark" value="1" checked`)
 }
 
 func TestPages_Roles(t *testing.T) {
@@ -304,7 +306,9 @@ func TestList_Forms(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i, c := range []content.Content{
-		{Text: "Olá"}, {Card: &content.Card{Title: "Olá"}}, {File: &content.File{URL: "https://e.example/a.pdf"}},
+		{Text: "Olá"},
+		{Card: &content.Card{Title: "Olá"}},
+		{File: &content.File{URL: "https://e.example/a.pdf"}},
 		{Carousel: &content.Carousel{Cards: []content.Card{{Title: "a"}, {Title: "b"}}}},
 	} {
 		b.keep(campaign.Template{ID: templateID(i), Name: fmt.Sprint("Modelo ", i), Content: c})

@@ -32,8 +32,8 @@ type option struct {
 	Selected     bool
 }
 
-// Input returns a field. A type is that of HTML, "textarea" or "url", which can contain
-// variables. The hint can be omitted.
+// Input returns a field. A type is that of HTML, "textarea", "url", which can contain
+// variables, or "media", the URL of a file. The hint can be omitted.
 func (f *form) Input(kind, name, label, value string, hint ...string) input {
 	in := input{Name: name, Type: kind, Label: f.T(label), Value: value, Error: f.Error(name), Focus: f.Focus(name)}
 	for _, key := range hint {
@@ -48,7 +48,7 @@ func (f *form) Select(name, label, value, prefix string, values ...string) input
 	in := f.Input("select", name, label, value)
 	known := false
 	for _, v := range values {
-		in.Options = append(in.Options, option{v, f.T(prefix + strings.TrimPrefix(v, "-")), v == value})
+		in.Options = append(in.Options, option{v, f.T(prefix + v), v == value})
 		known = known || v == value
 	}
 	if !known {
@@ -73,8 +73,8 @@ func (f *form) Fields(prefix string, c draftCard) cardFields {
 	fields := cardFields{Inputs: []input{
 		f.Input("text", prefix+"title", "templates.card_title", c.Title),
 		f.Input("textarea", prefix+"description", "templates.description", c.Description),
-		f.Input("url", prefix+"media", "templates.media", c.Media, "templates.media_hint"),
-		f.Input("url", prefix+"thumbnail", "templates.thumbnail", c.Thumbnail),
+		f.Input("media", prefix+"media", "templates.media", c.Media, "templates.media_hint"),
+		f.Input("media", prefix+"thumbnail", "templates.thumbnail", c.Thumbnail),
 	}}
 	if c.Verbatim != "" {
 		fields.Verbatim = &input{Name: prefix + "verbatim", Value: c.Verbatim}
@@ -113,11 +113,10 @@ type item struct {
 
 // button is a button of an item.
 type button struct {
-	Command  string
-	Text     string
-	Label    string // of a text that is a symbol
-	Expanded string // value of aria-expanded, "" for none
-	Focus    bool
+	Command string
+	Text    string
+	Label   string // of a text that is a symbol
+	Focus   bool
 }
 
 // Fields returns the fields of an open card.
@@ -236,7 +235,8 @@ func (f *form) buttons(name string, n, last int, open bool) []button {
 	}
 	buttons := make([]button, 0, len(verbs)+1)
 	for _, verb := range append(verbs, "remove") {
-		b := button{Command: verb + " " + name, Text: f.T("templates." + verb), Focus: f.focus == verb+" "+name}
+		b := button{Command: verb + " " + name, Text: f.T("templates." + verb)}
+		b.Focus = f.focus == b.Command || verb == "close" && f.focus == "open "+name
 		if label := "templates." + verb + "_label"; f.page.Has(label) {
 			b.Label = f.T(label)
 		}

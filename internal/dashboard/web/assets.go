@@ -100,7 +100,7 @@ func serveAsset(p *Page) error {
 	}
 	p.W.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	p.W.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, err := p.W.Write(content) //nolint:gosec // a file of the binary
+	_, err := p.W.Write(content)
 	return err
 }
 
