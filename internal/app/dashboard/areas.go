@@ -60,7 +60,7 @@ func sendingAreas(c app.Config, store *dynamo.CampaignStore) []area {
 	return []area{
 		{templates.Area(), &templates.Pages{
 			Store: store, Keeper: &admin.Service{Store: store, Now: time.Now}, Dispatch: dispatcher,
-			Once: web.SubmitToken{Forms: store}, Now: time.Now,
+			Once: web.SubmitToken{Forms: store}, Now: time.Now, LinkURL: c.LinkURL,
 		}},
 		{campaignupload.Area(), &campaignupload.Pages{Store: store, Blobs: blobs, Dispatch: dispatcher, Now: time.Now, Lead: c.MinLead}},
 	}

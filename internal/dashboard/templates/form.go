@@ -25,6 +25,7 @@ type form struct {
 	page   *web.Page
 	focus  string            // the element that gets the focus
 	errors map[string]string // by the name of the field
+	links  bool              // clicks can be counted
 }
 
 // count is the length of a text, without its variables.
@@ -78,7 +79,7 @@ func (s *Pages) edit(p *web.Page) error {
 }
 
 func (s *Pages) renderForm(p *web.Page, status int, f *form) error {
-	f.Once = s.Once.Token()
+	f.Once, f.links = s.Once.Token(), s.LinkURL != ""
 	title := "templates.new"
 	if f.ID != "" {
 		title = "templates.edit"
@@ -150,7 +151,7 @@ func (s *Pages) rearrange(p *web.Page, d draft, command string) error {
 	f := newForm(p, d)
 	f.focus = focus
 	if p.Partial() {
-		f.Once = s.Once.Token()
+		f.Once, f.links = s.Once.Token(), s.LinkURL != ""
 		return p.Fragment("template_editor.html", f)
 	}
 	return s.renderForm(p, http.StatusOK, f)

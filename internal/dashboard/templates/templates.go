@@ -39,6 +39,8 @@ type Pages struct {
 	Dispatch dispatchclient.Dispatcher
 	Once     web.SubmitToken
 	Now      func() time.Time
+	// LinkURL is the base URL of links that count clicks, "" if the stack has none.
+	LinkURL string
 }
 
 //go:embed *.html texts.json

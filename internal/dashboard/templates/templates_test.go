@@ -37,6 +37,12 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchWith(t, "")
+}
+
+// newBenchWith returns a bench of a stack with a base URL of links.
+func newBenchWith(t *testing.T, linkURL string) *bench {
+	t.Helper()
 	env := stackenv.Load(t)
 	now := time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -49,7 +55,7 @@ func newBench(t *testing.T) *bench {
 	}
 	pages := &templates.Pages{
 		Store: store, Keeper: &admin.Service{Store: store, Now: clock}, Dispatch: b.calls,
-		Once: web.SubmitToken{Forms: store}, Now: clock,
+		Once: web.SubmitToken{Forms: store}, Now: clock, LinkURL: linkURL,
 	}
 	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)

@@ -144,7 +144,10 @@ func (it item) Inputs() []kindInputs {
 			f.Select(it.Name+"-kind", "templates.field.kind", cmp.Or(s.Kind, "reply"), "templates.kind.", "reply", "openUrl", "dial", "showLocation", "requestLocation", "calendarEvent"),
 			in("text", "text", s.Text, "templates.field.text_hint"),
 		}},
-		{"openUrl", []input{in("url", "url", s.URL, "templates.field.url_hint"), f.Select(it.Name+"-webview", "templates.field.webview", s.Webview, "templates.webview.", "", "full", "tall", "half")}},
+		{"openUrl", append([]input{
+			in("url", "url", s.URL, "templates.field.url_hint"),
+			f.Select(it.Name+"-webview", "templates.field.webview", s.Webview, "templates.webview.", "", "full", "tall", "half"),
+		}, it.clicks()...)},
 		{"dial", []input{in("tel", "phone", s.Phone, "templates.field.phone_hint")}},
 		{"showLocation", []input{
 			in("text", "latitude", s.Latitude, "templates.field.latitude_hint"), in("text", "longitude", s.Longitude),
@@ -154,6 +157,17 @@ func (it item) Inputs() []kindInputs {
 			in("text", "title", s.Title), in("textarea", "details", s.Details), in("datetime-local", "start", s.Start), in("datetime-local", "end", s.End),
 		}},
 	}
+}
+
+// clicks returns the choice to count clicks. It is offered if the stack has an address for
+// links, and shown if it was made before.
+func (it item) clicks() []input {
+	if !it.Form.links && it.suggestion.Clicks == "" {
+		return nil
+	}
+	choice := it.Form.Select(it.Name+"-clicks", "templates.field.clicks", it.suggestion.Clicks, "templates.clicks.", "", countClicks)
+	choice.Hint = it.Form.T("templates.field.clicks_hint")
+	return []input{choice}
 }
 
 // CardList returns the list of a carousel's cards.
