@@ -38,13 +38,8 @@ type messageAnswer struct {
 	Code      string     `json:"code,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
-	Taps      []tap      `json:"taps,omitempty"`
-}
 
-// tap is a tapped suggestion of a message.
-type tap struct {
-	At time.Time `json:"at"`
-	*campaign.TappedSuggestion
+	Taps []campaign.FoundTap `json:"taps,omitempty"`
 }
 
 // search is a parsed request for messages.
@@ -85,9 +80,6 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	for _, m := range found.Messages {
 		a.Messages = append(a.Messages, newMessageAnswer(m))
 	}
-	if err := s.addTaps(r.Context(), c, found.Messages, a.Messages); err != nil {
-		return err
-	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
 	return nil
 }
@@ -113,7 +105,11 @@ func (s *Service) Find(ctx context.Context, c campaign.Campaign, asked campaign.
 	if err != nil {
 		return campaign.Found{}, err
 	}
-	return s.scan(ctx, q)
+	found, err := s.scan(ctx, q)
+	if err != nil {
+		return found, err
+	}
+	return found, s.addTaps(ctx, found.Messages)
 }
 
 func (s *Service) readSearch(ctx context.Context, c campaign.Campaign, asked campaign.Search) (search, error) {
@@ -286,6 +282,7 @@ func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
 		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
+		Taps: m.Taps,
 	}
 	if m.Latest.Outcome != "" {
 		a.Code, a.Reason = m.Latest.Why()

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -127,7 +128,7 @@ func TestTaps_Progress(t *testing.T) {
 	for name, read := range map[string]func(context.Context, campaign.ID) (campaign.Campaign, error){"campaign": s.Campaign, "overview": s.Overview} {
 		c, err := read(t.Context(), b.ID)
 		must(t, err)
-		if head := c.Batches[0].Head; head.Tapped != 2 || head.Taps != 3 || string(c.Batches[0].TapKey) != string(b.TapKey) {
+		if head := c.Batches[0].Head; head.Tapped != 2 || head.Taps != 3 || !bytes.Equal(c.Batches[0].TapKey, b.TapKey) {
 			t.Errorf("%s: %d taps of %d messages, want 3 of 2", name, head.Taps, head.Tapped)
 		}
 	}
