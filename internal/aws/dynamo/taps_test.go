@@ -18,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 func tapOn(index, suggestion int, after time.Duration) campaign.Change {
@@ -82,6 +83,33 @@ func TestTaps_Concurrent(t *testing.T) {
 	}
 	if rows := rowsOf(t, s, s.Outcomes, b.Key.String()); len(rows) != 1 {
 		t.Errorf("the rows are %v, want TAPS and its pages", slices.Sorted(maps.Keys(rows)))
+	}
+}
+
+// The batches whose taps were written since an instant are found, with their taps.
+func TestTapLogs(t *testing.T) {
+	t.Parallel()
+	s := newLedgers(t)
+	now := later
+	s.Now = func() time.Time { return now }
+	early, late := ledgerBatch(10), ledgerBatch(10)
+	must(t, appendTaps(t.Context(), s, early, tapOn(1, 1, 0)))
+	record(t, s, early, changesOf(0, 1, campaign.OutcomeSent))
+	now = later.Add(time.Hour)
+	must(t, appendTaps(t.Context(), s, late, tapOn(1, 1, 0), tapOn(2, 1, 0)))
+	logs := dynamo.TapLogs{CampaignStore: s}
+	var found []string
+	for key, err := range logs.LedgersSince(t.Context(), now) {
+		must(t, err)
+		found = append(found, key.String())
+	}
+	if diff := cmp.Diff([]string{late.Key.String()}, found); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+	entries, err := logs.Entries(t.Context(), late.Key, 1, 10)
+	must(t, err)
+	if diff := cmp.Diff(ledger.Numbered(2, []campaign.Change{tapOn(2, 1, 0)}), entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }
 
