@@ -19,6 +19,7 @@ func (o Outcome) rank() int {
 		return 3
 	case OutcomeRead:
 		return 4
+	case OutcomeTapped: // never the status of a message
 	}
 	return 0
 }
