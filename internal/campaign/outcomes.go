@@ -19,7 +19,7 @@ func (o Outcome) rank() int {
 		return 3
 	case OutcomeRead:
 		return 4
-	case OutcomeTapped, OutcomeClicked: // never a status
+	case OutcomeTapped, OutcomeClicked: // never the status of a message
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"maps"
 	"net/http"
@@ -433,7 +434,7 @@ func TestServeDispatch_TapKey(t *testing.T) {
 	b.post(b.body(nil)).accepted(t)
 	b.post(b.body(nil)).accepted(t)
 	keys := b.handoffs.batches
-	if len(keys[0].TapKey) != 0 || len(keys[1].TapKey) != campaign.TapKeySize || string(keys[1].TapKey) == string(keys[2].TapKey) {
+	if len(keys[0].TapKey) != 0 || len(keys[1].TapKey) != campaign.TapKeySize || bytes.Equal(keys[1].TapKey, keys[2].TapKey) {
 		t.Error("want no key without suggestions, and another key for each batch with some")
 	}
 }

@@ -54,6 +54,9 @@ func (a *Applier) readTap(ctx context.Context, r *answer) error {
 	}
 	if b.AgentID == r.AgentID && b.Proves(tap, proof, r.content.Phone) {
 		r.tap, r.batch, r.MessageID = &tap, b, b.Key.MessageID(tap.Index)
+		if r.content.Text == r.content.Postback { // the provider sent no text
+			r.content.Text = ""
+		}
 	}
 	return nil
 }

@@ -97,11 +97,16 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 // to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
 // error.
 func (s *CampaignStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return s.writtenSince(ctx, headSK, since)
+}
+
+// writtenSince is LedgersSince for the rows with a sort key.
+func (s *CampaignStore) writtenSince(ctx context.Context, sk string, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	pages := dynamodb.NewScanPaginator(s.Client, &dynamodb.ScanInput{
 		TableName: &s.Outcomes, ConsistentRead: aws.Bool(true),
-		FilterExpression:     aws.String("sk = :head AND #at >= :since AND " + TTL + " > :now"),
+		FilterExpression:     aws.String("sk = :sk AND #at >= :since AND " + TTL + " > :now"),
 		ProjectionExpression: aws.String("pk"), ExpressionAttributeNames: map[string]string{"#at": "at"},
-		ExpressionAttributeValues: Item{":head": text(headSK), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
+		ExpressionAttributeValues: Item{":sk": text(sk), ":since": number(since.Unix()), ":now": number(s.Now().Unix())},
 	})
 	return func(yield func(campaign.BatchKey, error) bool) {
 		for pages.HasMorePages() {

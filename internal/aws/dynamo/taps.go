@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -91,6 +93,7 @@ func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps l
 func (s *CampaignStore) tapsPut(b campaign.Batch, sk string, was int, next ledger.Taps) *dynamodb.PutItemInput {
 	row, packed := ledgerKey(b.Key, sk), next.Pack()
 	row["seq"], row["tapped"], row["tail"] = number(next.Sequence), bytesOf(packed.Tapped), bytesOf(packed.Tail)
+	row["at"] = number(s.Now().Unix())
 	setEnd(row, b.ExpiresAt())
 	put := &dynamodb.PutItemInput{TableName: &s.Outcomes, Item: row, ConditionExpression: aws.String("attribute_not_exists(pk)")}
 	if was > 0 {
@@ -124,6 +127,20 @@ func (s *CampaignStore) tapEntriesIn(ctx context.Context, key campaign.BatchKey,
 	}
 	entries, err := follow(moved, ledger.Numbered(taps.First(), taps.Tail), after, last)
 	return changesIn(entries), err
+}
+
+// TapLogs reads the logs of taps as CampaignStore reads those of changes.
+type TapLogs struct{ *CampaignStore }
+
+// LedgersSince yields the batches whose taps were written since the instant.
+func (l TapLogs) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+	return l.writtenSince(ctx, tapsSK, since)
+}
+
+// Entries returns up to limit taps of a batch after a sequence.
+func (l TapLogs) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+	taps, err := l.TapEntries(ctx, key, after, limit)
+	return ledger.Numbered(after+1, taps), err
 }
 
 // movePage writes the tail of a HEAD or TAPS row as a page and returns the number of

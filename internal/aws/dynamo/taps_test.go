@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/outcome/ledger"
 )
 
 func tapOn(index, suggestion int, after time.Duration) campaign.Change {
@@ -84,6 +86,33 @@ func TestTaps_Concurrent(t *testing.T) {
 	}
 }
 
+// The batches whose taps were written since an instant are found, with their taps.
+func TestTapLogs(t *testing.T) {
+	t.Parallel()
+	s := newLedgers(t)
+	now := later
+	s.Now = func() time.Time { return now }
+	early, late := ledgerBatch(10), ledgerBatch(10)
+	must(t, appendTaps(t.Context(), s, early, tapOn(1, 1, 0)))
+	record(t, s, early, changesOf(0, 1, campaign.OutcomeSent))
+	now = later.Add(time.Hour)
+	must(t, appendTaps(t.Context(), s, late, tapOn(1, 1, 0), tapOn(2, 1, 0)))
+	logs := dynamo.TapLogs{CampaignStore: s}
+	var found []string
+	for key, err := range logs.LedgersSince(t.Context(), now) {
+		must(t, err)
+		found = append(found, key.String())
+	}
+	if diff := cmp.Diff([]string{late.Key.String()}, found); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+	entries, err := logs.Entries(t.Context(), late.Key, 1, 10)
+	must(t, err)
+	if diff := cmp.Diff(ledger.Numbered(2, []campaign.Change{tapOn(2, 1, 0)}), entries); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
 // The version before keeps taps: it replaces the HEAD row with the attributes it knows, and
 // reads the same outcomes and log as without taps.
 func TestTaps_VersionBefore(t *testing.T) {
@@ -127,7 +156,7 @@ func TestTaps_Progress(t *testing.T) {
 	for name, read := range map[string]func(context.Context, campaign.ID) (campaign.Campaign, error){"campaign": s.Campaign, "overview": s.Overview} {
 		c, err := read(t.Context(), b.ID)
 		must(t, err)
-		if head := c.Batches[0].Head; head.Tapped != 2 || head.Taps != 3 || string(c.Batches[0].TapKey) != string(b.TapKey) {
+		if head := c.Batches[0].Head; head.Tapped != 2 || head.Taps != 3 || !bytes.Equal(c.Batches[0].TapKey, b.TapKey) {
 			t.Errorf("%s: %d taps of %d messages, want 3 of 2", name, head.Taps, head.Tapped)
 		}
 	}

@@ -163,7 +163,14 @@ func TestCampaign_Taps(t *testing.T) {
 	d := newService(t)
 	d.store.Outcomes, _ = stackenv.Load(t).LedgerTable(t)
 	d.store.Split = true
-	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) { b.TapKey = []byte("sixteen bytes...") })
+	template := "template-" + d.tenant
+	_, err := d.store.PutTemplate(t.Context(), campaign.Template{
+		ID: template, Tenant: d.tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: content.Replies("Ver ofertas", "Sim")},
+	})
+	d.must(err)
+	b := d.accept(uuid(), "Ofertas", 1, 10, func(b *campaign.Batch) {
+		b.TemplateID, b.TapKey = template, []byte("sixteen bytes...")
+	})
 	const none = "Suggestion tapped 0 0%"
 	if text := d.admin().Get(pathOf(b)).Text(); !strings.Contains(text, none) {
 		t.Errorf("the page does not say %q:\n%s", none, text)
@@ -171,12 +178,15 @@ func TestCampaign_Taps(t *testing.T) {
 	tap := func(index, suggestion int) campaign.Change {
 		return campaign.Change{Index: index, Outcome: campaign.OutcomeTapped, Suggestion: suggestion, At: noon}
 	}
-	_, err := d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(0, 2), tap(7, 1)})
+	_, err = d.store.AppendTaps(t.Context(), b, ledger.Taps{}, []campaign.Change{tap(0, 1), tap(0, 2), tap(7, 1)})
 	d.must(err)
 	reader := d.admin()
 	reader.Language = "pt-BR"
 	if text := reader.Get(pathOf(b)).Text(); !strings.Contains(text, "Com toque em sugestão 2 20%") {
 		t.Errorf("the page in Portuguese does not count two tapped messages:\n%s", text)
+	}
+	if text := d.admin().Get(pathOf(b) + "/messages").Text(); strings.Count(text, "Tapped “Ver ofertas”") != 2 || !strings.Contains(text, "Tapped “Sim”") {
+		t.Errorf("the messages do not show the taps:\n%s", text)
 	}
 	d.store.Split = false
 	plain := d.running("Natal")

@@ -118,7 +118,7 @@ func packTapped(tapped []uint64) []byte {
 	}
 	var contexts [maxSuggestion + 1]bitCounts
 	last := bits.Len64(all) - 1
-	e := newEncoder(append(binary.AppendUvarint(nil, uint64(len(tapped))), byte(last)))
+	e := newEncoder(append(binary.AppendUvarint(nil, uint64(len(tapped))), byte(last))) //nolint:gosec // at most maxSuggestion
 	for _, t := range tapped {
 		for s := 1; s <= last; s++ {
 			e.put(byte(t>>s&1), &contexts[s])
