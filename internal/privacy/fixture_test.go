@@ -41,9 +41,11 @@ type tenantFixture struct {
 	tenant campaign.Tenant
 	id     campaign.ID
 	name   string // of the campaign
-	// version is the version of the template, 1 if 0. tapKey is the TapKey of batches.
+	// version is the version of the template, 1 if 0. tapKey is the TapKey of batches, and
+	// clicks reports whether they count clicks.
 	version int
 	tapKey  []byte
+	clicks  bool
 }
 
 func newTenantFixture(t *testing.T) *tenantFixture {
@@ -91,7 +93,7 @@ func (w *tenantFixture) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	name := fmt.Sprint("batch ", ordinal)
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: w.id, BatchID: campaign.BatchID(name)}, Name: name, Ordinal: ordinal, Accepted: len(numbers),
-		TemplateID: template, TemplateVersion: max(1, w.version), TapKey: w.tapKey, ErrorFile: rand.Text(),
+		TemplateID: template, TemplateVersion: max(1, w.version), TapKey: w.tapKey, CountsClicks: w.clicks, ErrorFile: rand.Text(),
 		AcceptedAt: w.now, Due: w.now, State: campaign.BatchSending, Payload: "payloads/" + w.tenant.ID + "/" + w.id.CampaignID + "/" + rand.Text(),
 	}
 	_, _ = rand.Read(b.Key[:])
