@@ -40,6 +40,8 @@ type LedgerSummary struct {
 	Timeline Timeline
 	Taps     int // tapped suggestions
 	Tapped   int // messages with a tapped suggestion
+	Clicks   int // clicked links
+	Clicked  int // messages with a clicked link
 }
 
 // Reason is why messages ended undelivered, see Change.Why.

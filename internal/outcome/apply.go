@@ -45,6 +45,7 @@ type Applier struct {
 	Contents Contents
 	Recorder *Recorder
 	Taps     Taps
+	Clicks   Clicks
 
 	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }
@@ -70,12 +71,14 @@ const (
 // error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []error {
 	errs := make([]error, len(tasks))
-	messages, answers := map[campaign.BatchKey][]int{}, []*answer{}
+	messages, clicks, answers := map[campaign.BatchKey][]int{}, map[campaign.BatchKey][]int{}, []*answer{}
 	unknown := []int{}
 	for i, t := range tasks {
 		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
 		case t.Kind == campaign.EventReply, t.Kind == campaign.EventOptOut, t.Kind == campaign.EventOptIn:
 			answers = append(answers, &answer{EventTask: t, position: i})
+		case ours && t.Kind == campaign.EventClick:
+			clicks[key] = append(clicks[key], i)
 		case ours:
 			messages[key] = append(messages[key], i)
 		default:
@@ -86,6 +89,9 @@ func (a *Applier) Handle(ctx context.Context, tasks []campaign.EventTask) []erro
 	var all concurrent
 	for key, at := range messages {
 		all.start(func() { a.applyToBatch(ctx, key, tasks, at, errs) })
+	}
+	for key, at := range clicks {
+		all.start(func() { a.recordClicks(ctx, key, tasks, at, errs) })
 	}
 	a.applyAnswers(ctx, answers, errs)
 	all.Wait()
@@ -235,7 +241,7 @@ func changeOf(b campaign.Batch, index int, t campaign.EventTask) (campaign.Chang
 		if b.TakeBack && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, codeCancelled
 		}
-	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn:
+	case campaign.EventRevokeFailed, campaign.EventReply, campaign.EventOptOut, campaign.EventOptIn, campaign.EventClick:
 		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""

@@ -26,7 +26,7 @@ type tapped struct {
 	taps      ledger.Taps
 	lost      bool // the next write is made, and its response lost
 	endpoints []campaign.Endpoint
-	replies   []campaign.Delivery
+	replies   []campaign.WebhookDelivery
 	optedOut  []campaign.OptChange
 	now       time.Time
 }
@@ -80,7 +80,7 @@ func (s *tapped) Endpoints(context.Context, string) ([]campaign.Endpoint, error)
 	return s.endpoints, nil
 }
 
-func (s *tapped) AddDeliveries(_ context.Context, deliveries []campaign.Delivery) error {
+func (s *tapped) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
 	s.replies = append(s.replies, deliveries...)
 	return nil
 }

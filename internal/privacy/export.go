@@ -55,6 +55,7 @@ type Message struct {
 	Status          string            `json:"status"`
 	Changes         []Change          `json:"changes"`
 	Taps            []Tap             `json:"taps,omitempty"`
+	Clicks          []Tap             `json:"clicks,omitempty"`
 	// ContentsDeleted reports that the message has expired and only the number is left.
 	ContentsDeleted bool `json:"contentsDeleted,omitempty"`
 }
@@ -67,7 +68,7 @@ type Change struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Tap is a suggestion of a message that the person tapped.
+// Tap is a suggestion of a message that the person tapped, or whose link was clicked.
 type Tap struct {
 	At time.Time `json:"at"`
 	*campaign.TappedSuggestion
@@ -222,7 +223,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if err != nil {
 		return nil, err
 	}
-	taps, err := p.tapsOf(ctx, b)
+	taps, clicks, err := p.tapsOf(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -230,26 +231,32 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	for i, m := range messages {
 		if m.Phone == p.number.String() {
 			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
-			for _, tap := range taps[i] {
-				x.Taps = append(x.Taps, Tap{tap.At, template.Tapped(tap.Suggestion, m)})
-			}
+			x.Taps, x.Clicks = newTaps(taps, i, m, template), newTaps(clicks, i, m, template)
 			all = append(all, x)
 		}
 	}
 	return all, nil
 }
 
-// tapsOf returns the taps on a batch's messages, by message index.
-func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (map[int][]campaign.Change, error) {
-	taps := map[int][]campaign.Change{}
-	if len(b.TapKey) == 0 {
-		return taps, nil
+// tapsOf returns the taps and the clicks on a batch's messages.
+func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
+	if len(b.TapKey) > 0 {
+		taps, err = p.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	}
-	log, err := p.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	if err == nil && b.CountsClicks {
+		clicks, err = p.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	}
+	return taps, clicks, err
+}
+
+// newTaps returns the entries of a log that are about the message at index.
+func newTaps(log []campaign.Change, index int, m campaign.Message, t campaign.Template) (taps []Tap) {
 	for _, c := range log {
-		taps[c.Index] = append(taps[c.Index], c)
+		if c.Index == index {
+			taps = append(taps, Tap{c.At, t.Tapped(c.Suggestion, m)})
+		}
 	}
-	return taps, err
+	return taps
 }
 
 // changesOf returns the changes of a batch's messages, by message index.

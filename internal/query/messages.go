@@ -39,7 +39,8 @@ type messageAnswer struct {
 	Reason    string     `json:"reason,omitempty"`
 	Erased    bool       `json:"erased,omitempty"`
 
-	Taps []campaign.FoundTap `json:"taps,omitempty"`
+	Taps   []campaign.FoundTap `json:"taps,omitempty"`
+	Clicks []campaign.FoundTap `json:"clicks,omitempty"`
 }
 
 // search is a parsed request for messages.
@@ -282,7 +283,7 @@ func newMessageAnswer(m campaign.FoundMessage) messageAnswer {
 	a := messageAnswer{
 		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
 		Status: statusOf(m.Latest), UpdatedAt: instant(m.Latest.At), Erased: m.Erased(),
-		Taps: m.Taps,
+		Taps: m.Taps, Clicks: m.Clicks,
 	}
 	if m.Latest.Outcome != "" {
 		a.Code, a.Reason = m.Latest.Why()

@@ -7,8 +7,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// addTaps adds the taps of the messages. It reads the log of taps of each batch that can
-// have some.
+// addTaps adds the taps and the clicks of the messages. It reads the logs of each batch that
+// can have some.
 func (s *Service) addTaps(ctx context.Context, found []campaign.FoundMessage) error {
 	byBatch := map[campaign.BatchKey][]*campaign.FoundMessage{}
 	for i := range found {
@@ -24,9 +24,14 @@ func (s *Service) addTaps(ctx context.Context, found []campaign.FoundMessage) er
 	return nil
 }
 
-// addTapsOf adds the taps of messages of one batch.
+// addTapsOf adds the taps and the clicks of messages of one batch.
 func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*campaign.FoundMessage) error {
 	log, err := s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
+	if err == nil && b.CountsClicks {
+		var clicks []campaign.Change
+		clicks, err = s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
+		log = append(log, clicks...)
+	}
 	if err != nil {
 		return fmt.Errorf("read taps: %w", err)
 	}
@@ -37,12 +42,24 @@ func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*c
 	if err != nil {
 		return err
 	}
+	byIndex := map[int][]campaign.Change{}
+	for _, c := range log {
+		byIndex[c.Index] = append(byIndex[c.Index], c)
+	}
 	for _, m := range messages {
-		for _, t := range log {
-			if t.Index == m.Index {
-				m.Taps = append(m.Taps, campaign.FoundTap{At: t.At, TappedSuggestion: template.Tapped(t.Suggestion, m.Message)})
-			}
-		}
+		addTapsTo(m, byIndex[m.Index], template)
 	}
 	return nil
+}
+
+// addTapsTo adds taps and clicks to their message.
+func addTapsTo(m *campaign.FoundMessage, log []campaign.Change, template campaign.Template) {
+	for _, c := range log {
+		tap := campaign.FoundTap{At: c.At, TappedSuggestion: template.Tapped(c.Suggestion, m.Message)}
+		if c.Outcome == campaign.OutcomeTapped {
+			m.Taps = append(m.Taps, tap)
+		} else {
+			m.Clicks = append(m.Clicks, tap)
+		}
+	}
 }

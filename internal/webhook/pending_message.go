@@ -28,7 +28,7 @@ func newMessage(position int, subject string, kind campaign.Kind, at time.Time, 
 
 // messages builds the pending messages of the delivery, for the kinds that the endpoint
 // wants. It also returns the positions of unreadable entries, if others are readable.
-func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
+func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
 	if delivery.Blob != "" {
 		messages, err = n.webhookEvent(ctx, delivery)
 		return messages, nil, err
@@ -82,7 +82,7 @@ func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, po
 }
 
 // pendingFor returns the positions of the items that are pending for the endpoint.
-func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
+func pendingFor(delivery campaign.WebhookDelivery, items []item, e campaign.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
 		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {
@@ -96,7 +96,7 @@ func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) [
 }
 
 // webhookEvent builds the message of a delivery without a log page.
-func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery) ([]pendingMessage, error) {
+func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDelivery) ([]pendingMessage, error) {
 	content, err := n.Blobs.Get(ctx, delivery.Blob)
 	if err != nil {
 		return nil, err

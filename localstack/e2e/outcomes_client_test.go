@@ -138,6 +138,7 @@ type report struct {
 	Status       string
 	Accepted     int
 	Tapped       int
+	Clicked      int
 	Counts       map[string]int
 	Cancellation struct{ Stopped, Revoked, TooLate int }
 	Batches      []struct {

@@ -36,7 +36,7 @@ type suggestionResponse struct {
 // tapOf returns the tap of a recipient with the fate, nil if there is nothing to tap.
 func tapOf(f fate, c contentMessage) *suggestionResponse {
 	for _, s := range c.suggestions() {
-		if f.taps || f.tapsReply && s.Reply != nil {
+		if f.taps || f.tapsReply && s.Reply != nil || f.clicks && s.link() != "" {
 			return s.tap()
 		}
 	}
@@ -77,6 +77,9 @@ func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duratio
 // read sends the READ event, then the tap, or the texts and events of an opt-out.
 func (s *Sim) read(agentID string, m *record, f fate, tap *suggestionResponse) {
 	s.emit(agentID, event{SenderPhoneNumber: m.Phone, EventType: "READ", MessageID: m.MessageID}, func() {
+		if f.clicks {
+			s.openLink(m.content)
+		}
 		if tap != nil {
 			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: tap}, func() {})
 		}

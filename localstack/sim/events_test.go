@@ -242,6 +242,25 @@ func TestEvents_Fates(t *testing.T) {
 			}
 		}
 	})
+	t.Run("click", func(t *testing.T) {
+		t.Parallel()
+		var opened []string
+		site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			opened = append(opened, r.Method+" "+r.URL.Path)
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		}))
+		t.Cleanup(site.Close)
+		p := newEventProvider(t)
+		p.send(t, "+5511900000008", id, `{"contentMessage":{"text":"Oi","suggestions":[{"reply":{"text":"Sim","postbackData":"yes"}},
+			{"action":{"text":"Site","postbackData":"a.site","openUrlAction":{"url":"`+site.URL+`/l/x","application":"BROWSER"}}}]}}`)
+		p.runWithin(time.Minute)
+		if diff := cmp.Diff([]string{"GET /l/x"}, opened); diff != "" {
+			t.Errorf("opened links (-want +got):\n%s", diff)
+		}
+		if tap := p.hook.events[len(p.hook.events)-1].SuggestionResponse; tap.PostbackData != "a.site" {
+			t.Errorf("got the tap %+v, want that of the link", tap)
+		}
+	})
 	t.Run("nothing to tap", func(t *testing.T) {
 		t.Parallel()
 		p := newEventProvider(t)

@@ -24,6 +24,7 @@ func Handler(c app.Config) lambda.Handler {
 		OptOuts:  &optout.Book{Store: store, Now: time.Now},
 		Recorder: recorder.New(c, store),
 		Taps:     store,
+		Clicks:   store,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*campaign.EventTask).Received))
 }

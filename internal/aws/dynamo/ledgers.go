@@ -20,6 +20,7 @@ import (
 //	LOG#first  the entries from a sequence on; immutable
 //	TAPS       taps and the newest entries of their log
 //	TAPS#first the entries of the log of taps from a sequence on; immutable
+//	CLICKS, CLICKS#first the same for clicks on links
 //
 // All entries up to HEAD's sequence are stored, in the tail or in a LOG row. No
 // LOG row contains later entries. A row with new entries has the attribute

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 const (
@@ -29,13 +30,14 @@ func (s *CampaignStore) Campaign(ctx context.Context, id campaign.ID) (campaign.
 // overview are the attributes of META and BATCH rows that Overview reads.
 var overview = []string{
 	"sk", "name", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
-	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", forgetting,
+	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "takeBack", "ledger", "tapKey", "countsClicks", forgetting,
+	"basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 }
 
 // Overview is Campaign with fewer fields: batches lack Payload, Offsets and NextCheck.
 // Heads of batches without a ledger lack Ordinal and Sequence.
 func (s *CampaignStore) Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	return s.campaign(ctx, id, overview, []string{"tally"})
+	return s.campaign(ctx, id, overview, []string{"tally", "states"})
 }
 
 // Dispatched is Campaign without heads.
@@ -104,11 +106,13 @@ func (s *CampaignStore) BatchProgress(ctx context.Context, id campaign.ID, batch
 }
 
 // readHeads reads the heads of the batches: of a ledger all but the tail, of other batches
-// the attributes. Then it reads the taps of the batches that can have some.
+// the attributes. Then it reads the taps and the clicks of the batches that can have
+// some.
 func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progress, attributes []string) error {
-	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead)}
-	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary)}
+	plain := headReader{table: s.Campaigns, key: outcomeKey, sk: headSK, attributes: attributes, set: setHead(readHead, plainStates)}
+	inLedger := headReader{table: s.Outcomes, key: ledgerKey, sk: headSK, attributes: []string{"seq", "states", "tally"}, set: setHead(readSummary, ledgerStates)}
 	taps := headReader{table: s.Outcomes, key: ledgerKey, sk: tapsSK, attributes: []string{"seq", "tapped"}, set: setTapped}
+	clicks := headReader{table: s.Outcomes, key: ledgerKey, sk: clicksSK, attributes: []string{"seq", "tapped"}, set: setClicked}
 	heads, tapped := map[*headReader][]*campaign.Progress{}, map[*headReader][]*campaign.Progress{}
 	for i := range batches {
 		reader := &plain
@@ -118,6 +122,9 @@ func (s *CampaignStore) readHeads(ctx context.Context, batches []campaign.Progre
 		heads[reader] = append(heads[reader], &batches[i])
 		if len(batches[i].TapKey) > 0 {
 			tapped[&taps] = append(tapped[&taps], &batches[i])
+		}
+		if batches[i].CountsClicks {
+			tapped[&clicks] = append(tapped[&clicks], &batches[i])
 		}
 	}
 	if err := s.readRows(ctx, heads); err != nil {
@@ -144,20 +151,44 @@ type headReader struct {
 	key        func(key campaign.BatchKey, sk string) Item
 	sk         string
 	attributes []string
-	set        func(head *campaign.LedgerSummary, row Item) error
+	set        func(b *campaign.Progress, row Item) error
 }
 
-func setHead(read func(row Item) (campaign.LedgerSummary, error)) func(*campaign.LedgerSummary, Item) error {
-	return func(head *campaign.LedgerSummary, row Item) (err error) {
-		*head, err = read(row)
-		return err
+// setHead returns a function that sets the head of a batch, and how many of its delivered
+// messages are basic if it has both billing classes. states returns outcomes by message.
+func setHead(read func(row Item) (campaign.LedgerSummary, error), states func(row Item) func(index int) campaign.Outcome) func(*campaign.Progress, Item) error {
+	return func(b *campaign.Progress, row Item) (err error) {
+		if b.Head, err = read(row); err != nil {
+			return err
+		}
+		if b.Classes.Mixed() {
+			b.DeliveredBasic = b.Delivered(states(row)).Basic
+		}
+		return nil
 	}
 }
 
-func setTapped(head *campaign.LedgerSummary, row Item) error {
+func setTapped(b *campaign.Progress, row Item) error {
 	taps, err := readTaps(row)
-	head.Taps, head.Tapped = taps.Sequence, taps.Messages()
+	b.Head.Taps, b.Head.Tapped = taps.Sequence, taps.Messages()
 	return err
+}
+
+func setClicked(b *campaign.Progress, row Item) error {
+	clicks, err := readTaps(row)
+	b.Head.Clicks, b.Head.Clicked = clicks.Sequence, clicks.Messages()
+	return err
+}
+
+func plainStates(row Item) func(index int) campaign.Outcome {
+	states := getBinary(row, "states")
+	return func(index int) campaign.Outcome { return packed.Outcomes[stateAt(states, index)] }
+}
+
+// ledgerStates returns no outcomes for a damaged row, which read reports.
+func ledgerStates(row Item) func(index int) campaign.Outcome {
+	head, _ := readLedgerHead(row)
+	return head.Outcome
 }
 
 func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.Progress) error {
@@ -170,7 +201,7 @@ func (s *CampaignStore) readSomeHeads(ctx context.Context, r *headReader, some [
 		return fmt.Errorf("read the heads of %d batches: %w", len(some), err)
 	}
 	for _, b := range some {
-		if err := r.set(&b.Head, rows[b.BatchID]); err != nil {
+		if err := r.set(b, rows[b.BatchID]); err != nil {
 			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
 		}
 	}

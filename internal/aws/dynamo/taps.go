@@ -14,25 +14,46 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 )
 
-// tapsSK and its pages contain the taps of a batch, like HEAD and LOG. They have no
-// attribute "was", so the table's stream does not feed them.
+// tapsSK and its pages contain the taps of a batch, like HEAD and LOG. clicksSK and its
+// pages contain its clicks. They have no attribute "was", so the table's stream does not
+// feed them.
 const (
 	tapsSK   = "TAPS"
-	tapPages = "TAPS#"
+	clicksSK = "CLICKS"
 	logPages = "LOG#"
 )
+
+// pagesOf returns the prefix of the pages of tapsSK or clicksSK.
+func pagesOf(sk string) string { return sk + "#" }
+
+// skOf returns the row of taps or of clicks.
+func skOf(changes []campaign.Change) string {
+	if len(changes) > 0 && changes[0].Outcome == campaign.OutcomeClicked {
+		return clicksSK
+	}
+	return tapsSK
+}
 
 func pageSK(prefix string, first int) string { return fmt.Sprintf("%s%08d", prefix, first) }
 
 // Taps reads the taps of a batch consistently, the zero Taps if there are none.
 func (s *CampaignStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
-	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, tapsSK))
+	return s.tapsIn(ctx, key, tapsSK)
+}
+
+// Clicks reads the clicks of a batch consistently, the zero Taps if there are none.
+func (s *CampaignStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+	return s.tapsIn(ctx, key, clicksSK)
+}
+
+func (s *CampaignStore) tapsIn(ctx context.Context, key campaign.BatchKey, sk string) (ledger.Taps, error) {
+	row, err := s.getFrom(ctx, s.Outcomes, ledgerKey(key, sk))
 	if err != nil && (errors.Is(err, campaign.ErrExpired) || !errors.Is(err, campaign.ErrNotFound)) {
-		return ledger.Taps{}, fmt.Errorf("read the taps of batch %s: %w", key, err)
+		return ledger.Taps{}, fmt.Errorf("read the %s of batch %s: %w", sk, key, err)
 	}
 	taps, err := readTaps(row)
 	if err != nil {
-		return taps, fmt.Errorf("read the taps of batch %s: %w", key, err)
+		return taps, fmt.Errorf("read the %s of batch %s: %w", sk, key, err)
 	}
 	return taps, nil
 }
@@ -43,10 +64,12 @@ func readTaps(row Item) (ledger.Taps, error) {
 }
 
 // AppendTaps appends news (see Taps.NewTaps) to the taps of a batch if they are unchanged
-// since they were read. Its errors are those of AppendLedger.
+// since they were read. If news are clicks, taps are the batch's clicks. Its errors are those
+// of AppendLedger.
 func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, news []campaign.Change) (ledger.Taps, error) {
+	sk := skOf(news)
 	if taps.Full(news) {
-		moved, err := s.movePage(ctx, b, pageSK(tapPages, taps.First()), taps.Tail)
+		moved, err := s.movePage(ctx, b, pageSK(pagesOf(sk), taps.First()), taps.Tail)
 		if err != nil {
 			return taps, fmt.Errorf("move taps of batch %s: %w", b.BatchID, err)
 		}
@@ -54,7 +77,7 @@ func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps l
 	}
 	next := taps.After(news)
 	err := repeat(ctx, func() error {
-		_, err := s.Client.PutItem(ctx, s.tapsPut(b, taps.Sequence, next))
+		_, err := s.Client.PutItem(ctx, s.tapsPut(b, sk, taps.Sequence, next))
 		return err
 	})
 	held, err := conditionHeld(err, "write the taps")
@@ -67,8 +90,8 @@ func (s *CampaignStore) AppendTaps(ctx context.Context, b campaign.Batch, taps l
 	return next, nil
 }
 
-func (s *CampaignStore) tapsPut(b campaign.Batch, was int, next ledger.Taps) *dynamodb.PutItemInput {
-	row, packed := ledgerKey(b.Key, tapsSK), next.Pack()
+func (s *CampaignStore) tapsPut(b campaign.Batch, sk string, was int, next ledger.Taps) *dynamodb.PutItemInput {
+	row, packed := ledgerKey(b.Key, sk), next.Pack()
 	row["seq"], row["tapped"], row["tail"] = number(next.Sequence), bytesOf(packed.Tapped), bytesOf(packed.Tail)
 	row["at"] = number(s.Now().Unix())
 	setEnd(row, b.ExpiresAt())
@@ -83,14 +106,24 @@ func (s *CampaignStore) tapsPut(b campaign.Batch, was int, next ledger.Taps) *dy
 // TapEntries returns up to limit entries of a batch's log of taps after a sequence, in
 // order.
 func (s *CampaignStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
-	taps, err := s.Taps(ctx, key)
+	return s.tapEntriesIn(ctx, key, tapsSK, after, limit)
+}
+
+// ClickEntries returns up to limit entries of a batch's log of clicks after a sequence, in
+// order.
+func (s *CampaignStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+	return s.tapEntriesIn(ctx, key, clicksSK, after, limit)
+}
+
+func (s *CampaignStore) tapEntriesIn(ctx context.Context, key campaign.BatchKey, sk string, after, limit int) ([]campaign.Change, error) {
+	taps, err := s.tapsIn(ctx, key, sk)
 	if err != nil {
 		return nil, err
 	}
 	last := min(after+limit, taps.Sequence)
-	moved, err := s.moved(ctx, key, tapPages, after, min(last, taps.First()-1))
+	moved, err := s.moved(ctx, key, pagesOf(sk), after, min(last, taps.First()-1))
 	if err != nil {
-		return nil, fmt.Errorf("read the taps of batch %s: %w", key, err)
+		return nil, fmt.Errorf("read the %s of batch %s: %w", sk, key, err)
 	}
 	entries, err := follow(moved, ledger.Numbered(taps.First(), taps.Tail), after, last)
 	return changesIn(entries), err

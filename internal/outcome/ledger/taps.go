@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 // Taps is the content of a batch's TAPS row: which suggestions of which messages were
 // tapped, and the newest entries of the log of taps (the tail). TAPS# rows contain older
 // entries. The rows are separate from HEAD, because versions without taps replace HEAD. The
-// zero Taps means no taps.
+// zero Taps means no taps. CLICKS rows contain the clicks on links in the same form.
 type Taps struct {
 	Sequence int      // of the last tap, 0 if there is none
 	Tapped   []uint64 // by message; bit n is suggestion n
@@ -91,7 +92,7 @@ func (p PackedTaps) Taps(sequence int) (t Taps, err error) {
 	}
 	t.Tail, err = Unpack(p.Tail)
 	if len(t.Tail) > sequence {
-		err = errDamaged
+		err = packed.ErrDamaged
 	}
 	return t, err
 }
@@ -127,17 +128,17 @@ func packTapped(tapped []uint64) []byte {
 }
 
 // unpackTapped decodes the result of packTapped.
-func unpackTapped(packed []byte) ([]uint64, error) {
-	if len(packed) == 0 {
+func unpackTapped(value []byte) ([]uint64, error) {
+	if len(value) == 0 {
 		return nil, nil
 	}
-	r := reader{rest: packed}
-	n, last := r.uvarint(), int(r.byte())
-	if r.err != nil || n > campaign.MaxMessages || last > maxSuggestion {
-		return nil, errDamaged
+	r := newReader(value)
+	n, last := r.Uvarint(), int(r.Byte())
+	if r.Err != nil || n > campaign.MaxMessages || last > maxSuggestion {
+		return nil, packed.ErrDamaged
 	}
 	var contexts [maxSuggestion + 1]bitCounts
-	d := newDecoder(r.rest)
+	d := newDecoder(r.Rest)
 	tapped := make([]uint64, n)
 	for i := range tapped {
 		for s := 1; s <= last; s++ {
@@ -147,10 +148,16 @@ func unpackTapped(packed []byte) ([]uint64, error) {
 	return tapped, nil
 }
 
-func (r *reader) suggestion() int {
-	n := r.byte()
-	if n < 1 || n > maxSuggestion {
-		r.fail()
+// clickedBit marks the suggestion of a click.
+const clickedBit = 0x80
+
+func (r *reader) suggestion() (campaign.Outcome, int) {
+	outcome, n := campaign.OutcomeTapped, r.Byte()
+	if n&clickedBit != 0 {
+		outcome, n = campaign.OutcomeClicked, n&^clickedBit
 	}
-	return int(n)
+	if n < 1 || n > maxSuggestion {
+		r.Fail()
+	}
+	return outcome, int(n)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
 )
@@ -48,6 +49,14 @@ type Verdict struct {
 	Feedback struct {
 		InvalidPhones []Rejected
 	}
+	Classes campaign.ClassCounts
+	Price   *Price                  // nil without prices
+	Budget  *campaign.BudgetFigures // nil without limits
+}
+
+// Price is what the accepted messages come to.
+type Price struct {
+	Total campaign.Money
 }
 
 // Violation is a reason why a call would be refused. A refusal of the whole call has no
