@@ -101,11 +101,7 @@ func (c *conflicts) end(rows []string) {
 }
 
 func cancelled(r *http.Request, reasons []map[string]string) *http.Response {
-	body, _ := json.Marshal(map[string]any{
+	return answered(r, http.StatusBadRequest, map[string]any{
 		"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "CancellationReasons": reasons,
 	})
-	return &http.Response{
-		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -180,16 +179,12 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 			for i := range bodies {
 				bodies[i] = b.body(fields{"messages": messages(11987650000+i, 1)})
 			}
-			began := time.Now()
 			counts := map[string]int{}
 			for _, r := range race(b, bodies) {
 				counts[strconv.Itoa(r.status)+" "+r.Code]++
 			}
 			if diff := cmp.Diff(map[string]int{"202 ": room, "409 budget_exceeded": calls - room}, counts); diff != "" {
 				t.Errorf("answers (-want +got):\n%s", diff)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("the calls took %v", took)
 			}
 			if conflicts.count == 0 {
 				t.Error("no transactions were in progress at the same time")

@@ -142,6 +142,7 @@ type reply struct {
 
 	RepeatedNumbers *int      `json:"repeatedNumbers"`
 	TextTooLong     *findings `json:"textTooLong"`
+	InvalidURL      *findings `json:"invalidUrl"`
 	UnknownNames    *findings `json:"unknownNames"`
 }
 

@@ -26,40 +26,35 @@ func (s *Service) addTaps(ctx context.Context, found []campaign.FoundMessage) er
 
 // addTapsOf adds the taps and the clicks of messages of one batch.
 func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*campaign.FoundMessage) error {
-	log, err := s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
-	if err == nil && b.CountsClicks {
-		var clicks []campaign.Change
-		clicks, err = s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
-		log = append(log, clicks...)
-	}
+	taps, err := s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
 	if err != nil {
 		return fmt.Errorf("read taps: %w", err)
 	}
-	if len(log) == 0 {
+	var clicks []campaign.Change
+	if b.CountsClicks {
+		if clicks, err = s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps); err != nil {
+			return fmt.Errorf("read clicks: %w", err)
+		}
+	}
+	if len(taps)+len(clicks) == 0 {
 		return nil
 	}
 	template, err := s.template(ctx, b)
 	if err != nil {
 		return err
 	}
-	byIndex := map[int][]campaign.Change{}
-	for _, c := range log {
-		byIndex[c.Index] = append(byIndex[c.Index], c)
-	}
 	for _, m := range messages {
-		addTapsTo(m, byIndex[m.Index], template)
+		m.Taps, m.Clicks = tapsOf(template, m, taps), tapsOf(template, m, clicks)
 	}
 	return nil
 }
 
-// addTapsTo adds taps and clicks to their message.
-func addTapsTo(m *campaign.FoundMessage, log []campaign.Change, template campaign.Template) {
+// tapsOf returns the entries of a message.
+func tapsOf(t campaign.Template, m *campaign.FoundMessage, log []campaign.Change) (all []campaign.FoundTap) {
 	for _, c := range log {
-		tap := campaign.FoundTap{At: c.At, TappedSuggestion: template.Tapped(c.Suggestion, m.Message)}
-		if c.Outcome == campaign.OutcomeTapped {
-			m.Taps = append(m.Taps, tap)
-		} else {
-			m.Clicks = append(m.Clicks, tap)
+		if c.Index == m.Index {
+			all = append(all, campaign.FoundTap{At: c.At, TappedSuggestion: t.Tapped(c.Suggestion, m.Message)})
 		}
 	}
+	return all
 }

@@ -129,7 +129,8 @@ func (c *checker) checkInstant(at []string, value any) {
 }
 
 func (c *checker) checkPlain(at []string, value any, t reflect.Type) {
-	ok, want := false, ""
+	var ok bool
+	var want string
 	switch t.Kind() { //nolint:exhaustive // the kinds of the fields
 	case reflect.String:
 		_, ok = value.(string)
@@ -157,7 +158,7 @@ func (c *checker) checkArray(at []string, value any, t reflect.Type) {
 		return
 	}
 	for i, item := range all {
-		place := append(at[:len(at):len(at)], strconv.Itoa(i))
+		place := slices.Concat(at, []string{strconv.Itoa(i)})
 		if item == nil {
 			c.wrongType(place, "must be an object")
 		}
@@ -173,7 +174,7 @@ func (c *checker) checkObject(at []string, value any, t reflect.Type) {
 	}
 	known := fieldsOf(t)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		place := append(at[:len(at):len(at)], name)
+		place := slices.Concat(at, []string{name})
 		if field, ok := known[name]; ok {
 			c.check(place, members[name], field)
 		} else {

@@ -39,14 +39,15 @@ func savedOf(t campaign.Template) saved {
 	return saved{t.Name, cmp.Or(t.Traffic, campaign.Promotion), published(t.Content)}
 }
 
-// published returns the content without internal fields.
+// published returns the content with its defaults and without internal fields. The table
+// may store a default as an absent value.
 func published(c content.Content) content.Content {
 	if c.Card != nil {
 		card := publishedCard(*c.Card)
 		c.Card = &card
 	}
 	if c.Carousel != nil {
-		carousel := content.Carousel{Width: c.Carousel.Width, Cards: make([]content.Card, len(c.Carousel.Cards))}
+		carousel := content.Carousel{Width: cmp.Or(c.Carousel.Width, content.MediumWidth), Cards: make([]content.Card, len(c.Carousel.Cards))}
 		for i, card := range c.Carousel.Cards {
 			carousel.Cards[i] = publishedCard(card)
 		}
@@ -56,9 +57,10 @@ func published(c content.Content) content.Content {
 }
 
 func publishedCard(c content.Card) content.Card {
-	if c.Media != nil && c.Media.Verbatim {
+	c.MediaRight = c.MediaRight && c.Horizontal
+	if c.Media != nil {
 		media := *c.Media
-		media.Verbatim = false
+		media.Verbatim, media.Height = false, cmp.Or(media.Height, content.Medium)
 		c.Media = &media
 	}
 	return c

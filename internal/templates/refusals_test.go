@@ -68,11 +68,12 @@ func suggestion(fields string) string {
 }
 
 // variables returns n variables.
-func variables(n int) (text string) {
+func variables(n int) string {
+	var text strings.Builder
 	for i := range n {
-		text += fmt.Sprintf("{{v%d}}", i)
+		fmt.Fprintf(&text, "{{v%d}}", i)
 	}
-	return text
+	return text.String()
 }
 
 var refusals = map[string]struct {
@@ -148,8 +149,13 @@ var refusals = map[string]struct {
 	"types": {
 		`{"name":1,"card":{"title":null,"horizontal":"yes"},"suggestions":["a",null,{"kind":2}],"version":1.5,"text":["a"]}`,
 		[]violation{
-			{"/card/horizontal", "invalid_type"}, {"/name", "invalid_type"}, {"/suggestions/0", "invalid_type"}, {"/suggestions/1", "invalid_type"},
-			{"/suggestions/2/kind", "invalid_type"}, {"/text", "invalid_type"}, {"/version", "invalid_type"},
+			{"/card/horizontal", "invalid_type"},
+			{"/name", "invalid_type"},
+			{"/suggestions/0", "invalid_type"},
+			{"/suggestions/1", "invalid_type"},
+			{"/suggestions/2/kind", "invalid_type"},
+			{"/text", "invalid_type"},
+			{"/version", "invalid_type"},
 		},
 	},
 	"number out of range": {suggestion(`"kind":"showLocation","text":"a","location":{"latitude":1e999}`), []violation{{"", "invalid_type"}}},

@@ -126,10 +126,22 @@ func (s *Service) change(ctx context.Context, current, t campaign.Template, e ca
 	}
 	saved, err := s.Store.AddTemplateVersion(ctx, t, e)
 	if errors.Is(err, campaign.ErrLostRace) {
-		return t, conflict()
+		return s.repeated(ctx, t)
 	}
 	if err != nil {
 		return t, fmt.Errorf("save template: %w", err)
+	}
+	return saved, nil
+}
+
+// repeated returns the version that a concurrent call saved, if it is the same as t.
+func (s *Service) repeated(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+	saved, err := s.Store.TemplateVersion(ctx, t.ID, t.Version)
+	switch {
+	case errors.Is(err, campaign.ErrNotFound), err == nil && !same(saved, t):
+		return t, conflict()
+	case err != nil:
+		return t, fmt.Errorf("read template: %w", err)
 	}
 	return saved, nil
 }

@@ -110,6 +110,48 @@ func TestCreate_RepeatedConcurrently(t *testing.T) {
 	}
 }
 
+// Defaults, which the table stores as absent values, do not make another template.
+func TestRepeated_Defaults(t *testing.T) {
+	t.Parallel()
+	d := newTenant(t)
+	for _, body := range []string{
+		`"traffic":"promotion","card":{"title":"a","mediaRight":true,"media":{"url":"https://a.example/{{v}}","height":"medium"}}`,
+		`"card":{"title":"a","media":{"url":"https://a.example/a.png"},"suggestions":[{"kind":"reply","text":"Sim"}]}`,
+		`"carousel":{"width":"medium","cards":[{"title":"a"},{"title":"b","media":{"url":"https://a.example","height":"medium"}}]}`,
+		`"text":"a","suggestions":[{"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2026-12-24T18:00:00Z","end":"2026-12-24T16:00:00-03:00"}}]`,
+	} {
+		key := random.UUID()
+		first, again := d.create(named(body), "Idempotency-Key", key), d.create(named(body), "Idempotency-Key", key)
+		if diff := cmp.Diff(string(first.body), string(again.body)); diff != "" {
+			t.Errorf("the repetition answers differently: %s", diff)
+		}
+		versions := "/" + first.ID + "/versions"
+		change := `{"version":1,` + strings.Replace(named(body), `{`, ``, 1)
+		second, repeated := d.send(http.MethodPost, versions, change), d.send(http.MethodPost, versions, change)
+		if second.status != http.StatusCreated || second.Version != 2 || string(second.body) != string(repeated.body) {
+			t.Errorf("a repeated change answers %s, then %s", second.body, repeated.body)
+		}
+	}
+}
+
+// A change that is repeated at the same time is saved once and answered alike.
+func TestChange_RepeatedConcurrently(t *testing.T) {
+	t.Parallel()
+	d := newTenant(t)
+	made := d.create(text)
+	answers := make([]string, 8)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = string(d.send(http.MethodPost, "/"+made.ID+"/versions", `{"version":1,"name":"n","text":"a"}`).body)
+		})
+	}
+	all.Wait()
+	if distinct := slices.Compact(answers); len(distinct) != 1 || !strings.Contains(distinct[0], `"version":2`) {
+		t.Errorf("answered %q", distinct)
+	}
+}
+
 func TestChange(t *testing.T) {
 	t.Parallel()
 	d := newTenant(t)

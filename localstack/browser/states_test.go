@@ -60,9 +60,9 @@ func (b *browser) writeCard() {
 	b.t.Helper()
 	b.serveImage("https://media.example/")
 	b.visit("/dashboard/templates/new")
-	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#title`, "Oferta para {{nome}}"),
-		chromedp.SendKeys(`#description`, "Só hoje."), chromedp.SendKeys(`#media`, "https://media.example/oferta.png"),
-		chromedp.SendKeys(`input[name="suggestion"]`, "Quero"),
+	b.run("fill in the form", chromedp.Click(`#kind-card`), chromedp.SendKeys(`#card-title`, "Oferta para {{nome}}"),
+		chromedp.SendKeys(`#card-description`, "Só hoje."), chromedp.SendKeys(`#card-media`, "https://media.example/oferta.png"),
+		chromedp.Click(`button[value="add card-s"]`), chromedp.WaitVisible(`#card-s1-text`), chromedp.SendKeys(`#card-s1-text`, "Quero"),
 		chromedp.WaitVisible(`#preview .replies`), imageLoaded)
 	b.check("template-card")
 	b.sendRefused(`main form`, http.StatusUnprocessableEntity)
@@ -114,7 +114,7 @@ func (b *browser) expireSession() {
 	if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 		b.t.Fatal(err)
 	}
-	b.run("enter a text", chromedp.SendKeys(`#text`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
+	b.run("enter a text", chromedp.SendKeys(`#body`, "Oi"), chromedp.WaitVisible(`#over [role="alert"]`))
 	b.check("session-over-within")
 	b.sendRefused(`main form`, http.StatusUnauthorized)
 	b.check("session-over")

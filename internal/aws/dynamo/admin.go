@@ -118,8 +118,13 @@ func (s *CampaignStore) versionItems(t campaign.Template) ([]types.TransactWrite
 	}
 	entry := entryKey(t.Tenant, templatePrefix, t.ID)
 	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
-	if t.Card != nil {
+	switch {
+	case t.Card != nil:
 		entry["card"] = boolean(true)
+	case t.Carousel != nil:
+		entry["carousel"] = boolean(true)
+	case t.File != nil:
+		entry["file"] = boolean(true)
 	}
 	return []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}, nil
 }
@@ -147,7 +152,7 @@ func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Templ
 }
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
-// ID. Their contents are omitted; Card is empty.
+// ID. Their contents are omitted; Card, Carousel and File are empty.
 func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, &s.table, "TEN#"+tenant, templatePrefix, func(id string, row Item) campaign.Template {
 		return readTemplateEntry(tenant, id, row)
@@ -158,8 +163,13 @@ func readTemplateEntry(tenant, id string, row Item) campaign.Template {
 	t := campaign.Template{
 		ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
 	}
-	if getBool(row, "card") {
+	switch {
+	case getBool(row, "card"):
 		t.Card = &content.Card{}
+	case getBool(row, "carousel"):
+		t.Carousel = &content.Carousel{}
+	case getBool(row, "file"):
+		t.File = &content.File{}
 	}
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func (s *CampaignStore) AddTemplateVersion(ctx context.Context, t campaign.Templ
 	}
 	for try := range maxAdditions {
 		audit := s.putNew(auditRow(e, e.At.UnixNano()+int64(try)))
-		err = s.writeAll(ctx, "add version of template "+t.ID, append(items[:len(items):len(items)], audit)...)
+		err = s.writeAll(ctx, "add version of template "+t.ID, append(slices.Clip(items), audit)...)
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return t, err
 		}

@@ -103,8 +103,13 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) putTemplate(tenant, text string) string {
 	b.t.Helper()
+	return b.putContent(tenant, content.Content{Text: text})
+}
+
+func (b *bench) putContent(tenant string, c content.Content) string {
+	b.t.Helper()
 	id := uuid()
-	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Content: content.Content{Text: text}}); err != nil {
+	if _, err := b.store.PutTemplate(b.t.Context(), campaign.Template{ID: id, Tenant: tenant, Name: "T", Content: c}); err != nil {
 		b.t.Fatal(err)
 	}
 	return id
@@ -251,6 +256,17 @@ func TestConfirm_Scheduled(t *testing.T) {
 	if len(b.handoffs.batches) != 1 || !b.handoffs.batches[0].Due.Equal(want) || !b.handoffs.batches[0].Scheduled {
 		t.Errorf("handed on: %+v, want for %v", b.handoffs.batches, want)
 	}
+}
+
+// Messages with a URL that is not https are not sent: the review says so.
+func TestReview_InvalidURLs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.template = b.putContent(b.tenant, content.Content{
+		Text: "Olá {{nome}}", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "{{link}}"}},
+	})
+	page, _ := b.review("phone;uid;nome;link\n11987654321;a;Ana;https://e.example/\n11987654322;b;Bia;http://e.example/\n11987654323;c;Caio;e.example\n", nil)
+	says(t, page, http.StatusOK, "not https:// with the values of the file: 2. The first one is on line 3", "Messages to send 3", "Opens a link: Ver")
 }
 
 func TestReview_CorrectedForm(t *testing.T) {

@@ -64,7 +64,7 @@ func (o tenantFixture) generate(tb testing.TB, name string) (campaign.Credential
 }
 
 // named returns the tenant's credential with the name.
-func (o office) named(tb testing.TB, name string) campaign.Credential {
+func (o tenantFixture) named(tb testing.TB, name string) campaign.Credential {
 	tb.Helper()
 	all, err := o.store.Credentials(tb.Context(), o.tenant)
 	if err != nil {
@@ -113,7 +113,7 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerate_Scopes(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newTenantFixture(t)
 	form := o.admin.Get(credentials.Path + "/new")
 	for _, want := range []string{`value="campaigns:dispatch" checked>`, `value="templates">`} {
 		if !strings.Contains(form.Body, want) {

@@ -49,9 +49,16 @@ type Verdict struct {
 	Feedback struct {
 		InvalidPhones []Rejected
 	}
-	Classes campaign.ClassCounts
-	Price   *Price                  // nil without prices
-	Budget  *campaign.BudgetFigures // nil without limits
+	InvalidURL Places // messages with a URL that is not https
+	Classes    campaign.ClassCounts
+	Price      *Price                  // nil without prices
+	Budget     *campaign.BudgetFigures // nil without limits
+}
+
+// Places is a number of findings, with JSON pointers to the first ones.
+type Places struct {
+	Count    int
+	Pointers []string
 }
 
 // Price is what the accepted messages come to.
