@@ -29,7 +29,7 @@ func TestClicks(t *testing.T) {
 	if got := c.dispatch(call); got.Accepted != 4 {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "the phone's click", func() bool { return c.read(call).Clicked == 1 && c.sentOnce(all) })
+	c.eventually(5*time.Minute, "the phone's click", func() bool { return c.read(call).Clicked == 1 && c.sentOnce(all[1:]) })
 
 	batch := c.dispatched(call)
 	for range 3 {
