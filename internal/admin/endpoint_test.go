@@ -188,10 +188,10 @@ func TestResendDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := campaign.Delivery{
+	dead := campaign.WebhookDelivery{
 		Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/b", Attempt: 10, Dead: true, Left: []int{0}, Next: now,
 	}
-	if err := b.store.AddDeliveries(ctx, []campaign.Delivery{dead}); err != nil {
+	if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.ResendDead(ctx, b.tenant, made.ID, time.Time{}, 1000); n != 1 || err != nil {
@@ -225,11 +225,11 @@ func TestResendDead_ManyPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range all {
-		n := campaign.Delivery{
+		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i/3) * time.Second), // several at the same time
 		}
-		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestResendDead_ManyPages(t *testing.T) {
 // gone.
 type dying struct{ *dynamo.CampaignStore }
 
-func (s dying) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
+func (s dying) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
 	if ok, err := s.CampaignStore.SaveDelivery(ctx, read, n); !ok || err != nil {
 		return ok, err
 	}
@@ -263,11 +263,11 @@ func TestResendDead_DeadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		n := campaign.Delivery{
+		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: fmt.Sprintf("events/a/%03d", i),
 			Attempt: 10, Dead: true, Left: []int{0}, Next: now.Add(time.Duration(i) * time.Second),
 		}
-		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,11 +284,11 @@ func TestResendDead_Since(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, died := range []time.Duration{-3 * time.Hour, -2 * time.Hour, -time.Hour, 0} {
-		n := campaign.Delivery{
+		n := campaign.WebhookDelivery{
 			Tenant: b.tenant, EndpointID: made.ID, Kind: campaign.KindReplied, Blob: "events/a/" + string(rune('a'+i)),
 			Attempt: 10, Dead: true, Next: now.Add(died),
 		}
-		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestResendOne(t *testing.T) {
 	if err := b.store.RecordFailure(ctx, f); err != nil {
 		t.Fatal(err)
 	}
-	again := func() campaign.Delivery {
+	again := func() campaign.WebhookDelivery {
 		t.Helper()
 		if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 			t.Fatal(waiting, err)
@@ -326,14 +326,14 @@ func TestResendOne(t *testing.T) {
 		}
 		return n
 	}
-	fresh := campaign.Delivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, ExpiresAt: now.Add(campaign.FailureLife)}
+	fresh := campaign.WebhookDelivery{Tenant: b.tenant, EndpointID: made.ID, Kind: reply.Kind, Blob: reply.Blob, Next: now, ExpiresAt: now.Add(campaign.FailureLife)}
 	if diff := cmp.Diff(fresh, again()); diff != "" {
 		t.Errorf("deliveries (-want +got):\n%s", diff)
 	}
 	dead, parked := fresh, fresh
 	dead.Dead, dead.Attempt = true, 10
 	parked.Parked, parked.Next = true, now.Add(-time.Minute)
-	for _, step := range []struct{ was, want campaign.Delivery }{{dead, fresh}, {parked, parked}} {
+	for _, step := range []struct{ was, want campaign.WebhookDelivery }{{dead, fresh}, {parked, parked}} {
 		if ok, err := b.store.SaveDelivery(ctx, fresh, step.was); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
@@ -443,10 +443,10 @@ func TestResend_FailingEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := campaign.WebhookFailure{Tenant: b.tenant, EndpointID: made.ID, WebhookID: "msg_a", Kind: campaign.KindReplied, At: now}
-	for i, n := range []campaign.Delivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
+	for i, n := range []campaign.WebhookDelivery{{Parked: true, Next: now}, {Parked: true, Next: now}, {Dead: true, Attempt: 9, Next: now}} {
 		n.Tenant, n.EndpointID, n.Kind, n.Blob = b.tenant, made.ID, campaign.KindReplied, "events/a/"+string(rune('a'+i))
 		f.Task = n.Task()
-		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 	}

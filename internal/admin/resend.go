@@ -145,12 +145,12 @@ func (d *Service) resendOne(ctx context.Context, tenant, id, webhookID string, a
 			return err
 		}
 	}
-	return d.Store.AddDeliveries(ctx, []campaign.Delivery{alone})
+	return d.Store.AddDeliveries(ctx, []campaign.WebhookDelivery{alone})
 }
 
 // deliveryOf returns a delivery of the one webhook that failed.
-func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.Delivery, err error) {
-	n = campaign.Delivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife)}
+func (d *Service) deliveryOf(f campaign.WebhookFailure) (n campaign.WebhookDelivery, err error) {
+	n = campaign.WebhookDelivery{Tenant: f.Tenant, EndpointID: f.EndpointID, Next: d.Now(), ExpiresAt: d.Now().Add(campaign.FailureLife)}
 	switch {
 	case f.Blob != "":
 		n.Kind, n.Blob = f.Kind, f.Blob

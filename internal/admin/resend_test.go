@@ -22,9 +22,9 @@ func entries(indices ...int) []byte {
 // delivery if that is dead.
 func TestResendOne_DeliveryWithID(t *testing.T) {
 	t.Parallel()
-	for name, what := range map[string]struct{ whole, alone campaign.Delivery }{
-		"an entry":    {campaign.Delivery{Entries: entries(1, 2, 3)}, campaign.Delivery{Entries: entries(2)}},
-		"a happening": {campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/a/b"}, campaign.Delivery{Kind: campaign.KindReplied, Blob: "events/a/b"}},
+	for name, what := range map[string]struct{ whole, alone campaign.WebhookDelivery }{
+		"an entry":    {campaign.WebhookDelivery{Entries: entries(1, 2, 3)}, campaign.WebhookDelivery{Entries: entries(2)}},
+		"a happening": {campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/a/b"}, campaign.WebhookDelivery{Kind: campaign.KindReplied, Blob: "events/a/b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +33,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			delivery := func(n campaign.Delivery) campaign.Delivery {
+			delivery := func(n campaign.WebhookDelivery) campaign.WebhookDelivery {
 				n.Tenant, n.EndpointID, n.Next, n.ExpiresAt = b.tenant, made.ID, now, now.Add(campaign.FailureLife)
 				return n.Identified()
 			}
@@ -45,7 +45,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resent := func(want campaign.Delivery) {
+			resent := func(want campaign.WebhookDelivery) {
 				t.Helper()
 				if waiting, err := b.ResendOne(ctx, b.tenant, made.ID, "msg_a", now); err != nil || waiting {
 					t.Fatal(waiting, err)
@@ -67,7 +67,7 @@ func TestResendOne_DeliveryWithID(t *testing.T) {
 			}
 			dead = whole
 			dead.Dead, dead.Attempt = true, 10
-			if err := b.store.AddDeliveries(ctx, []campaign.Delivery{dead}); err != nil {
+			if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{dead}); err != nil {
 				t.Fatal(err)
 			}
 			resent(whole)
@@ -83,9 +83,9 @@ func TestResendFailed_BothLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := campaign.Delivery{Key: campaign.BatchKey{7}, Ordinal: 1}
+	old := campaign.WebhookDelivery{Key: campaign.BatchKey{7}, Ordinal: 1}
 	var tasks []campaign.NotifyTask
-	for i, n := range []campaign.Delivery{
+	for i, n := range []campaign.WebhookDelivery{
 		{Entries: entries(1)},
 		{Entries: entries(2), Attempt: 3},
 		old,
@@ -95,7 +95,7 @@ func TestResendFailed_BothLayouts(t *testing.T) {
 		if i != 2 {
 			n = n.Identified()
 		}
-		if err := b.store.AddDeliveries(ctx, []campaign.Delivery{n}); err != nil {
+		if err := b.store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}); err != nil {
 			t.Fatal(err)
 		}
 		tasks = append(tasks, n.Task())

@@ -60,6 +60,7 @@ type Store interface {
 	endpointStore
 	deliveryStore
 	pauseStore
+	billingStore
 }
 
 // Auth writes credentials and ends the sessions of people.
@@ -101,10 +102,10 @@ type deliveryStore interface {
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.NotifyTask, error)
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (campaign.WebhookFailure, error)
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]campaign.WebhookFailure, error)
-	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
-	SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error)
+	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
+	SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error)
 	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
-	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
+	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
 }
 
 type pauseStore interface {

@@ -22,6 +22,7 @@ type Config struct {
 	BaseURL       string // of the API and the dashboard, without a trailing slash; may be empty
 	Bucket        string
 	RCSURL        string
+	LinkURL       string // base URL of links that count clicks, without a trailing slash; "" for none
 
 	EventsQueueURL, NotifyQueueURL, ReleaseQueueURL, RevokeQueueURL, SendQueueURL string
 	FeedDeadLettersURL                                                            string
@@ -52,6 +53,7 @@ func FromEnv() Config {
 		BaseURL:       os.Getenv("BASE_URL"),
 		Bucket:        os.Getenv("BUCKET"),
 		RCSURL:        os.Getenv("RCS_URL"),
+		LinkURL:       os.Getenv("LINK_URL"),
 
 		EventsQueueURL: os.Getenv("EVENTS_QUEUE_URL"), NotifyQueueURL: os.Getenv("NOTIFY_QUEUE_URL"),
 		ReleaseQueueURL: os.Getenv("RELEASE_QUEUE_URL"), RevokeQueueURL: os.Getenv("REVOKE_QUEUE_URL"),

@@ -147,3 +147,21 @@ func TestTemplate_DispatchAndCredentials(t *testing.T) {
 		t.Error("it may not count calls")
 	}
 }
+
+// The campaigns function puts the rows of templates and of the audit log, and no others.
+func TestTemplate_CampaignsPutsTemplates(t *testing.T) {
+	t.Parallel()
+	puts := false
+	for _, g := range grants(t, "CampaignsRole") {
+		if !slices.Contains(texts(g.Actions), "dynamodb:PutItem") {
+			continue
+		}
+		puts = true
+		if keys := g.Condition.Keys.Leading; !slices.Equal(keys, []string{"T#*", "TEN#*", "AUDIT#*"}) || len(texts(g.Actions)) != 1 {
+			t.Errorf("it may %q rows of %q", texts(g.Actions), keys)
+		}
+	}
+	if !puts {
+		t.Error("it may not save templates")
+	}
+}

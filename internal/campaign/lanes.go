@@ -20,7 +20,7 @@ const (
 	// frame with a lower position would arrive too late.
 	runsDry = time.Second
 	// idleFor is the idle time after which all tickets are considered lost, because sending
-	// was paused or their holders failed.
+	// was paused or their tasks failed.
 	idleFor = 5 * time.Second
 	// maxLanes keeps the rate limit's row below 1 KB, which is one write unit.
 	maxLanes = 64

@@ -18,35 +18,35 @@ type Owner struct {
 	GivenUpAt time.Time // when the tenant changed to another agent, zero if it has not
 }
 
-// Holder is a tenant that receives the replies to an agent.
-type Holder struct {
+// AgentTenant is a tenant that receives the replies to an agent.
+type AgentTenant struct {
 	Tenant    string
 	GivenUpAt time.Time // see Owner
 }
 
-// Holders are the tenants of an agent.
-type Holders struct {
+// AgentTenants are the tenants of an agent.
+type AgentTenants struct {
 	AgentID string
 	// Owner is nil for an unused agent, and for an agent assigned before ownership was
 	// recorded.
-	Owner   *Owner
-	Holders []Holder // including the owner
+	Owner *Owner
+	All   []AgentTenant // including the owner
 }
 
 // OwnedBy reports whether the tenant owns the agent, released or not.
-func (h Holders) OwnedBy(tenant string) bool { return h.Owner != nil && h.Owner.Tenant == tenant }
+func (a AgentTenants) OwnedBy(tenant string) bool { return a.Owner != nil && a.Owner.Tenant == tenant }
 
-// Others returns the holders other than the tenant.
-func (h Holders) Others(tenant string) []Holder {
-	return slices.DeleteFunc(slices.Clone(h.Holders), func(o Holder) bool { return o.Tenant == tenant })
+// Others returns the other tenants.
+func (a AgentTenants) Others(tenant string) []AgentTenant {
+	return slices.DeleteFunc(slices.Clone(a.All), func(o AgentTenant) bool { return o.Tenant == tenant })
 }
 
-// Tenants returns the tenants that receive replies without a known message ID: all holders,
+// Tenants returns the tenants that receive replies without a known message ID: all tenants,
 // except those that released a shared agent more than AgentRest ago.
-func (h Holders) Tenants(now time.Time) []string {
+func (a AgentTenants) Tenants(now time.Time) []string {
 	tenants := []string{}
-	for _, o := range h.Holders {
-		if len(h.Holders) == 1 || o.GivenUpAt.IsZero() || now.Before(o.GivenUpAt.Add(AgentRest)) {
+	for _, o := range a.All {
+		if len(a.All) == 1 || o.GivenUpAt.IsZero() || now.Before(o.GivenUpAt.Add(AgentRest)) {
 			tenants = append(tenants, o.Tenant)
 		}
 	}
@@ -54,7 +54,7 @@ func (h Holders) Tenants(now time.Time) []string {
 }
 
 // Shared reports whether the agent has several tenants.
-func (h Holders) Shared() bool { return len(h.Holders) > 1 }
+func (a AgentTenants) Shared() bool { return len(a.All) > 1 }
 
 // Use summarizes the batches that a tenant sent with an agent.
 type Use struct {
@@ -69,8 +69,8 @@ func (e *AgentTakenError) Error() string { return e.detail }
 
 // Refuse returns an *AgentTakenError if the agent cannot be assigned because of other tenants,
 // else nil. use looks up the batches of a former tenant.
-func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) (Use, error)) error {
-	present, former := []string{}, []Holder{}
+func (a AgentTenants) Refuse(others []AgentTenant, now time.Time, use func(tenant string) (Use, error)) error {
+	present, former := []string{}, []AgentTenant{}
 	for _, o := range others {
 		if o.GivenUpAt.IsZero() {
 			present = append(present, o.Tenant)
@@ -80,19 +80,19 @@ func (h Holders) Refuse(others []Holder, now time.Time, use func(tenant string) 
 	}
 	switch {
 	case len(present) == 1 && len(others) == 1:
-		return taken("agent %s belongs to tenant %s: use another agent", h.AgentID, present[0])
+		return taken("agent %s belongs to tenant %s: use another agent", a.AgentID, present[0])
 	case len(present) > 0:
-		return taken("agent %s is shared by several tenants (%s) and cannot be assigned: use another agent", h.AgentID, strings.Join(present, ", "))
+		return taken("agent %s is shared by several tenants (%s) and cannot be assigned: use another agent", a.AgentID, strings.Join(present, ", "))
 	}
 	for _, o := range former {
-		if err := h.refuseFormer(o, now, use); err != nil {
+		if err := a.refuseFormer(o, now, use); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (Use, error)) error {
+func (a AgentTenants) refuseFormer(o AgentTenant, now time.Time, use func(tenant string) (Use, error)) error {
 	free := o.GivenUpAt.Add(AgentRest)
 	if !now.Before(free) {
 		used, err := use(o.Tenant)
@@ -101,7 +101,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 		}
 		if used.Open > 0 {
 			return taken("agent %s was released by tenant %s, which has %d open batches with it: use another agent, or cancel the batches and retry %d days after the last one is closed",
-				h.AgentID, o.Tenant, used.Open, AgentRest/day)
+				a.AgentID, o.Tenant, used.Open, AgentRest/day)
 		}
 		if closed := used.ClosedAt; !closed.IsZero() {
 			free = closed.Add(AgentRest)
@@ -109,7 +109,7 @@ func (h Holders) refuseFormer(o Holder, now time.Time, use func(tenant string) (
 	}
 	if now.Before(free) {
 		return taken("agent %s was released by tenant %s, and events of its messages can arrive until %s: use another agent, or retry then",
-			h.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
+			a.AgentID, o.Tenant, free.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

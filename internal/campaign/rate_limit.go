@@ -117,7 +117,7 @@ func interval(rate int) time.Duration {
 	return time.Duration(micros) * time.Microsecond
 }
 
-// PauseCheck is the time until reconcile checks a paused batch again.
+// PauseCheck is the time until sweep checks a paused batch again.
 const PauseCheck = time.Minute
 
 // Channel is a tenant's current agent and whether it may send.

@@ -58,7 +58,7 @@ type Lifetime struct {
 	Name       string
 	Batches    int       // accepted so far
 	LastAt     time.Time // when the last batch was accepted
-	Check      time.Time // when reconcile checks the campaign next
+	Check      time.Time // when sweep checks the campaign next
 	Forgetting bool      // its rows are being deleted, and reads return not found
 }
 

@@ -10,9 +10,14 @@ import (
 // dryAnswer is the body of a dry run's 200 response.
 type dryAnswer struct {
 	answer
-	DryRun bool         `json:"dryRun"`
-	Valid  bool         `json:"valid"`
-	Errors []dryProblem `json:"errors"`
+	DryRun bool `json:"dryRun"`
+	Valid  bool `json:"valid"`
+	// Classes is nil if the template cannot be used, Price without prices, and Budget without
+	// limits.
+	Classes *campaign.ClassCounts   `json:"classes,omitempty"`
+	Price   *dryPrice               `json:"price,omitempty"`
+	Budget  *campaign.BudgetFigures `json:"budget,omitempty"`
+	Errors  []dryProblem            `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int      `json:"repeatedNumbers"`
 	TextTooLong     findings `json:"textTooLong"`
@@ -51,6 +56,7 @@ func newDryAnswer(c *call, t *campaign.Template, found violations) dryAnswer {
 	if t != nil && t.Tenant == c.tenant {
 		a.TextTooLong, a.InvalidURL = c.req.unsendable(*t)
 	}
+	c.bill.show(&a)
 	return a
 }
 

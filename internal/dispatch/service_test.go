@@ -226,3 +226,12 @@ func (r reply) accepted(t *testing.T) {
 		t.Fatalf("answered %d, want 202\n%.600s", r.status, r.body)
 	}
 }
+
+// read decodes an answer.
+func read[T any](t *testing.T, r reply) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

@@ -12,7 +12,7 @@ const (
 	CallsUncounted    Metric = "CallsUncounted" // accepted without a check of the tenant's limit, because the check failed
 	TasksFailed       Metric = "TasksFailed"    // retried
 	MessagesAccepted  Metric = "MessagesAccepted"
-	HandoffsFailed    Metric = "HandoffsFailed" // batches left to reconcile
+	HandoffsFailed    Metric = "HandoffsFailed" // batches left to sweep
 	MessagesSent      Metric = "MessagesSent"
 	MessagesEnded     Metric = "MessagesEnded"     // refused, expired or stopped before sending
 	MessagesUntaken   Metric = "MessagesUntaken"   // transient failures, retried

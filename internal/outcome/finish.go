@@ -12,7 +12,7 @@ import (
 
 // finish updates the batch's state if the entry completed it. It also checks repeated
 // changes, because the caller that completed the batch may have crashed. Errors are only
-// logged: reconcile repeats the update.
+// logged: sweep repeats the update.
 func (r *Recorder) finish(ctx context.Context, e entry) {
 	repeated := e.after.Sequence == e.before.Sequence
 	crossed := func(count func(campaign.LedgerSummary) int) bool {
@@ -23,10 +23,10 @@ func (r *Recorder) finish(ctx context.Context, e entry) {
 	case crossed(campaign.LedgerSummary.Final):
 		err = r.updateState(ctx, e.batch, repeated, campaign.BatchCompleted, r.completeNow)
 	case crossed(campaign.LedgerSummary.Known):
-		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.finishNow)
+		err = r.updateState(ctx, e.batch, repeated, campaign.BatchSent, r.markSent)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "completing batch failed; reconcile retries", "batch_id", e.batch.BatchID, "error", err)
+		slog.WarnContext(ctx, "completing batch failed; sweep retries", "batch_id", e.batch.BatchID, "error", err)
 	}
 }
 
@@ -42,7 +42,7 @@ func (r *Recorder) updateState(ctx context.Context, b campaign.Batch, repeated b
 	return move(ctx, b)
 }
 
-func (r *Recorder) finishNow(ctx context.Context, b campaign.Batch) error {
+func (r *Recorder) markSent(ctx context.Context, b campaign.Batch) error {
 	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return err
 }
@@ -65,7 +65,7 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) error {
 }
 
 // completeCampaign queues the webhook of the campaign's completion if the batch was its
-// last one. Then reconcile stops checking the batch. A cancelled campaign causes no
+// last one. Then sweep stops checking the batch. A cancelled campaign causes no
 // webhook.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error {
 	tally, err := r.Store.Progress(ctx, b.ID)
@@ -83,7 +83,7 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) error
 // queueCompletedWebhook writes the deliveries of the campaign's completion. A repeated call
 // creates the same event. A campaign that was extended gets a new event.
 func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, tally campaign.Tally) error {
-	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted)
+	deliveries, err := r.newDeliveries(ctx, id.Tenant, campaign.KindCompleted, subscribers(campaign.KindCompleted))
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
@@ -99,22 +99,27 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, ta
 	return r.enqueue(ctx, deliveries, blob)
 }
 
-// newDeliveries returns a new delivery for each endpoint that wants the kind.
-func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind) ([]campaign.Delivery, error) {
+// subscribers returns a function that reports whether an endpoint receives the kind.
+func subscribers(kind campaign.Kind) func(campaign.Endpoint) bool {
+	return func(e campaign.Endpoint) bool { return e.Subscribes(kind) }
+}
+
+// newDeliveries returns a new delivery of the kind for each endpoint that wants it.
+func (r *Recorder) newDeliveries(ctx context.Context, tenant string, kind campaign.Kind, wants func(campaign.Endpoint) bool) ([]campaign.WebhookDelivery, error) {
 	endpoints, err := r.endpointsOf(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	var deliveries []campaign.Delivery
+	var deliveries []campaign.WebhookDelivery
 	for _, e := range endpoints {
-		if e.Subscribes(kind) {
-			deliveries = append(deliveries, campaign.Delivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
+		if wants(e) {
+			deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife)})
 		}
 	}
 	return deliveries, nil
 }
 
-func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, blob string) error {
+func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.WebhookDelivery, blob string) error {
 	for i := range deliveries {
 		deliveries[i].Blob = blob
 		if r.Split {
@@ -128,8 +133,8 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []campaign.Delivery, 
 	return nil
 }
 
-// post queues tasks for the written deliveries. On failure, reconcile queues them.
-func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
+// post queues tasks for the written deliveries. On failure, sweep queues them.
+func (r *Recorder) post(ctx context.Context, deliveries []campaign.WebhookDelivery) {
 	if len(deliveries) == 0 {
 		return
 	}
@@ -142,6 +147,6 @@ func (r *Recorder) post(ctx context.Context, deliveries []campaign.Delivery) {
 		err = r.Notify.SendAll(ctx, deliveries[0].Tenant, bodies)
 	}
 	if err != nil {
-		slog.WarnContext(ctx, "queueing deliveries failed; reconcile retries", "tenant", deliveries[0].Tenant, "error", err)
+		slog.WarnContext(ctx, "queueing deliveries failed; sweep retries", "tenant", deliveries[0].Tenant, "error", err)
 	}
 }

@@ -21,7 +21,7 @@ type Store interface {
 	Ledgers
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
-	Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error)
+	Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error)
@@ -31,7 +31,7 @@ type Store interface {
 // Webhooks stores endpoints and the deliveries that Append does not write.
 type Webhooks interface {
 	Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error)
-	AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error
+	AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error
 }
 
 // Blobs stores webhook events that belong to no batch.
@@ -55,7 +55,7 @@ type Recorder struct {
 	MaxAppend func(endpoints int) int
 	// Split stores deliveries of webhook events in the Webhooks table.
 	Split bool
-	// SweepAfter is the time until reconcile checks a new delivery or a completed batch.
+	// SweepAfter is the time until sweep checks a new delivery or a completed batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 
@@ -123,7 +123,7 @@ type entry struct {
 	endpoints  []campaign.Endpoint
 	before     campaign.LedgerSummary
 	after      campaign.LedgerSummary
-	deliveries []campaign.Delivery
+	deliveries []campaign.WebhookDelivery
 	more       bool // some changes did not fit
 }
 

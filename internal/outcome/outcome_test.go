@@ -51,7 +51,7 @@ func (b *batchLedger) Ledger(_ context.Context, _ campaign.Batch, frames []int) 
 	return read, b.readErr
 }
 
-func (b *batchLedger) Append(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+func (b *batchLedger) Append(_ context.Context, batch campaign.Batch, read campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
 	b.enterCalls++
 	switch {
 	case b.enterErr != nil:
@@ -64,9 +64,9 @@ func (b *batchLedger) Append(_ context.Context, batch campaign.Batch, read campa
 		return nil, campaign.ErrLostRace
 	}
 	b.write(news)
-	var deliveries []campaign.Delivery
+	var deliveries []campaign.WebhookDelivery
 	for _, e := range endpoints {
-		deliveries = append(deliveries, campaign.Delivery{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
+		deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: batch.Tenant, EndpointID: e.ID, Key: batch.Key, Ordinal: read.Head.Ordinal + 1, Next: check})
 	}
 	return deliveries, nil
 }
@@ -133,7 +133,7 @@ func (b *batchLedger) Endpoints(context.Context, string) ([]campaign.Endpoint, e
 	return []campaign.Endpoint{{ID: "on"}, {ID: "off", OffReason: "gone"}}, nil
 }
 
-func (b *batchLedger) AddDeliveries(context.Context, []campaign.Delivery) error { return nil }
+func (b *batchLedger) AddDeliveries(context.Context, []campaign.WebhookDelivery) error { return nil }
 
 func (b *batchLedger) Put(context.Context, string, []byte, string) error { return nil }
 

@@ -21,7 +21,7 @@ type people struct {
 	findErr    error
 	latest     campaign.OptChange
 	posted     []campaign.Kind
-	deliveries []campaign.Delivery // as written
+	deliveries []campaign.WebhookDelivery // as written
 	split      bool
 	tenants    int    // number of reads of the agent's tenants
 	agent      string // agent of the batch
@@ -45,7 +45,7 @@ func (p *people) TenantsOf(context.Context, string) ([]string, error) {
 
 func (p *people) Get(context.Context, string) ([]byte, error) { return json.Marshal(p.content) }
 
-func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.Delivery) error {
+func (p *people) AddDeliveries(_ context.Context, deliveries []campaign.WebhookDelivery) error {
 	p.posted = append(p.posted, deliveries[0].Kind)
 	p.deliveries = append(p.deliveries, deliveries...)
 	return nil

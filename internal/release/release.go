@@ -37,13 +37,13 @@ type Releaser struct {
 	Store    Store
 	Frames   FrameQueue
 	Releases Queue
-	// SweepAfter is the time until reconcile checks a released batch.
+	// SweepAfter is the time until sweep checks a released batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 }
 
 // maxRequeueDelay is the maximum delay of SQS. A task that is early by at most this time is
-// requeued. Other early batches are released by reconcile.
+// requeued. Other early batches are released by sweep.
 const maxRequeueDelay = 15 * time.Minute
 
 // Handle releases the batches of the tasks. It returns an error by position for each task

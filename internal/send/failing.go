@@ -13,7 +13,7 @@ import (
 const codeNotSentInTime = "not_sent_in_time"
 
 // attemptGap is the maximum time between two attempts of an active batch: the longest retry
-// delay, plus the time until reconcile requeues lost frames. Longer gaps are pauses, rate
+// delay, plus the time until sweep requeues lost frames. Longer gaps are pauses, rate
 // limiting or queue backlogs.
 func (s *Sender) attemptGap() time.Duration { return maxDelay + s.SweepAfter }
 

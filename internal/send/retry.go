@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxAttempts is the number of attempts before the task is left to reconcile, which
+	// maxAttempts is the number of attempts before the task is left to sweep, which
 	// retries without limit.
 	maxAttempts = 8
 	// maxDelay is the maximum delay of SQS.
@@ -111,14 +111,14 @@ func retryDelay(attempt int, asked time.Duration, random float64) time.Duration 
 	return min(max(delay, asked), maxDelay)
 }
 
-// expect postpones the reconcile check of a batch that waits for its agent's rate. It
+// expect postpones the sweep check of a batch that waits for its agent's rate. It
 // writes rarely, because it postpones the check by more than necessary.
 func (s *Sender) expect(ctx context.Context, b campaign.Batch, until time.Time) {
 	if until.IsZero() || !b.NextCheck.Before(until.Add(s.SweepAfter/2)) {
 		return
 	}
 	if _, err := s.Batches.MoveCheck(ctx, b, until.Add(s.SweepAfter)); err != nil {
-		slog.WarnContext(ctx, "postponing reconciliation failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
+		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
 	}
 }
 

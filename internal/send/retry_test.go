@@ -46,7 +46,7 @@ func TestRetryDelay_Bounds(t *testing.T) {
 	})
 }
 
-// All attempts of a task are over before reconcile checks its batch, so that it does not
+// All attempts of a task are over before sweep checks its batch, so that it does not
 // requeue tasks in progress.
 func TestRetryDelay_EndsBeforeSweep(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ type Queue interface {
 }
 
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or
-// reconcile resumes.
+// sweep resumes.
 type Sender struct {
 	Batches    Batches
 	Catalog    Catalog
@@ -77,7 +77,9 @@ type Sender struct {
 	Queue      Queue
 	// Concurrency is the number of concurrent sends per call of Handle.
 	Concurrency int
-	// SweepAfter is the time until reconcile checks an active batch.
+	// LinkURL is the base URL of links that count clicks. It can be "".
+	LinkURL string
+	// SweepAfter is the time until sweep checks an active batch.
 	SweepAfter time.Duration
 	Now        func() time.Time
 
@@ -166,7 +168,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 }
 
 // loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.
-// Reconcile requeues paused batches.
+// Sweep requeues paused batches.
 func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
 	b, err := s.Batches.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -209,7 +211,7 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// postponePaused sets the reconcile check of a paused batch to campaign.PauseCheck from now.
+// postponePaused sets the sweep check of a paused batch to campaign.PauseCheck from now.
 func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
 	next := s.Now().Add(campaign.PauseCheck)

@@ -52,10 +52,10 @@ func (r *attempt) mustStop() bool {
 
 // countsTowardCircuit reports whether the delivery's failures can open the circuit. Not if
 // some of its messages were delivered: the others may be invalid for a healthy endpoint.
-func countsTowardCircuit(d campaign.Delivery) bool { return len(d.Left) == 0 }
+func countsTowardCircuit(d campaign.WebhookDelivery) bool { return len(d.Left) == 0 }
 
 // postAll posts the messages until the endpoint fails too often or ctx nearly ends.
-func (n *Notifier) postAll(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
+func (n *Notifier) postAll(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, messages []pendingMessage) *attempt {
 	r := &attempt{codes: map[string]int{}}
 	l := n.limiters.of(endpointKey{e.Tenant, e.ID})
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
@@ -106,7 +106,7 @@ func (r *attempt) unsent(messages []pendingMessage, cut bool) {
 
 // shuffled returns the messages of a repeated attempt in random order, so that a few
 // messages that always fail do not block the others.
-func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMessage {
+func shuffled(delivery campaign.WebhookDelivery, messages []pendingMessage) []pendingMessage {
 	if delivery.Attempt == 0 {
 		return messages
 	}
@@ -118,7 +118,7 @@ func shuffled(delivery campaign.Delivery, messages []pendingMessage) []pendingMe
 func (n *Notifier) randomIndex(of int) int { return min(int(n.Jitter()*float64(of)), of-1) }
 
 // recordFailure records a failed post. Its own errors are only logged.
-func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint, m pendingMessage, result Result) {
+func (n *Notifier) recordFailure(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint, m pendingMessage, result Result) {
 	f := campaign.WebhookFailure{
 		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID,
 		Status: result.Status, Code: result.Code, Attempt: delivery.Attempt, At: n.Now(),

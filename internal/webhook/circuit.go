@@ -127,7 +127,7 @@ func (n *Notifier) deleteParked(ctx context.Context, c campaign.Circuit) error {
 			}
 		}
 	}
-	return nil // reconcile finds the circuit again
+	return nil // sweep finds the circuit again
 }
 
 // probe posts one message of a parked delivery.
@@ -185,10 +185,10 @@ func offReason(c campaign.Circuit, result Result, now time.Time) string {
 
 // sample returns a parked delivery and its messages, or no messages if none is parked. It
 // deletes deliveries without pending messages.
-func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.Delivery, []pendingMessage, error) {
+func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.Endpoint) (campaign.WebhookDelivery, []pendingMessage, error) {
 	tasks, err := n.Endpoints.ParkedDeliveries(ctx, c.Tenant, c.EndpointID, perUnpark)
 	if err != nil {
-		return campaign.Delivery{}, nil, err
+		return campaign.WebhookDelivery{}, nil, err
 	}
 	for _, t := range tasks {
 		read, err := n.delivery(ctx, t)
@@ -209,11 +209,11 @@ func (n *Notifier) sample(ctx context.Context, c campaign.Circuit, e campaign.En
 			return read, nil, err
 		}
 	}
-	return campaign.Delivery{}, nil, nil
+	return campaign.WebhookDelivery{}, nil, nil
 }
 
 // recovered records that a message of the delivery was posted and closes the circuit.
-func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.Delivery, rest []pendingMessage) error {
+func (n *Notifier) recovered(ctx context.Context, c campaign.Circuit, read campaign.WebhookDelivery, rest []pendingMessage) error {
 	n.limiters.of(endpointKey{c.Tenant, c.EndpointID}).reset(n.Now())
 	slog.InfoContext(ctx, "endpoint recovered, circuit closed", "tenant", c.Tenant, "endpoint_id", c.EndpointID, "probes", c.Probes)
 	if len(rest) == 0 {

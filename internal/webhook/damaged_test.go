@@ -21,7 +21,7 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 	t.Parallel()
 	inLayouts(t, func(t *testing.T, l layout) {
 		t.Helper()
-		w := newWorld(t, 3, l)
+		w := newHarness(t, 3, l)
 		process := w.notifier()
 		w.receiver.set(failing(503))
 		w.record(sent(3)...)
@@ -57,9 +57,9 @@ func TestDrain_DamagedDelivery(t *testing.T) {
 
 // parkDamaged writes a parked delivery with a damaged row, before all others, and returns
 // its task.
-func (w *world) parkDamaged() campaign.NotifyTask {
+func (w *harness) parkDamaged() campaign.NotifyTask {
 	w.t.Helper()
-	d := campaign.Delivery{
+	d := campaign.WebhookDelivery{
 		Tenant: w.tenant, EndpointID: w.endpoint.ID, Left: []int{0}, Parked: true,
 		Next: start.Add(-time.Hour), ExpiresAt: start.Add(time.Hour), Key: w.batch.Key, Ordinal: 77,
 	}
@@ -69,7 +69,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 		d = d.Identified()
 		table, pk, sk = w.store.Webhooks, "W#"+d.ID, "NOTICE#"+w.tenant+"#"+w.endpoint.ID
 	}
-	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.Delivery{d}))
+	w.must(w.store.AddDeliveries(w.t.Context(), []campaign.WebhookDelivery{d}))
 	_, err := w.store.Client.UpdateItem(w.t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        &table,
 		Key:              dynamo.Item{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
@@ -84,7 +84,7 @@ func (w *world) parkDamaged() campaign.NotifyTask {
 // Entries of another tenant's batch are never posted. The tenant's own entries are.
 func TestHandle_BatchOfOtherTenant(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t, 2, true), newWorld(t, 1, true)
+	w, other := newHarness(t, 2, true), newHarness(t, 1, true)
 	entries := ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(2)...), other.fresh(sent(1)...)})
 	task := campaign.NotifyTask{Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: base64.StdEncoding.EncodeToString(entries)}
 	for _, err := range w.notifier().Handle(t.Context(), []campaign.NotifyTask{task}) {
@@ -100,7 +100,7 @@ func TestHandle_BatchOfOtherTenant(t *testing.T) {
 // A damaged task does not cause a retry of the other tasks of its message.
 func TestHandleMessages_DamagedTask(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 1, true)
+	w := newHarness(t, 1, true)
 	w.record(sent(1)...)
 	damaged := campaign.NotifyTask{Tenant: w.tenant, EndpointID: "another", Entries: "%"}
 	message := campaign.NotifyMessage{NotifyTask: w.takeTasks()[0], Also: []campaign.NotifyTask{damaged}}

@@ -16,7 +16,7 @@ type item struct {
 }
 
 // items returns the delivery's own entries, or those of its log page.
-func (n *Notifier) items(ctx context.Context, delivery campaign.Delivery) (items []item, err error) {
+func (n *Notifier) items(ctx context.Context, delivery campaign.WebhookDelivery) (items []item, err error) {
 	if delivery.ID != "" {
 		return unpack(delivery.Entries)
 	}
@@ -45,7 +45,7 @@ func unpack(entries []byte) (items []item, err error) {
 
 // selectEntries returns the delivery's entries at the positions, which ascend. It returns
 // nil for a delivery without entries.
-func selectEntries(delivery campaign.Delivery, positions []int) []byte {
+func selectEntries(delivery campaign.WebhookDelivery, positions []int) []byte {
 	items, err := unpack(delivery.Entries)
 	if err != nil {
 		return nil
@@ -66,15 +66,15 @@ func selectEntries(delivery campaign.Delivery, positions []int) []byte {
 }
 
 // newDelivery returns the delivery of a task with entries. It has no row.
-func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error) {
+func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
 	entries, err := base64.StdEncoding.DecodeString(t.Entries)
 	if err != nil {
-		return campaign.Delivery{}, fmt.Errorf("decode entries of task: %w", err)
+		return campaign.WebhookDelivery{}, fmt.Errorf("decode entries of task: %w", err)
 	}
 	if _, err := unpack(entries); err != nil {
-		return campaign.Delivery{}, err
+		return campaign.WebhookDelivery{}, err
 	}
-	delivery := campaign.Delivery{
+	delivery := campaign.WebhookDelivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries, Unsaved: true, ExpiresAt: n.Now().Add(campaign.Retention),
 	}
 	return delivery.Identified(), nil
@@ -82,7 +82,7 @@ func (n *Notifier) newDelivery(t campaign.NotifyTask) (campaign.Delivery, error)
 
 // save replaces the delivery by next and reports whether it was unchanged since it was
 // read. The row of a new delivery contains only the pending entries.
-func (n *Notifier) save(ctx context.Context, read, next campaign.Delivery) (bool, error) {
+func (n *Notifier) save(ctx context.Context, read, next campaign.WebhookDelivery) (bool, error) {
 	if read.Unsaved && len(next.Left) > 0 {
 		next.Entries, next.Left = selectEntries(next, next.Left), upTo(len(next.Left))
 	}
@@ -99,7 +99,7 @@ func upTo(n int) []int {
 }
 
 // remove deletes the row of a completed delivery.
-func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error {
+func (n *Notifier) remove(ctx context.Context, delivery campaign.WebhookDelivery) error {
 	if delivery.Unsaved {
 		return nil
 	}
@@ -107,8 +107,8 @@ func (n *Notifier) remove(ctx context.Context, delivery campaign.Delivery) error
 }
 
 // markPartDead writes a dead delivery with some entries of a delivery.
-func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.Delivery, positions []int) error {
-	part := campaign.Delivery{
+func (n *Notifier) markPartDead(ctx context.Context, delivery campaign.WebhookDelivery, positions []int) error {
+	part := campaign.WebhookDelivery{
 		Tenant: delivery.Tenant, EndpointID: delivery.EndpointID, Entries: selectEntries(delivery, positions), Unsaved: true, ExpiresAt: delivery.ExpiresAt,
 	}.Identified()
 	return n.markDead(ctx, part, part)

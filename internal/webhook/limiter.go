@@ -156,14 +156,14 @@ type limiters struct {
 	kept map[endpointKey]*limiter
 }
 
-func (g *limiters) of(key endpointKey) *limiter {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.kept[key] == nil {
-		if g.kept == nil || len(g.kept) >= maxWarm {
-			g.kept = map[endpointKey]*limiter{}
+func (l *limiters) of(key endpointKey) *limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept[key] == nil {
+		if l.kept == nil || len(l.kept) >= maxWarm {
+			l.kept = map[endpointKey]*limiter{}
 		}
-		g.kept[key] = newLimiter()
+		l.kept[key] = newLimiter()
 	}
-	return g.kept[key]
+	return l.kept[key]
 }

@@ -17,11 +17,11 @@ const deadEndpoint = "dead"
 // owing has a delivery for every task and stores nothing.
 type owing struct{ webhook.Store }
 
-func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
-	return campaign.Delivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", ExpiresAt: start.Add(time.Hour)}, nil
+func (owing) Delivery(_ context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
+	return campaign.WebhookDelivery{ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Kind: campaign.KindOptedOut, Blob: "blob", ExpiresAt: start.Add(time.Hour)}, nil
 }
 
-func (owing) SaveDelivery(context.Context, campaign.Delivery, campaign.Delivery) (bool, error) {
+func (owing) SaveDelivery(context.Context, campaign.WebhookDelivery, campaign.WebhookDelivery) (bool, error) {
 	return true, nil
 }
 func (owing) DeleteDelivery(context.Context, campaign.NotifyTask) error { return nil }

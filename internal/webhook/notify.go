@@ -3,7 +3,7 @@
 //
 // A task contains the entries to post first. Undelivered ones are written as a delivery
 // before the task ends. A delivery is deleted after all of it is posted. After a crash, the
-// task's next receive or reconcile resumes.
+// task's next receive or sweep resumes.
 package webhook
 
 import (
@@ -24,8 +24,8 @@ import (
 
 // Store stores deliveries and reads logs and batches.
 type Store interface {
-	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error)
-	SaveDelivery(ctx context.Context, read, d campaign.Delivery) (bool, error)
+	Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error)
+	SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error)
 	DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error
 	LogPage(ctx context.Context, key campaign.BatchKey, ordinal int) (campaign.LogPage, error)
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
@@ -66,6 +66,7 @@ type Notifier struct {
 	Posts     Posts
 	Blobs     Blobs
 	Queue     Queue
+	Templates Templates
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
 	Now  func() time.Time
@@ -75,6 +76,7 @@ type Notifier struct {
 	endpoints      cache.Cache[endpointKey, campaign.Endpoint]
 	circuits       cache.Cache[endpointKey, campaign.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
+	templates      cache.Cache[templateKey, campaign.Template]
 	recipientCache recipientCache
 	limiters       limiters
 }
@@ -156,7 +158,7 @@ const receivesBeforeDelivery = 3
 
 // handleOrSave processes a task. Entries that repeatedly cannot be posted because of
 // internal errors are written as a delivery: the queue drops a message after some receives,
-// reconcile retries without limit.
+// sweep retries without limit.
 func (n *Notifier) handleOrSave(ctx context.Context, t campaign.NotifyTask) error {
 	err := n.handle(ctx, t)
 	if err == nil || t.Entries == "" || t.Receives < receivesBeforeDelivery {
@@ -205,9 +207,9 @@ func (n *Notifier) handle(ctx context.Context, t campaign.NotifyTask) error {
 }
 
 // delivery reads the task's delivery, or creates it from the task's entries. An expired
-// delivery is deleted, because DynamoDB deletes it days later and reconcile would find it
+// delivery is deleted, because DynamoDB deletes it days later and sweep would find it
 // until then.
-func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
+func (n *Notifier) delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
 	if t.Entries != "" {
 		return n.newDelivery(t)
 	}
@@ -233,7 +235,7 @@ func (n *Notifier) circuit(ctx context.Context, t campaign.NotifyTask) (campaign
 }
 
 // park saves next as parked. It stays parked until the circuit closes.
-func (n *Notifier) park(ctx context.Context, read, next campaign.Delivery) error {
+func (n *Notifier) park(ctx context.Context, read, next campaign.WebhookDelivery) error {
 	next.Parked, next.Next = true, n.Now()
 	if !read.Parked || next.Attempt != read.Attempt || !slices.Equal(next.Left, read.Left) {
 		if _, err := n.save(ctx, read, next); err != nil {
@@ -285,12 +287,12 @@ func (n *Notifier) unpark(ctx context.Context, t campaign.NotifyTask, atOnce boo
 	return n.schedule(ctx, read, back, delay)
 }
 
-// repair is the time until reconcile checks a delivery whose task was queued.
+// repair is the time until sweep checks a delivery whose task was queued.
 const repair = 2 * time.Minute
 
 // schedule saves next with its next attempt after delay. It reports whether the delivery
 // was unchanged since it was read.
-func (n *Notifier) schedule(ctx context.Context, read, next campaign.Delivery, delay time.Duration) (bool, error) {
+func (n *Notifier) schedule(ctx context.Context, read, next campaign.WebhookDelivery, delay time.Duration) (bool, error) {
 	soon := delay < minSweepDelay
 	next.Next = n.Now().Add(delay)
 	if soon {
@@ -312,7 +314,7 @@ func (n *Notifier) queue(ctx context.Context, t campaign.NotifyTask, delay time.
 
 // saveResult saves the pending part of a delivery after an attempt. An attempt with failed
 // posts counts as failed.
-func (n *Notifier) saveResult(ctx context.Context, read campaign.Delivery, e campaign.Endpoint, r *attempt) error {
+func (n *Notifier) saveResult(ctx context.Context, read campaign.WebhookDelivery, e campaign.Endpoint, r *attempt) error {
 	if len(r.pending) == 0 {
 		return n.remove(ctx, read)
 	}
@@ -346,14 +348,14 @@ func (n *Notifier) saveResult(ctx context.Context, read campaign.Delivery, e cam
 // failures.
 const attemptsToOpen = 3
 
-func (n *Notifier) maybeOpenCircuit(read campaign.Delivery, r *attempt) bool {
+func (n *Notifier) maybeOpenCircuit(read campaign.WebhookDelivery, r *attempt) bool {
 	return r.refused() && r.taken == 0 && countsTowardCircuit(read) && read.Attempt+1 >= attemptsToOpen &&
 		n.limiters.of(endpointKey{read.Tenant, read.EndpointID}).stopIfUnhealthy(n.Now())
 }
 
 // retry schedules the next attempt of the pending messages, or abandons them after the last
 // one.
-func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *attempt) error {
+func (n *Notifier) retry(ctx context.Context, read, next campaign.WebhookDelivery, r *attempt) error {
 	delay, ok := time.Duration(0), true
 	if r.refused() {
 		delay, ok = retryDelay(read.Attempt, n.Jitter())
@@ -368,7 +370,7 @@ func (n *Notifier) retry(ctx context.Context, read, next campaign.Delivery, r *a
 }
 
 // markDead abandons a delivery. It can be resent.
-func (n *Notifier) markDead(ctx context.Context, read, next campaign.Delivery) error {
+func (n *Notifier) markDead(ctx context.Context, read, next campaign.WebhookDelivery) error {
 	next.Dead, next.Parked, next.Next = true, false, n.Now()
 	_, err := n.save(ctx, read, next)
 	return err
@@ -382,7 +384,7 @@ func isUnreadable(err error) bool {
 // readable returns the messages of a delivery. If none can ever be read, it marks the
 // delivery dead and returns ok = false. If only some can be read, it moves the others to a
 // dead delivery.
-func (n *Notifier) readable(ctx context.Context, read campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
+func (n *Notifier) readable(ctx context.Context, read campaign.WebhookDelivery, e campaign.Endpoint) (messages []pendingMessage, ok bool, err error) {
 	messages, unreadable, err := n.messages(ctx, read, e)
 	if len(unreadable) > 0 {
 		metrics.Add(ctx, metrics.WebhooksGivenUp, len(unreadable))

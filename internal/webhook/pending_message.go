@@ -28,7 +28,7 @@ func newMessage(position int, subject string, kind campaign.Kind, at time.Time, 
 
 // messages builds the pending messages of the delivery, for the kinds that the endpoint
 // wants. It also returns the positions of unreadable entries, if others are readable.
-func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
+func (n *Notifier) messages(ctx context.Context, delivery campaign.WebhookDelivery, e campaign.Endpoint) (messages []pendingMessage, unreadable []int, err error) {
 	if delivery.Blob != "" {
 		messages, err = n.webhookEvent(ctx, delivery)
 		return messages, nil, err
@@ -44,7 +44,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 	}
 	var cause error
 	for _, p := range positions {
-		m, err := messageOf(batches[items[p].key], items[p], p)
+		m, err := n.messageOf(ctx, batches[items[p].key], items[p], p)
 		if isUnreadable(err) {
 			unreadable, cause = append(unreadable, p), err
 			continue
@@ -60,7 +60,7 @@ func (n *Notifier) messages(ctx context.Context, delivery campaign.Delivery, e c
 	return messages, unreadable, nil
 }
 
-func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error) {
+func (n *Notifier) messageOf(ctx context.Context, a *batchRecipients, i item, position int) (pendingMessage, error) {
 	if a.err != nil {
 		return pendingMessage{}, a.err
 	}
@@ -73,11 +73,16 @@ func messageOf(a *batchRecipients, i item, position int) (pendingMessage, error)
 		UID: to.uid, Phone: to.phone, Erased: to.phone == "",
 	}
 	d.Code, d.Reason = i.Why()
-	return newMessage(position, d.MessageID, i.Outcome.Kind(), i.At, d)
+	if i.Outcome == campaign.OutcomeTapped {
+		if d.Suggestion, err = n.suggestion(ctx, a.batch, i.Change, d.Erased); err != nil {
+			return pendingMessage{}, err
+		}
+	}
+	return newMessage(position, i.Subject(i.key), i.Outcome.Kind(), i.At, d)
 }
 
 // pendingFor returns the positions of the items that are pending for the endpoint.
-func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) []int {
+func pendingFor(delivery campaign.WebhookDelivery, items []item, e campaign.Endpoint) []int {
 	var positions []int
 	for p, i := range items {
 		if len(delivery.Left) > 0 && !slices.Contains(delivery.Left, p) {
@@ -91,7 +96,7 @@ func pendingFor(delivery campaign.Delivery, items []item, e campaign.Endpoint) [
 }
 
 // webhookEvent builds the message of a delivery without a log page.
-func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.Delivery) ([]pendingMessage, error) {
+func (n *Notifier) webhookEvent(ctx context.Context, delivery campaign.WebhookDelivery) ([]pendingMessage, error) {
 	content, err := n.Blobs.Get(ctx, delivery.Blob)
 	if err != nil {
 		return nil, err

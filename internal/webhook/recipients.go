@@ -98,7 +98,9 @@ func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (
 	found, err, _ := d.reads.Do(key.String(), func() (any, error) {
 		r, err := read()
 		if err == nil {
-			d.put(key, known{r, now})
+			d.mu.Lock()
+			d.keep(key, known{r, now})
+			d.mu.Unlock()
 		}
 		return r, err
 	})
@@ -117,12 +119,6 @@ func (d *recipientCache) peek(key campaign.BatchKey) (known, bool) {
 		d.keep(key, k)
 	}
 	return k, ok
-}
-
-func (d *recipientCache) put(key campaign.BatchKey, k known) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.keep(key, k)
 }
 
 // keep adds recipients to recent. When recent takes half of the memory, it becomes

@@ -12,7 +12,7 @@ var retries = []time.Duration{
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// minSweepDelay is the shortest delay handled by reconcile alone, which runs once a minute.
+// minSweepDelay is the shortest delay handled by sweep alone, which runs once a minute.
 // For shorter delays, the task is queued too.
 const minSweepDelay = time.Minute
 

@@ -39,6 +39,7 @@ func (b *browser) refusedForms() {
 	for _, test := range []struct{ name, page, form, fill string }{
 		{"credentials", credentials + "/new", `main form`, ""},
 		{"webhooks", "/dashboard/settings/webhooks/new", `main form`, `document.querySelector("#url").value = "http://[::1"`},
+		{"billing", "/dashboard/settings/billing", `main form`, `document.querySelector("#basic").value = "1.000,00"`},
 		{"sending", "/dashboard/campaigns/new", `main form`, ""},
 		{"template-test", "/dashboard/templates/" + b.env["TEMPLATE_ID"], `#test form`, `document.querySelector("#test-phone").value = "12"`},
 	} {

@@ -29,7 +29,7 @@ import (
 var uses = map[string]string{
 	"token":     "TestToken_StandardClient|TestRefresh_SecondUse",
 	"dispatch":  "TestDispatch_SentOnce|TestDispatch_Scheduled|TestDispatch_ConcurrentIdempotentCalls|TestDispatch_ProviderErrors",
-	"campaigns": "TestReschedule|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors",
+	"campaigns": "TestTemplates_Dispatch|TestReschedule|TestCancel_Revoke|TestErrorFile_WithoutToken|TestLedger_Counts|TestDispatch_ProviderErrors|TestClicks",
 	"release":   "TestDispatch_SentOnce|TestTasks_Repeated|TestRelease_EarlyAndRepeatedTask",
 	"send":      "TestDispatch_ProviderErrors|TestLedger_Counts|TestOptOuts|TestPause_Tenant|TestOutcomes_AllUnreachable",
 	"events":    "TestLedger_Counts|TestOptOuts",
@@ -45,7 +45,7 @@ var uses = map[string]string{
 // logs, takes their tasks, reads their stream and opens their parameters itself, lets any
 // role be handed on, and answers 404 for a missing object to every caller. It does not
 // check leading keys, so ChangeCredentials allows what EndSessions does.
-var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "TellMissingFromForbidden", "LetSchedulesRelease", "EndSessions"}
+var unchecked = []string{"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "DistinguishMissingFromForbidden", "AllowSchedulesToRelease", "EndSessions"}
 
 // ofLayoutV1 are statements that only batches of OutcomesLayout v1 need, which this stack
 // does not make: the revoke function queues their webhooks itself.

@@ -11,14 +11,14 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/privacy/retention"
-	"campaign-dispatch/internal/reconcile"
+	"campaign-dispatch/internal/sweep"
 )
 
 // Handler returns the handler of the schedule that runs every minute, once per part of
 // the due work.
 func Handler(c app.Config) lambda.Handler {
 	store := dynamo.NewCampaignStore(c.Tables())
-	sweeper := &reconcile.Sweeper{
+	sweeper := &sweep.Sweeper{
 		Store: store, StateWriter: store,
 		Recorder: recorder.New(c, store),
 		Purger:   &retention.Purger{Store: store, Now: time.Now},
@@ -29,5 +29,5 @@ func Handler(c app.Config) lambda.Handler {
 		Shards:   dynamo.AllDueShards, DeliveryShards: dynamo.DeliveryShards,
 		After: c.SweepAfter, Now: time.Now,
 	}
-	return lambda.NewHandler(sweeper.SweepPart)
+	return lambda.NewHandler(sweeper.Sweep)
 }

@@ -26,15 +26,13 @@ func directoryKey(kind, id string) Item {
 	return Item{"pk": text(listPK), "sk": text(kind + "#" + id)}
 }
 
-// templateEntryKey and credentialEntryKey are the rows that list a tenant's templates and
-// credentials.
-func templateEntryKey(tenant, id string) Item {
-	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATE#" + id)}
+// entryKey is the row that lists a tenant's template or credential. prefix is templatePrefix
+// or CREDENTIAL#.
+func entryKey(tenant, prefix, id string) Item {
+	return Item{"pk": tenantKey(tenant)["pk"], "sk": text(prefix + id)}
 }
 
-func credentialEntryKey(tenant, clientID string) Item {
-	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("CREDENTIAL#" + clientID)}
-}
+const templatePrefix = "TEMPLATE#"
 
 // Tenant returns a tenant. The error wraps campaign.ErrNotFound if it does not exist.
 func (s *CampaignStore) Tenant(ctx context.Context, id string) (campaign.Tenant, error) {
@@ -101,15 +99,24 @@ func (s *CampaignStore) PutTemplate(ctx context.Context, t campaign.Template) (c
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
 // if a concurrent call wrote it.
 func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) error {
-	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
+	items, err := s.versionItems(t)
 	if err != nil {
 		return err
+	}
+	return s.writeAll(ctx, "put template "+t.ID, items...)
+}
+
+// versionItems write a version, if its predecessor is the current one.
+func (s *CampaignStore) versionItems(t campaign.Template) ([]types.TransactWriteItem, error) {
+	version, err := templateRow(templateVersionKey(t.ID, t.Version), t)
+	if err != nil {
+		return nil, err
 	}
 	current, err := templateRow(templateKey(t.ID), t)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	entry := templateEntryKey(t.Tenant, t.ID)
+	entry := entryKey(t.Tenant, templatePrefix, t.ID)
 	entry["name"], entry["version"], entry["createdAt"] = text(t.Name), number(t.Version), millis(t.CreatedAt)
 	switch {
 	case t.Card != nil:
@@ -119,7 +126,7 @@ func (s *CampaignStore) putVersion(ctx context.Context, t campaign.Template) err
 	case t.File != nil:
 		entry["file"] = boolean(true)
 	}
-	return s.writeAll(ctx, "put template "+t.ID, s.putNew(version), s.putAfter(current, t), s.put(entry))
+	return []types.TransactWriteItem{s.putNew(version), s.putAfter(current, t), s.put(entry)}, nil
 }
 
 // putAfter replaces the current version if it is the predecessor of t.
@@ -147,20 +154,24 @@ func (s *CampaignStore) Template(ctx context.Context, id string) (campaign.Templ
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
 // ID. Their contents are omitted; Card, Carousel and File are empty.
 func (s *CampaignStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
-	return list(ctx, &s.table, "TEN#"+tenant, "TEMPLATE#", func(id string, row Item) campaign.Template {
-		t := campaign.Template{
-			ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
-		}
-		switch {
-		case getBool(row, "card"):
-			t.Card = &content.Card{}
-		case getBool(row, "carousel"):
-			t.Carousel = &content.Carousel{}
-		case getBool(row, "file"):
-			t.File = &content.File{}
-		}
-		return t
+	return list(ctx, &s.table, "TEN#"+tenant, templatePrefix, func(id string, row Item) campaign.Template {
+		return readTemplateEntry(tenant, id, row)
 	})
+}
+
+func readTemplateEntry(tenant, id string, row Item) campaign.Template {
+	t := campaign.Template{
+		ID: id, Tenant: tenant, Name: getText(row, "name"), Version: int(getNumber(row, "version")), CreatedAt: getMillis(row, "createdAt"),
+	}
+	switch {
+	case getBool(row, "card"):
+		t.Card = &content.Card{}
+	case getBool(row, "carousel"):
+		t.Carousel = &content.Carousel{}
+	case getBool(row, "file"):
+		t.File = &content.File{}
+	}
+	return t
 }
 
 // TemplateVersions returns all versions of a template of any tenant, newest first.

@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// DueIndex partition keys of parked and dead deliveries. Reconcile does not read them.
+// DueIndex partition keys of parked and dead deliveries. Sweep does not read them.
 const (
 	parkedPrefix = "PARKED#"
 	deadPrefix   = "DEAD#"
@@ -31,7 +31,7 @@ func readCircuitKey(row Item) (t campaign.NotifyTask, ok bool) {
 
 // deliveryDue returns the DueIndex partition key of a delivery: a shard, or a key of its
 // endpoint.
-func deliveryDue(n campaign.Delivery, key Item) string {
+func deliveryDue(n campaign.WebhookDelivery, key Item) string {
 	switch {
 	case n.ID != "":
 		return deliveryIDDue(n)
@@ -57,7 +57,7 @@ func (s *CampaignStore) Circuit(ctx context.Context, tenant, endpointID string) 
 }
 
 // SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
-// it did. Reconcile checks the circuit at its Next.
+// it did. Sweep checks the circuit at its Next.
 func (s *CampaignStore) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
 	row := circuitKey(c.Tenant, c.EndpointID)
 	row["since"], row["probes"], row["closing"] = millis(c.Since), number(c.Probes), boolean(c.Closing)

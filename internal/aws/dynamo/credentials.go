@@ -24,7 +24,7 @@ const perBatchGet = 100
 func (s *AuthStore) CreateCredential(ctx context.Context, c campaign.Credential) error {
 	row := s.putNew(credentialRow(c))
 	row.Put.TableName = &s.Auth
-	entry := s.put(withValue(credentialEntryKey(c.Tenant, c.ClientID), "name", text(c.Name)))
+	entry := s.put(withValue(entryKey(c.Tenant, "CREDENTIAL#", c.ClientID), "name", text(c.Name)))
 	return s.writeAll(ctx, "create credential "+c.ClientID, row, entry)
 }
 

@@ -58,7 +58,7 @@ func readDeliveryKey(row Item) (t campaign.NotifyTask, ok bool) {
 	return t, ofBatch && err == nil
 }
 
-func deliveryRow(n campaign.Delivery) Item {
+func deliveryRow(n campaign.WebhookDelivery) Item {
 	row := deliveryKey(n.Task())
 	if n.ID != "" {
 		setSubject(row, n)
@@ -82,7 +82,7 @@ func deliveryRow(n campaign.Delivery) Item {
 
 // setSubject writes the content of a delivery with an ID. For other deliveries, the key
 // contains it.
-func setSubject(row Item, n campaign.Delivery) {
+func setSubject(row Item, n campaign.WebhookDelivery) {
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(string(n.Kind)), text(n.Blob)
 		return
@@ -94,8 +94,8 @@ func deliveryShard(key Item) string {
 	return strconv.FormatUint(hashOf(getText(key, "pk")+getText(key, "sk"))%DueShards, 10)
 }
 
-func readDelivery(t campaign.NotifyTask, row Item) (n campaign.Delivery, err error) {
-	n = campaign.Delivery{
+func readDelivery(t campaign.NotifyTask, row Item) (n campaign.WebhookDelivery, err error) {
+	n = campaign.WebhookDelivery{
 		Tenant: t.Tenant, EndpointID: t.EndpointID, Ordinal: t.Ordinal, Kind: t.Kind, Blob: t.Blob,
 		Attempt: int(getNumber(row, "attempt")), Next: getMillis(row, "nextCheck"), Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 		ExpiresAt: getEnd(row),
@@ -138,10 +138,10 @@ func unpackLeft(b []byte) ([]int, error) {
 
 // Delivery reads a delivery consistently. The error wraps campaign.ErrNotFound if it does
 // not exist.
-func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.Delivery, error) {
+func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (campaign.WebhookDelivery, error) {
 	row, err := s.inTableOf(t).get(ctx, deliveryKey(t))
 	if err != nil {
-		return campaign.Delivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
+		return campaign.WebhookDelivery{}, fmt.Errorf("read delivery to endpoint %s: %w", t.EndpointID, err)
 	}
 	return readDelivery(t, row)
 }
@@ -149,7 +149,7 @@ func (s *CampaignStore) Delivery(ctx context.Context, t campaign.NotifyTask) (ca
 // SaveDelivery replaces the delivery if Left and Attempt are unchanged since it was read,
 // and reports whether it did. For a New delivery, it writes n if there is no row. After a
 // lost response, it can report false although it succeeded. Left must ascend.
-func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.Delivery) (bool, error) {
+func (s *CampaignStore) SaveDelivery(ctx context.Context, read, n campaign.WebhookDelivery) (bool, error) {
 	if read.Unsaved {
 		return s.addDelivery(ctx, n)
 	}
@@ -182,7 +182,7 @@ func (s *CampaignStore) MoveDelivery(ctx context.Context, t campaign.NotifyTask,
 }
 
 // AddDeliveries writes deliveries. Existing ones are not changed.
-func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign.Delivery) error {
+func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
 	for _, n := range deliveries {
 		if _, err := s.addDelivery(ctx, n); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (s *CampaignStore) AddDeliveries(ctx context.Context, deliveries []campaign
 }
 
 // addDelivery writes a delivery if there is no row, and reports whether it did.
-func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.Delivery) (bool, error) {
+func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.WebhookDelivery) (bool, error) {
 	put := s.inTableOf(n.Task()).putIfExpired(deliveryRow(n)).Put
 	_, err := s.Client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: put.TableName, Item: put.Item,
@@ -201,7 +201,7 @@ func (s *CampaignStore) addDelivery(ctx context.Context, n campaign.Delivery) (b
 	return conditionHeld(err, "add delivery to endpoint "+n.EndpointID)
 }
 
-func sameDelivery(n campaign.Delivery) (string, Item) {
+func sameDelivery(n campaign.WebhookDelivery) (string, Item) {
 	condition, values := "attribute_exists(pk)", Item{}
 	if n.Attempt > 0 {
 		condition += " AND attempt = :attempt"

@@ -48,7 +48,7 @@ func TestAppend_Deliveries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []campaign.Delivery{
+	want := []campaign.WebhookDelivery{
 		{Tenant: tenant, EndpointID: "all", Key: b.Key, Ordinal: 1, Next: later},
 		{Tenant: tenant, EndpointID: "all", Key: b.Key, Ordinal: 2, Next: later},
 		{Tenant: tenant, EndpointID: "failures", Key: b.Key, Ordinal: 2, Next: later},
@@ -77,7 +77,7 @@ func TestAppend_Deliveries(t *testing.T) {
 
 func TestDelivery_Life(t *testing.T) {
 	t.Parallel()
-	tests := map[string]campaign.Delivery{
+	tests := map[string]campaign.WebhookDelivery{
 		"of a batch": {Key: newKey(), Ordinal: 7},
 		"of none":    {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	}
@@ -86,17 +86,17 @@ func TestDelivery_Life(t *testing.T) {
 			t.Parallel()
 			store := newStore(t)
 			n.Tenant, n.EndpointID, n.Next = "tenant#"+rand.Text(), "endpoint", later
-			if err := store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
+			if err := store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}); err != nil {
 				t.Fatal(err)
 			}
-			read := func(want campaign.Delivery) {
+			read := func(want campaign.WebhookDelivery) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
 					t.Errorf("error %v; the delivery (-want +got):\n%s", err, diff)
 				}
 			}
-			save := func(read, next campaign.Delivery, want bool) {
+			save := func(read, next campaign.WebhookDelivery, want bool) {
 				t.Helper()
 				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v", saved, err)
@@ -109,7 +109,7 @@ func TestDelivery_Life(t *testing.T) {
 			other := tried
 			other.Left = []int{5}
 			save(other, n, false)
-			if err := store.AddDeliveries(t.Context(), []campaign.Delivery{n}); err != nil {
+			if err := store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}); err != nil {
 				t.Error(err)
 			}
 			read(tried)

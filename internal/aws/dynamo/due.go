@@ -53,7 +53,7 @@ func readDue(row Item) (campaign.Due, error) {
 	if task, ok := readDeliveryKey(row); ok {
 		return campaign.Due{Delivery: &task, Check: check}, nil
 	}
-	if id, ok := readMetaKey(row); ok {
+	if id, ok := campaignOf(row); ok && getText(row, "sk") == metaSK {
 		return campaign.Due{Campaign: &id, Check: check}, nil
 	}
 	ref, err := batchRef(row)
@@ -78,11 +78,6 @@ func campaignOf(row Item) (id campaign.ID, ok bool) {
 		return id, false
 	}
 	return campaign.ID{Tenant: rest[:at], CampaignID: rest[at+1:]}, true
-}
-
-func readMetaKey(row Item) (campaign.ID, bool) {
-	id, ok := campaignOf(row)
-	return id, ok && getText(row, "sk") == metaSK
 }
 
 // StartRelease moves a due pending batch to releasing and records its agent, and reports
@@ -144,7 +139,7 @@ func (s *CampaignStore) EndRelease(ctx context.Context, ref campaign.BatchRef, n
 }
 
 // MarkSent moves a batch whose messages all have outcomes to sent, and reports whether
-// it did. Reconcile checks it at nextCheck, when all delivery statuses should have arrived.
+// it did. Sweep checks it at nextCheck, when all delivery statuses should have arrived.
 func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	return s.updateBatch(ctx, ref, "SET #state = :to, #due = :shard, nextCheck = :next", "#state IN (:releasing, :sending)", Item{
 		":to": text(string(campaign.BatchSent)), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)),
@@ -153,7 +148,7 @@ func (s *CampaignStore) MarkSent(ctx context.Context, ref campaign.BatchRef, nex
 }
 
 // CompleteBatch moves a batch whose messages all have final outcomes to completed and
-// counts it in its campaign, and reports whether it did. Reconcile keeps checking it until
+// counts it in its campaign, and reports whether it did. Sweep keeps checking it until
 // RemoveFromDueIndex, because the campaign may be complete too.
 func (s *CampaignStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{
@@ -219,15 +214,32 @@ func (s *CampaignStore) SetFailing(ctx context.Context, b campaign.Batch, failin
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex.
+// RemoveFromDueIndex removes a completed or cancelled batch from DueIndex. It also releases
+// what the batch has reserved from the budget for messages that were not delivered.
 func (s *CampaignStore) RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error {
-	_, err := s.updateBatch(ctx, ref, "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)", Item{
-		":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled)),
+	const update, condition = "REMOVE #due, nextCheck", "#state IN (:completed, :cancelled)"
+	values := func() Item {
+		return Item{":completed": text(string(campaign.BatchCompleted)), ":cancelled": text(string(campaign.BatchCancelled))}
+	}
+	return untilDecided(ctx, func() error {
+		_, reserved, err := s.updateUnreserved(ctx, ref, update, condition, values())
+		if err != nil || reserved == nil || !reserved.Closed() {
+			return err
+		}
+		return s.releaseWith(ctx, *reserved, update, condition, values())
 	})
-	return err
 }
 
 func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, update, condition string, values Item) (bool, error) {
+	in := s.batchUpdate(ref, update, condition, values)
+	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: in.TableName, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+	})
+	return conditionHeld(err, "update batch "+ref.BatchID)
+}
+
+func (s *CampaignStore) batchUpdate(ref campaign.BatchRef, update, condition string, values Item) *types.Update {
 	var names map[string]string // DynamoDB rejects an empty map
 	for _, name := range []string{"state", "due"} {
 		if strings.Contains(update+condition, "#"+name) {
@@ -237,10 +249,9 @@ func (s *CampaignStore) updateBatch(ctx context.Context, ref campaign.BatchRef, 
 			names["#"+name] = name
 		}
 	}
-	_, err := s.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	return &types.Update{
 		TableName: &s.Campaigns, Key: batchKey(ref),
 		UpdateExpression: &update, ConditionExpression: &condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	return conditionHeld(err, "update batch "+ref.BatchID)
+	}
 }

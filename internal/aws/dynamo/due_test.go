@@ -225,7 +225,7 @@ func read(t *testing.T, store *dynamo.CampaignStore, b campaign.Batch) campaign.
 }
 
 // Split rows are in shards that the former version does not read, all rows of a tenant in
-// one part of reconcile. Due finds them with the others.
+// one part of sweep. Due finds them with the others.
 func TestDue_Split(t *testing.T) {
 	t.Parallel()
 	store, split := newStore(t), newStore(t)

@@ -44,7 +44,7 @@ func (s *CampaignStore) MoveLifetime(ctx context.Context, l campaign.Lifetime, n
 }
 
 // StartForgetting marks a campaign as being deleted if it is unchanged since it was read,
-// and reports whether it did. The caller may delete its rows until lease. Then reconcile
+// and reports whether it did. The caller may delete its rows until lease. Then sweep
 // checks it again, and another caller continues.
 func (s *CampaignStore) StartForgetting(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error) {
 	return s.updateLifetime(ctx, l, "SET nextCheck = :next, "+forgetting+" = :true REMOVE listOf, listAs", Item{

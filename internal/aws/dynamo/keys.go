@@ -20,7 +20,7 @@ const TTL = "expiresAt"
 // deliveries, circuits, and each campaign's META row with its expiry.
 //
 // Rows of Split use SplitDueShards, numbered after the first DueShards. The shard number
-// modulo DueParts selects the part of reconcile that reads it; all Split rows of a tenant
+// modulo DueParts selects the part of sweep that reads it; all Split rows of a tenant
 // are in one part.
 const (
 	DueIndex       = "due"
@@ -134,6 +134,12 @@ func tenantKey(id string) Item { return Item{"pk": text("TEN#" + id), "sk": text
 
 func endpointKey(tenant, id string) Item {
 	return Item{"pk": text("TEN#" + tenant), "sk": text("ENDPOINT#" + id)}
+}
+
+// templateGuardKey is a row that every template created by the API changes, so that
+// concurrent calls cannot exceed the maximum.
+func templateGuardKey(tenant string) Item {
+	return Item{"pk": tenantKey(tenant)["pk"], "sk": text("TEMPLATES")}
 }
 
 // endpointGuardKey is a row that every addition of an endpoint changes, so that concurrent

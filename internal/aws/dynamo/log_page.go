@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 // maxPage is the maximum number of changes on a log page. A change takes about 4 bytes, at
@@ -16,8 +17,6 @@ const maxPage = campaign.PageSize
 
 // minChange is the minimum size of a change in bytes.
 const minChange = 3
-
-var errDamagedPage = fmt.Errorf("page of a log: %w", campaign.ErrDamaged)
 
 // packChanges encodes a log page: the distinct outcomes with codes, then for each change
 // the index of its outcome, and the differences of its message index and its time (in
@@ -61,68 +60,36 @@ func unpackChanges(page []byte) ([]campaign.Change, error) {
 
 // eachChange is unpackChanges with a callback.
 func eachChange(page []byte, take func(campaign.Change)) error {
-	r := pageReader{rest: page}
+	r := pageReader{packed.Reader{Rest: page}}
 	kinds := make([]campaign.Change, r.count())
 	for i := range kinds {
-		outcome, code, _ := strings.Cut(string(r.bytes()), " ")
+		outcome, code, _ := strings.Cut(r.Text(r.Uvarint()), " ")
 		kinds[i] = campaign.Change{Outcome: campaign.Outcome(outcome), Code: code}
 	}
 	var index, at int64
-	for n := 0; r.err == nil && len(r.rest) > 0; n++ {
-		kind := r.uvarint()
-		index += r.varint()
-		at += r.varint()
+	for n := 0; r.More(); n++ {
+		kind := r.Uvarint()
+		index += r.Varint()
+		at += r.Varint()
 		if kind >= uint64(len(kinds)) || index < 0 || index >= campaign.MaxMessages {
-			return fmt.Errorf("read change %d: %w", n, errDamagedPage)
+			return fmt.Errorf("read change %d: %w", n, packed.ErrDamaged)
 		}
 		c := kinds[kind]
 		c.Index, c.At = int(index), time.UnixMilli(at).UTC()
 		take(c)
 	}
-	return r.err
+	return r.Err
 }
 
-// pageReader decodes a page. After an error, it returns zeros.
-type pageReader struct {
-	rest []byte
-	err  error
-}
-
-func (r *pageReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	r.advance(n)
-	return v
-}
-
-func (r *pageReader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	r.advance(n)
-	return v
-}
+// pageReader decodes a page.
+type pageReader struct{ packed.Reader }
 
 // count reads the number of elements that follow, of at least one byte each.
 func (r *pageReader) count() uint64 {
-	n := r.uvarint()
-	if n > uint64(len(r.rest)) {
-		r.fail()
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 		return 0
 	}
 	return n
 }
-
-func (r *pageReader) bytes() []byte {
-	n := r.count()
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *pageReader) advance(n int) {
-	if n <= 0 {
-		r.fail()
-		return
-	}
-	r.rest = r.rest[n:]
-}
-
-func (r *pageReader) fail() { r.rest, r.err = nil, errDamagedPage }

@@ -82,10 +82,10 @@ func (s *CampaignStore) putTenant(t, before campaign.Tenant, created bool) types
 	}}
 }
 
-// assignAgent returns the writes that make the tenant a holder of its agent, and its owner
-// if no other tenant holds it.
+// assignAgent returns the writes that assign its agent to the tenant, and its owner
+// if no other tenant has it.
 func (s *CampaignStore) assignAgent(ctx context.Context, t, before campaign.Tenant) ([]types.TransactWriteItem, error) {
-	h, err := s.Holders(ctx, t.AgentID)
+	h, err := s.AgentTenants(ctx, t.AgentID)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (s *CampaignStore) assignAgent(ctx context.Context, t, before campaign.Tena
 		return nil, err
 	}
 	for _, o := range others {
-		items = append(items, s.removeHolder(t.AgentID, o))
+		items = append(items, s.removeAgentTenant(t.AgentID, o))
 	}
 	return append(items, s.putOwner(h, campaign.Owner{Tenant: t.ID, Since: s.Now()})), nil
 }
@@ -121,7 +121,7 @@ func (s *CampaignStore) giveUp(ctx context.Context, t campaign.Tenant) ([]types.
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.Holders(ctx, t.AgentID)
+	h, err := s.AgentTenants(ctx, t.AgentID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +135,9 @@ func (s *CampaignStore) giveUp(ctx context.Context, t campaign.Tenant) ([]types.
 	return items, nil
 }
 
-// Holders reads the tenants of an agent consistently.
-func (s *CampaignStore) Holders(ctx context.Context, agentID string) (campaign.Holders, error) {
-	h := campaign.Holders{AgentID: agentID}
+// AgentTenants reads the tenants of an agent consistently.
+func (s *CampaignStore) AgentTenants(ctx context.Context, agentID string) (campaign.AgentTenants, error) {
+	h := campaign.AgentTenants{AgentID: agentID}
 	row, err := s.get(ctx, ownerKey(agentID))
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return h, fmt.Errorf("read the owner of agent %s: %w", agentID, err)
@@ -145,23 +145,23 @@ func (s *CampaignStore) Holders(ctx context.Context, agentID string) (campaign.H
 	if err == nil {
 		h.Owner = &campaign.Owner{Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), GivenUpAt: getMillis(row, "givenUpAt")}
 	}
-	h.Holders, err = s.holders(ctx, agentID)
-	if o := h.Owner; o != nil && len(h.Others(o.Tenant)) == len(h.Holders) {
-		h.Holders = append(h.Holders, campaign.Holder{Tenant: o.Tenant, GivenUpAt: o.GivenUpAt})
+	h.All, err = s.agentTenants(ctx, agentID)
+	if o := h.Owner; o != nil && len(h.Others(o.Tenant)) == len(h.All) {
+		h.All = append(h.All, campaign.AgentTenant{Tenant: o.Tenant, GivenUpAt: o.GivenUpAt})
 	}
 	return h, err
 }
 
-func (s *CampaignStore) holders(ctx context.Context, agentID string) ([]campaign.Holder, error) {
-	return list(ctx, &s.table, "A#"+agentID, "TENANT#", func(id string, row Item) campaign.Holder {
-		return campaign.Holder{Tenant: id, GivenUpAt: getMillis(row, "givenUpAt")}
+func (s *CampaignStore) agentTenants(ctx context.Context, agentID string) ([]campaign.AgentTenant, error) {
+	return list(ctx, &s.table, "A#"+agentID, "TENANT#", func(id string, row Item) campaign.AgentTenant {
+		return campaign.AgentTenant{Tenant: id, GivenUpAt: getMillis(row, "givenUpAt")}
 	})
 }
 
 // TenantsOf returns the tenants that receive the replies to an agent.
 func (s *CampaignStore) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
-	holders, err := s.holders(ctx, agentID)
-	return campaign.Holders{Holders: holders}.Tenants(s.Now()), err
+	tenants, err := s.agentTenants(ctx, agentID)
+	return campaign.AgentTenants{All: tenants}.Tenants(s.Now()), err
 }
 
 // AgentsOf returns the current and former agents of a tenant.
@@ -172,19 +172,19 @@ func (s *CampaignStore) AgentsOf(ctx context.Context, tenant string) ([]string, 
 	}
 	var ids []string
 	for _, a := range agents {
-		holders, err := s.holders(ctx, a.ID)
+		tenants, err := s.agentTenants(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
-		if len((campaign.Holders{Holders: holders}).Others(tenant)) < len(holders) {
+		if len((campaign.AgentTenants{All: tenants}).Others(tenant)) < len(tenants) {
 			ids = append(ids, a.ID)
 		}
 	}
 	return ids, nil
 }
 
-// removeHolder removes a holder if it is unchanged since it was read.
-func (s *CampaignStore) removeHolder(agentID string, o campaign.Holder) types.TransactWriteItem {
+// removeAgentTenant removes a tenant of an agent if it is unchanged since it was read.
+func (s *CampaignStore) removeAgentTenant(agentID string, o campaign.AgentTenant) types.TransactWriteItem {
 	return types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &s.Campaigns, Key: agentTenantKey(agentID, o.Tenant),
 		ConditionExpression:       aws.String("attribute_not_exists(pk) OR givenUpAt = :read"),
@@ -202,7 +202,7 @@ func ownerIs(read *campaign.Owner) (condition string, values Item) {
 	}
 }
 
-func (s *CampaignStore) putOwner(h campaign.Holders, o campaign.Owner) types.TransactWriteItem {
+func (s *CampaignStore) putOwner(h campaign.AgentTenants, o campaign.Owner) types.TransactWriteItem {
 	row := ownerKey(h.AgentID)
 	row["tenant"], row["since"], row["givenUpAt"] = text(o.Tenant), millis(o.Since), millis(o.GivenUpAt)
 	condition, values := ownerIs(h.Owner)
@@ -211,7 +211,7 @@ func (s *CampaignStore) putOwner(h campaign.Holders, o campaign.Owner) types.Tra
 	}}
 }
 
-func (s *CampaignStore) keepOwner(h campaign.Holders) types.TransactWriteItem {
+func (s *CampaignStore) keepOwner(h campaign.AgentTenants) types.TransactWriteItem {
 	condition, values := ownerIs(h.Owner)
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &s.Campaigns, Key: ownerKey(h.AgentID), ConditionExpression: &condition, ExpressionAttributeValues: values,

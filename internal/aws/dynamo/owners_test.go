@@ -65,12 +65,12 @@ func (a *agency) refuses(tenant, agent, says string) {
 	}
 }
 
-func (a *agency) holders(want campaign.Holders) {
+func (a *agency) wantTenants(want campaign.AgentTenants) {
 	a.t.Helper()
 	want.AgentID = a.agent
-	got, err := a.Holders(a.t.Context(), a.agent)
+	got, err := a.AgentTenants(a.t.Context(), a.agent)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		a.t.Errorf("%v; holders (-want +got):\n%s", err, diff)
+		a.t.Errorf("%v; tenants (-want +got):\n%s", err, diff)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestSaveTenant_AgentTaken(t *testing.T) {
 	a.must(a.assign(owner, a.agent), a.assign(owner, a.agent), a.assign(other, "agent-"+rand.Text()))
 	a.refuses(a.tenant(), a.agent, "belongs to tenant "+owner)
 	a.refuses(other, a.agent, "belongs to tenant "+owner)
-	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: owner, Since: a.now}, Holders: []campaign.Holder{{Tenant: owner}}})
+	a.wantTenants(campaign.AgentTenants{Owner: &campaign.Owner{Tenant: owner, Since: a.now}, All: []campaign.AgentTenant{{Tenant: owner}}})
 	a.hears(owner)
 }
 
@@ -160,7 +160,7 @@ func TestSaveTenant_ConcurrentAgents(t *testing.T) {
 	present, err := a.Tenant(t.Context(), tenant)
 	a.must(err)
 	for _, agent := range agents {
-		h, err := a.Holders(t.Context(), agent)
+		h, err := a.AgentTenants(t.Context(), agent)
 		a.must(err)
 		if !h.OwnedBy(tenant) || h.Owner.GivenUpAt.IsZero() != (agent == present.AgentID) {
 			t.Errorf("owner of %s is %+v, the tenant's agent is %s", agent, h.Owner, present.AgentID)
@@ -173,23 +173,23 @@ func TestSaveTenant_ReleasedAgent(t *testing.T) {
 	a := newAgency(t)
 	former, next, began := a.tenant(), a.tenant(), a.now
 	a.must(a.assign(former, a.agent), a.assign(former, "agent-"+rand.Text()))
-	a.holders(campaign.Holders{
-		Owner:   &campaign.Owner{Tenant: former, Since: began, GivenUpAt: began},
-		Holders: []campaign.Holder{{Tenant: former, GivenUpAt: began}},
+	a.wantTenants(campaign.AgentTenants{
+		Owner: &campaign.Owner{Tenant: former, Since: began, GivenUpAt: began},
+		All:   []campaign.AgentTenant{{Tenant: former, GivenUpAt: began}},
 	})
 	a.hears(former)
 	a.now = began.Add(campaign.AgentRest - time.Millisecond)
 	a.refuses(next, a.agent, began.Add(campaign.AgentRest).Format(time.RFC3339))
 
 	a.must(a.assign(former, a.agent)) // it can be reassigned to its former tenant at any time
-	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: former, Since: began}, Holders: []campaign.Holder{{Tenant: former}}})
+	a.wantTenants(campaign.AgentTenants{Owner: &campaign.Owner{Tenant: former, Since: began}, All: []campaign.AgentTenant{{Tenant: former}}})
 	a.now = a.now.Add(10 * campaign.AgentRest)
 	a.refuses(next, a.agent, "belongs to tenant "+former)
 
 	a.must(a.assign(former, "agent-"+rand.Text()))
 	a.now = a.now.Add(campaign.AgentRest)
 	a.must(a.assign(next, a.agent))
-	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: next, Since: a.now}, Holders: []campaign.Holder{{Tenant: next}}})
+	a.wantTenants(campaign.AgentTenants{Owner: &campaign.Owner{Tenant: next, Since: a.now}, All: []campaign.AgentTenant{{Tenant: next}}})
 	a.hears(next)
 	a.refuses(former, a.agent, "belongs to tenant "+next)
 }
@@ -272,9 +272,9 @@ func TestSaveTenant_SharedAgent(t *testing.T) {
 	a := newAgency(t)
 	one, two, three := "a-"+a.tenant(), "b-"+a.tenant(), a.tenant()
 	a.share(one, two)
-	both := []campaign.Holder{{Tenant: one}, {Tenant: two}}
+	both := []campaign.AgentTenant{{Tenant: one}, {Tenant: two}}
 	a.must(a.assign(one, a.agent), a.assign(two, a.agent)) // both keep it
-	a.holders(campaign.Holders{Holders: both})
+	a.wantTenants(campaign.AgentTenants{All: both})
 	a.refuses(three, a.agent, "shared by several tenants ("+one+", "+two+")")
 
 	left := a.now
@@ -282,14 +282,14 @@ func TestSaveTenant_SharedAgent(t *testing.T) {
 	a.refuses(three, a.agent, "shared by several tenants")
 	a.hears(one, two)
 	a.must(a.assign(one, a.agent))
-	a.holders(campaign.Holders{Holders: both}) // it was reassigned
+	a.wantTenants(campaign.AgentTenants{All: both}) // it was reassigned
 
 	a.must(a.assign(one, "agent-"+rand.Text()))
 	a.now = left.Add(campaign.AgentRest)
 	a.hears(two)
 	a.refuses(one, a.agent, "belongs to tenant "+two)
 	a.must(a.assign(two, a.agent)) // no longer shared
-	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: two, Since: a.now}, Holders: []campaign.Holder{{Tenant: two}}})
+	a.wantTenants(campaign.AgentTenants{Owner: &campaign.Owner{Tenant: two, Since: a.now}, All: []campaign.AgentTenant{{Tenant: two}}})
 	a.refuses(one, a.agent, "belongs to tenant "+two)
 }
 
@@ -303,14 +303,14 @@ func TestSaveTenant_AgentOfFormerVersion(t *testing.T) {
 	a.hears(tenant)
 	a.refuses(a.tenant(), a.agent, "belongs to tenant "+tenant)
 	a.must(a.assign(tenant, a.agent))
-	a.holders(campaign.Holders{Owner: &campaign.Owner{Tenant: tenant, Since: a.now}, Holders: []campaign.Holder{{Tenant: tenant}}})
+	a.wantTenants(campaign.AgentTenants{Owner: &campaign.Owner{Tenant: tenant, Since: a.now}, All: []campaign.AgentTenant{{Tenant: tenant}}})
 
 	moved := newAgency(t)
 	moved.share(tenant)
 	a.must(moved.assign(tenant, "agent-"+rand.Text())) // without a save in between
-	moved.holders(campaign.Holders{
-		Owner:   &campaign.Owner{Tenant: tenant, Since: moved.now, GivenUpAt: moved.now},
-		Holders: []campaign.Holder{{Tenant: tenant, GivenUpAt: moved.now}},
+	moved.wantTenants(campaign.AgentTenants{
+		Owner: &campaign.Owner{Tenant: tenant, Since: moved.now, GivenUpAt: moved.now},
+		All:   []campaign.AgentTenant{{Tenant: tenant, GivenUpAt: moved.now}},
 	})
 }
 

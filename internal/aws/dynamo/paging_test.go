@@ -213,7 +213,7 @@ func TestPages_FailuresAndDeliveries(t *testing.T) {
 	s, tenant := pagedStore(t)
 	ctx := t.Context()
 	for i := range several {
-		must(t, s.AddDeliveries(ctx, []campaign.Delivery{{
+		must(t, s.AddDeliveries(ctx, []campaign.WebhookDelivery{{
 			Tenant: tenant, EndpointID: "e", Kind: campaign.KindReplied, Blob: "events/a/" + one(i), Dead: true, Left: []int{0}, Next: later.Add(time.Duration(i) * time.Minute),
 		}}))
 		must(t, s.RecordFailure(ctx, campaign.WebhookFailure{

@@ -17,7 +17,7 @@ import (
 
 const headSK = "HEAD"
 
-func logSK(ordinal int) string { return fmt.Sprintf("LOG#%08d", ordinal) }
+func logSK(ordinal int) string { return pageSK(logPages, ordinal) }
 
 // Ledger reads the head and the given frames of a batch's ledger consistently.
 func (s *CampaignStore) Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error) {
@@ -51,14 +51,14 @@ func readHead(row Item) (campaign.LedgerSummary, error) {
 
 // Append writes news (see campaign.Ledger.Effective) for a batch without a ledger. One
 // transaction writes the head, the log pages and the deliveries for the endpoints. check is
-// when reconcile checks the deliveries. All changes must fit one transaction, see
+// when sweep checks the deliveries. All changes must fit one transaction, see
 // MaxAppend. The error wraps campaign.ErrLostRace if the head changed since it was read.
 // After any other error, news may have been written: read the head again.
-func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.Delivery, error) {
+func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger, news []campaign.Change, endpoints []campaign.Endpoint, check time.Time) ([]campaign.WebhookDelivery, error) {
 	pages := slices.Collect(slices.Chunk(news, maxPage))
 	head := batchLedger.HeadAfter(news, len(pages))
 	items := []types.TransactWriteItem{s.headWrite(b, batchLedger, head, news)}
-	var deliveries []campaign.Delivery
+	var deliveries []campaign.WebhookDelivery
 	first := batchLedger.Head.Sequence + 1
 	for i, page := range pages {
 		ordinal := batchLedger.Head.Ordinal + 1 + i
@@ -66,7 +66,7 @@ func (s *CampaignStore) Append(ctx context.Context, b campaign.Batch, batchLedge
 		first += len(page)
 		for _, e := range endpoints {
 			if wantsSome(e, page) {
-				deliveries = append(deliveries, campaign.Delivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, ExpiresAt: b.ExpiresAt()})
+				deliveries = append(deliveries, campaign.WebhookDelivery{Tenant: b.Tenant, EndpointID: e.ID, Key: b.Key, Ordinal: ordinal, Next: check, ExpiresAt: b.ExpiresAt()})
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func readDeliveryIDKey(row Item) (t campaign.NotifyTask, ok bool) {
 }
 
 // deliveryIDDue returns the DueIndex partition key of a delivery with an ID.
-func deliveryIDDue(n campaign.Delivery) string {
+func deliveryIDDue(n campaign.WebhookDelivery) string {
 	shard := int(hashOf(n.ID) % DeliveryShards)
 	switch {
 	case n.Dead:

@@ -23,7 +23,7 @@ func splitStore(t *testing.T) *dynamo.CampaignStore {
 }
 
 // identified returns a delivery with entries, or of a webhook event if it has a blob.
-func identified(tenant string, n campaign.Delivery) campaign.Delivery {
+func identified(tenant string, n campaign.WebhookDelivery) campaign.WebhookDelivery {
 	n.Tenant, n.EndpointID = tenant, "e"
 	if n.Blob == "" {
 		n.Entries = []byte(rand.Text())
@@ -47,7 +47,7 @@ func dueByID(t *testing.T, store *dynamo.CampaignStore, tenant string, at time.T
 
 func TestDeliveryWithID_Life(t *testing.T) {
 	t.Parallel()
-	for name, n := range map[string]campaign.Delivery{
+	for name, n := range map[string]campaign.WebhookDelivery{
 		"of entries": {}, "of an event": {Kind: campaign.KindReplied, Blob: "events/agent/" + rand.Text()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,13 +57,13 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			n.Next = later
 			unwritten := n
 			unwritten.Unsaved = true
-			save := func(read, next campaign.Delivery, want bool) {
+			save := func(read, next campaign.WebhookDelivery, want bool) {
 				t.Helper()
 				if saved, err := store.SaveDelivery(t.Context(), read, next); saved != want || err != nil {
 					t.Errorf("saved %v, error %v; want %v", saved, err, want)
 				}
 			}
-			is := func(want campaign.Delivery, due time.Time) {
+			is := func(want campaign.WebhookDelivery, due time.Time) {
 				t.Helper()
 				got, err := store.Delivery(t.Context(), n.Task())
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -78,7 +78,7 @@ func TestDeliveryWithID_Life(t *testing.T) {
 			other := unwritten
 			other.Attempt = 3
 			save(unwritten, other, false) // the existing row is kept
-			must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{other}))
+			must(t, store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{other}))
 			is(n, later)
 			if early := dueByID(t, store, tenant, later.Add(-time.Millisecond)); len(early) > 0 {
 				t.Errorf("due before its time: %v", early)
@@ -115,17 +115,17 @@ func TestDeliveriesOfAnEndpoint_BothLayouts(t *testing.T) {
 	store, tenant, ctx := splitStore(t), "tenant#"+rand.Text(), t.Context()
 	var want []campaign.NotifyTask
 	for i := range 40 {
-		n := campaign.Delivery{Tenant: tenant, EndpointID: "e", Key: newKey(), Ordinal: i + 1}
+		n := campaign.WebhookDelivery{Tenant: tenant, EndpointID: "e", Key: newKey(), Ordinal: i + 1}
 		if i%4 > 0 {
-			n = identified(tenant, campaign.Delivery{})
+			n = identified(tenant, campaign.WebhookDelivery{})
 		}
 		n.Next, n.Parked, n.Dead = later.Add(time.Duration(i)*time.Minute), true, i >= 20
-		must(t, store.AddDeliveries(ctx, []campaign.Delivery{n}))
+		must(t, store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}))
 		want = append(want, n.Task())
 	}
 	for _, other := range []string{"e#1", "f"} {
-		n := campaign.Delivery{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
-		must(t, store.AddDeliveries(ctx, []campaign.Delivery{n}))
+		n := campaign.WebhookDelivery{Tenant: tenant, EndpointID: other, Entries: []byte(other), Parked: true, Next: later}.Identified()
+		must(t, store.AddDeliveries(ctx, []campaign.WebhookDelivery{n}))
 	}
 	parked, err := store.ParkedDeliveries(ctx, tenant, "e", 7)
 	if diff := cmp.Diff(want[:7], parked); diff != "" || err != nil {
@@ -150,9 +150,9 @@ func TestDueDeliveries_Shards(t *testing.T) {
 	store, tenant := splitStore(t), "tenant#"+rand.Text()
 	const many = 200
 	for range many {
-		n := identified(tenant, campaign.Delivery{})
+		n := identified(tenant, campaign.WebhookDelivery{})
 		n.Next = later
-		must(t, store.AddDeliveries(t.Context(), []campaign.Delivery{n}))
+		must(t, store.AddDeliveries(t.Context(), []campaign.WebhookDelivery{n}))
 	}
 	shards := map[int]int{}
 	for shard := range dynamo.DeliveryShards {

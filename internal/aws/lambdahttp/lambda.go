@@ -39,7 +39,7 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		defer cancel()
 		ctx = early
 	}
-	w := &response{header: http.Header{}}
+	w := &httpapi.Recorder{Fields: http.Header{}}
 	e, err := parseEvent(payload)
 	switch {
 	case clientsFault(err):
@@ -49,8 +49,8 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	default:
 		a.handler.ServeHTTP(w, e.request(ctx))
 	}
-	count(ctx, w.status)
-	return w.document(e)
+	count(ctx, w.Status)
+	return document(w, e)
 }
 
 // count counts error responses by status. API Gateway counts the others.
@@ -116,28 +116,6 @@ func (e *event) host() string {
 	return e.domainName
 }
 
-// response records the response of a handler.
-type response struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *response) Header() http.Header { return w.header }
-
-func (w *response) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-
-func (w *response) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.body.Write(p)
-}
-
 type responseDocument struct {
 	StatusCode      int               `json:"statusCode"`
 	Headers         map[string]string `json:"headers"`
@@ -146,18 +124,18 @@ type responseDocument struct {
 	IsBase64Encoded bool              `json:"isBase64Encoded"`
 }
 
-// document returns the response in payload format 2.0. The format has one value per header:
+// document encodes a response in payload format 2.0. The format has one value per header:
 // several are joined by commas, except cookies, which have their own field.
-func (w *response) document(e *event) ([]byte, error) {
+func document(w *httpapi.Recorder, e *event) ([]byte, error) {
 	w.WriteHeader(http.StatusOK)
-	d := responseDocument{StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"]}
-	for name, values := range w.header {
+	d := responseDocument{StatusCode: w.Status, Headers: make(map[string]string, len(w.Fields)), Cookies: w.Fields["Set-Cookie"]}
+	for name, values := range w.Fields {
 		if name != "Set-Cookie" {
 			d.Headers[name] = strings.Join(values, ", ")
 		}
 	}
 	if e == nil || e.method != http.MethodHead {
-		d.Body, d.IsBase64Encoded = text(w.body.Bytes())
+		d.Body, d.IsBase64Encoded = text(w.Body.Bytes())
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

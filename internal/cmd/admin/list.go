@@ -42,11 +42,11 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
-		holders, err := s.store.Holders(ctx, agent.ID)
+		tenants, err := s.store.AgentTenants(ctx, agent.ID)
 		if err != nil {
 			return answer{}, err
 		}
-		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(holders)}})
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(tenants)}})
 	}
 	for _, subject := range slices.Sorted(maps.Keys(pauses)) {
 		p.add(row{{"subject", strings.Replace(subject, "#", " ", 1)}, {"since", instant(pauses[subject])}})
@@ -59,12 +59,12 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 }
 
 // belongsTo returns the tenant of an agent, or the tenants that share it.
-func belongsTo(h campaign.Holders) string {
-	if len(h.Holders) == 0 {
+func belongsTo(h campaign.AgentTenants) string {
+	if len(h.All) == 0 {
 		return "none"
 	}
 	var tenants []string
-	for _, o := range h.Holders {
+	for _, o := range h.All {
 		tenant := o.Tenant
 		if !o.GivenUpAt.IsZero() {
 			tenant += " (until " + instant(o.GivenUpAt) + ")"

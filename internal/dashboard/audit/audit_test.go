@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,7 +155,7 @@ func TestDetails_EveryPeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keep := range append(web.Choices(), web.None) {
+	for _, keep := range append(slices.Collect(maps.Keys(web.Keeps)), web.None) {
 		if !strings.Contains(string(texts), `"audit.kept_`+keep+`"`) {
 			t.Errorf("the audit log has no text for %s", keep)
 		}

@@ -57,6 +57,7 @@ type findings struct {
 	Rejected []finding  // numbers that will be skipped
 	Repeated []repeated // numbers repeated from an earlier line
 	Checked  int        // lines checked before the timeout; 0 for all
+	price
 
 	InvalidURLs    int // messages with a URL that is not https
 	InvalidURLLine int // line of the first one
@@ -82,6 +83,7 @@ const (
 // add adds the findings of a part.
 func (s *Pages) add(f *findings, p *web.Page, t table, part part, v dispatchclient.Verdict) {
 	f.Accepted += v.Accepted
+	f.addPart(v)
 	for _, e := range v.Errors {
 		index, rest, of := place(e.Pointer)
 		why := p.Known("refusal."+e.Code, e.Detail)

@@ -145,6 +145,7 @@ func (s *Pages) find(p *web.Page, u upload, pl plan, until time.Time) (findings,
 	if n := len(verdicts); n < len(left) {
 		f.Checked = left[n].rows[0].line - 1
 	}
+	f.checkBudget(p)
 	return f, nil
 }
 

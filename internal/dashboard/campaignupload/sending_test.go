@@ -472,6 +472,44 @@ func numbers(n int) string {
 	return file.String()
 }
 
+func TestReview_Price(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	recipients := "phone;uid;nome\n11987654321;a;Ana\n11987654322;b;" + strings.Repeat("ã", 80) + "\n"
+	page, _ := b.review(recipients, nil)
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "Send now")
+	if strings.Contains(page.Text(), "R$") {
+		t.Errorf("a price without prices: %s", page.Text())
+	}
+	b.billing(t, campaign.Spending{Month: 500_000_000})
+	page, _ = b.review(recipients, nil)
+	says(t, page, http.StatusOK, "basic: 1, single: 1", "R$ 0.17", "R$ 0.00 of R$ 500.00", "Send now")
+}
+
+// Each part has room, and all of them together have not.
+func TestReview_BudgetOfAllParts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.billing(t, campaign.Spending{Day: 125_000_000})
+	page, _ := b.review(numbers(2500), nil)
+	says(t, page, http.StatusOK, "R$ 125.00", "R$ 0.00 of R$ 125.00", "Send now")
+	b.billing(t, campaign.Spending{Day: 124_990_000})
+	page, _ = b.review(numbers(2500), nil)
+	says(t, page, http.StatusOK, "cannot be sent yet", "The budget of the day or the month has no room", "R$ 0.00 of R$ 124.99")
+	if strings.Contains(page.Text(), "Send now") {
+		t.Error("the review offers to send it")
+	}
+}
+
+// billing sets prices of 0.05 and 0.12, and limits.
+func (b *bench) billing(t *testing.T, limits campaign.Spending) {
+	t.Helper()
+	err := b.store.SaveBilling(t.Context(), b.tenant, campaign.Billing{Prices: campaign.Prices{Basic: 50_000, Single: 120_000}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestConfirm_RefusalIsNotAudited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -24,6 +24,9 @@ const (
 	PageLimit   = 100_000
 	AssetsLimit = 72_000
 	HTMLLimit   = PageLimit - AssetsLimit
+	// DocsHTMLLimit is the part that is left on the pages of the API documentation, which
+	// load no htmx.
+	DocsHTMLLimit = 40_000
 )
 
 // served are the assets as browsers receive them, by name.

@@ -48,11 +48,9 @@ func From(p *Page) (int, error) {
 const escaped = len("&#34;")
 
 // Weight returns the size in bytes of a text in a page.
-func Weight(text string) int { return len(text) + (escaped-1)*strings.Count(ascii(text), "&") }
+func Weight(text string) int { return len(text) + (escaped-1)*strings.Count(marks.Replace(text), "&") }
 
-// ascii returns the text with & in place of each escaped character.
-func ascii(text string) string { return marks.Replace(text) }
-
+// marks replaces each escaped character by &.
 var marks = strings.NewReplacer("<", "&", ">", "&", `"`, "&", "'", "&", "+", "&", "\x00", "&")
 
 // Short returns the text, cut to most bytes in a page.

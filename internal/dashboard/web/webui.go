@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -141,7 +142,7 @@ func (ui *UI) handle(mux *http.ServeMux, pattern string, least Role, h Handler) 
 func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, otherwise func(*Page, error) error) error {
 	checked := make(chan error, 1)
 	go func() { checked <- ui.Sessions.Check(p.R.Context(), session) }()
-	made := &heldAnswer{header: p.W.Header().Clone()}
+	made := &httpapi.Recorder{Fields: p.W.Header().Clone()}
 	page := *p
 	page.W, page.Session = made, session
 	failed := serve(&page)
@@ -151,7 +152,21 @@ func (ui *UI) alongside(p *Page, session Session, serve func(*Page) error, other
 	if failed != nil {
 		return failed
 	}
-	return made.answer(p.W)
+	return copyResponse(p.W, made)
+}
+
+// copyResponse writes the recorded response to w.
+func copyResponse(w http.ResponseWriter, r *httpapi.Recorder) error {
+	clear(w.Header())
+	maps.Copy(w.Header(), r.Fields)
+	if r.Status != 0 {
+		w.WriteHeader(r.Status)
+	}
+	if r.Body.Len() == 0 {
+		return nil
+	}
+	_, err := w.Write(r.Body.Bytes())
+	return err
 }
 
 // serve serves a request with a verified session.
@@ -208,7 +223,7 @@ func (ui *UI) signIn(p *Page) error {
 		p.W.Header().Set("HX-Reswap", "innerHTML")
 		return p.Fragment("session_over.html", SignInPath)
 	case sent:
-		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(referer(p.R)))
+		return p.RenderStatus(http.StatusUnauthorized, "ui.session_over", "session_over.html", signInTo(pathOf(p.R.Referer())))
 	case p.Partial():
 		return p.Redirect(signInTo(pathOf(p.R.Header.Get("HX-Current-URL"))))
 	}
@@ -222,9 +237,6 @@ func signInTo(page string) string {
 	}
 	return SignInPath + "?to=" + template.URLQueryEscaper(page)
 }
-
-// referer returns the page from which a form was sent, or "" if unknown.
-func referer(r *http.Request) string { return pathOf(r.Referer()) }
 
 // pathOf returns the path and query of a URL, so that a sign-in leads only to the
 // dashboard.

@@ -29,12 +29,12 @@ func packCode(b []byte, code string) []byte {
 }
 
 func (r *reader) code() string {
-	i := r.byte()
+	i := r.Byte()
 	if i == spelled {
-		return r.text(int(min(r.uvarint(), 1<<16)))
+		return r.Text(r.Uvarint())
 	}
 	if int(i) >= len(codes) {
-		r.fail()
+		r.Fail()
 		return ""
 	}
 	return codes[i]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 // Entry is one entry of a batch's log. Sequences start at 1 and have no gaps. The sequence
@@ -42,8 +43,9 @@ func Numbered(first int, changes []campaign.Change) []Entry {
 }
 
 // Pack encodes consecutive changes: message and outcome as one number, the time since the
-// previous change in milliseconds, and the code of undelivered messages. A change takes
-// about 5 bytes.
+// previous change in milliseconds, the code of undelivered messages, and the suggestion of
+// taps and clicks. A change takes about 5 bytes. Taps and clicks have the outcome number 0,
+// which versions without taps do not read: they fail and retry.
 func Pack(changes []campaign.Change) []byte {
 	var b []byte
 	var at int64
@@ -54,38 +56,46 @@ func Pack(changes []campaign.Change) []byte {
 }
 
 func packChange(b []byte, c campaign.Change, at int64) ([]byte, int64) {
-	state := stateOf(c.Outcome)
-	b = binary.AppendUvarint(b, uint64(c.Index)<<stateBits|uint64(state)) //nolint:gosec // not negative
+	state := packed.Number(c.Outcome)
+	b = binary.AppendUvarint(b, uint64(c.Index)<<packed.OutcomeBits|uint64(state)) //nolint:gosec // not negative
 	b = binary.AppendVarint(b, c.At.UnixMilli()-at)
-	if hasCode(state) {
+	switch {
+	case c.Outcome == campaign.OutcomeTapped:
+		b = append(b, byte(c.Suggestion)) //nolint:gosec // at most maxSuggestion
+	case c.Outcome == campaign.OutcomeClicked:
+		b = append(b, byte(c.Suggestion)|clickedBit) //nolint:gosec // at most maxSuggestion
+	case hasCode(state):
 		b = packCode(b, c.Code)
 	}
 	return b, c.At.UnixMilli()
 }
 
-func hasCode(state byte) bool { return state >= stateOf(campaign.OutcomeFailed) }
+func hasCode(state byte) bool { return state >= packed.Number(campaign.OutcomeFailed) }
 
 // Unpack decodes the result of Pack.
-func Unpack(packed []byte) (changes []campaign.Change, err error) {
-	r := reader{rest: packed}
-	for at := int64(0); r.more(); {
+func Unpack(value []byte) (changes []campaign.Change, err error) {
+	r := newReader(value)
+	for at := int64(0); r.More(); {
 		var c campaign.Change
 		c, at = r.change(at)
 		changes = append(changes, c)
 	}
-	return changes, r.err
+	return changes, r.Err
 }
 
 func (r *reader) change(at int64) (campaign.Change, int64) {
-	v := r.uvarint()
-	state := byte(v & (1<<stateBits - 1))
-	if v>>stateBits >= campaign.MaxMessages || state == 0 {
-		r.fail()
+	v := r.Uvarint()
+	state := byte(v & (1<<packed.OutcomeBits - 1))
+	if v>>packed.OutcomeBits >= campaign.MaxMessages {
+		r.Fail()
 		return campaign.Change{}, at
 	}
-	at += r.varint()
-	c := campaign.Change{Index: int(v >> stateBits), Outcome: outcomes[state], At: time.UnixMilli(at).UTC()}
-	if hasCode(state) {
+	at += r.Varint()
+	c := campaign.Change{Index: int(v >> packed.OutcomeBits), Outcome: packed.Outcomes[state], At: time.UnixMilli(at).UTC()}
+	switch {
+	case state == 0:
+		c.Outcome, c.Suggestion = r.suggestion()
+	case hasCode(state):
 		c.Code = r.code()
 	}
 	return c, at
@@ -115,26 +125,26 @@ func packEntries(b []byte, entries []Entry) []byte {
 }
 
 // UnpackNewEntries decodes the result of PackNewEntries.
-func UnpackNewEntries(packed []byte) (fresh []NewEntries, err error) {
-	r := reader{rest: packed}
-	for r.more() {
+func UnpackNewEntries(value []byte) (fresh []NewEntries, err error) {
+	r := newReader(value)
+	for r.More() {
 		var f NewEntries
-		copy(f.Key[:], r.text(len(f.Key)))
-		f.Entries = r.entries(r.uvarint())
+		copy(f.Key[:], r.Text(uint64(len(f.Key))))
+		f.Entries = r.entries(r.Uvarint())
 		fresh = append(fresh, f)
 	}
-	return fresh, r.err
+	return fresh, r.Err
 }
 
 func (r *reader) entries(count uint64) (entries []Entry) {
 	next, at := 0, int64(0)
-	for ; count > 0 && r.more(); count-- {
-		e := Entry{Sequence: next + int(min(r.uvarint(), 1<<32))}
+	for ; count > 0 && r.More(); count-- {
+		e := Entry{Sequence: next + int(min(r.Uvarint(), 1<<32))}
 		e.Change, at = r.change(at)
 		entries, next = append(entries, e), e.Sequence+1
 	}
 	if count > 0 {
-		r.fail()
+		r.Fail()
 	}
 	return entries
 }

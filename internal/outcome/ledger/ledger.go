@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // Head is the content of a batch's HEAD row. The zero Head means no outcomes.
 type Head struct {
 	Sequence int    // of the last entry, 0 if there is none
-	States   []byte // by message, see outcomes
+	States   []byte // by message, see packed.Outcomes
 	Reasons  map[campaign.Reason]int
 	Timeline campaign.Timeline
 	// Tail contains the newest changes, in order. The last one has the sequence Sequence.
@@ -49,19 +50,19 @@ func (h Head) Outcome(index int) campaign.Outcome {
 	if index >= len(h.States) {
 		return ""
 	}
-	return outcomes[h.States[index]]
+	return packed.Outcomes[h.States[index]]
 }
 
 // Summary returns the head as a campaign.LedgerSummary.
 func (h Head) Summary() campaign.LedgerSummary {
-	var byState [len(outcomes)]int
+	var byState [len(packed.Outcomes)]int
 	for _, s := range h.States {
 		byState[s]++
 	}
 	counts := map[campaign.Outcome]int{}
 	for state, n := range byState {
 		if state > 0 && n > 0 {
-			counts[outcomes[state]] = n
+			counts[packed.Outcomes[state]] = n
 		}
 	}
 	return campaign.LedgerSummary{Sequence: h.Sequence, Counts: counts, Reasons: h.Reasons, Timeline: h.Timeline}
@@ -112,7 +113,7 @@ func (h Head) After(messages int, changes []campaign.Change) Head {
 	}
 	copy(next.States, h.States)
 	for _, c := range changes {
-		next.States[c.Index] = stateOf(c.Outcome)
+		next.States[c.Index] = packed.Number(c.Outcome)
 	}
 	return next
 }
@@ -139,7 +140,7 @@ func (p Packed) Head(sequence int) (h Head, err error) {
 	}
 	h.Tail, err = Unpack(p.Tail)
 	if len(h.Tail) > sequence {
-		err = errDamaged
+		err = packed.ErrDamaged
 	}
 	return h, err
 }

@@ -2,23 +2,10 @@ package ledger
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
-
-// outcomes maps stored numbers to outcomes. 0 means no outcome.
-var outcomes = [8]campaign.Outcome{
-	"", campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead,
-	campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped,
-}
-
-const stateBits = 3
-
-// stateOf returns the stored number of an outcome.
-func stateOf(outcome campaign.Outcome) byte {
-	return byte(max(0, slices.Index(outcomes[:], outcome))) //nolint:gosec // there are eight
-}
 
 // packStates encodes a batch's states: their number, then the bits of each state, in the
 // context of its preceding bits. 2,000 states take about 300 bytes if nearly all are
@@ -27,11 +14,11 @@ func packStates(states []byte) []byte {
 	if len(states) == 0 {
 		return nil
 	}
-	var contexts [1 << stateBits]bitCounts
+	var contexts [1 << packed.OutcomeBits]bitCounts
 	e := newEncoder(binary.AppendUvarint(nil, uint64(len(states))))
 	for _, s := range states {
 		node := byte(1)
-		for i := stateBits - 1; i >= 0; i-- {
+		for i := packed.OutcomeBits - 1; i >= 0; i-- {
 			bit := s >> i & 1
 			e.put(bit, &contexts[node])
 			node = node<<1 | bit
@@ -42,24 +29,24 @@ func packStates(states []byte) []byte {
 
 // unpackStates decodes the result of packStates. The code has no redundancy, so corruption
 // can yield wrong states.
-func unpackStates(packed []byte) ([]byte, error) {
-	if len(packed) == 0 {
+func unpackStates(value []byte) ([]byte, error) {
+	if len(value) == 0 {
 		return nil, nil
 	}
-	r := reader{rest: packed}
-	n := r.uvarint()
-	if r.err != nil || n > campaign.MaxMessages {
-		return nil, errDamaged
+	r := newReader(value)
+	n := r.Uvarint()
+	if r.Err != nil || n > campaign.MaxMessages {
+		return nil, packed.ErrDamaged
 	}
-	var contexts [1 << stateBits]bitCounts
-	d := newDecoder(r.rest)
+	var contexts [1 << packed.OutcomeBits]bitCounts
+	d := newDecoder(r.Rest)
 	states := make([]byte, n)
 	for i := range states {
 		node := byte(1)
-		for range stateBits {
+		for range packed.OutcomeBits {
 			node = node<<1 | d.get(&contexts[node])
 		}
-		states[i] = node & (1<<stateBits - 1)
+		states[i] = node & (1<<packed.OutcomeBits - 1)
 	}
 	return states, nil
 }

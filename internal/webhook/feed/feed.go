@@ -110,19 +110,19 @@ type identity struct {
 
 // identify returns the identities of batches, without the expired ones.
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
-	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (who identity, known bool, err error) {
-		who.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
+	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (id identity, known bool, err error) {
+		id.BatchRef, err = f.batches.Get(key, f.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}, func() (campaign.BatchRef, error) {
 			return f.Batches.Identity(ctx, key)
 		})
 		switch {
 		case errors.Is(err, campaign.ErrNotFound):
-			return who, false, nil
+			return id, false, nil
 		case errors.Is(err, campaign.ErrDamaged):
 			return identity{damaged: err}, true, nil
 		case err != nil:
-			return who, false, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
+			return id, false, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
 		}
-		return who, true, nil
+		return id, true, nil
 	})
 }
 

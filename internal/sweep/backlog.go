@@ -1,0 +1,83 @@
+package sweep
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+const (
+	// backlog is the queue length above which an unsent frame is probably still queued, not
+	// lost. The consumers need at most a few minutes for such a queue. Requeueing the frame
+	// would only lengthen the queue.
+	backlog = 1000
+	// minSeen is the part of a backlog that one sweep sees at least. It reads only batches
+	// that are due, and they become due one after the other.
+	minSeen = backlog / 20
+	// heldMargin is the time reserved for held batches at the end of a call.
+	heldMargin = 15 * time.Second
+)
+
+// heldBatch is a batch found during a backlog, with its unsent frames.
+type heldBatch struct {
+	campaign.Batch
+	frames []int
+}
+
+// waitingTenants returns the tenants whose held frames may still be queued.
+//
+// The queue serves tenants in turn, so the tasks ahead of a tenant's last task are at most
+// as many per tenant as its own. The tasks of a small tenant wait only briefly, whatever
+// the backlogs of others. If they are unsent when the batch is due, they are lost.
+func waitingTenants(held []heldBatch) map[string]bool {
+	unsent := map[string]int{}
+	for _, b := range held {
+		unsent[b.Tenant] += len(b.frames)
+	}
+	waits := map[string]bool{}
+	for tenant, own := range unsent {
+		ahead := 0
+		for _, n := range unsent {
+			ahead += min(n, own)
+		}
+		waits[tenant] = ahead >= minSeen
+	}
+	return waits
+}
+
+// requeueHeld requeues the frames of the held batches, except those of waiting tenants.
+// Batches not reached before the end of ctx stay due.
+func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	for _, b := range r.held {
+		if starting.Err() != nil {
+			return
+		}
+		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
+		if err != nil {
+			slog.ErrorContext(ctx, "processing due batch failed", "tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
+			result = failed
+		}
+		r.actions[result]++
+		r.semaphore.next()
+	}
+}
+
+func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
+	if waits {
+		return waiting, s.check(ctx, b.Batch, s.Now().Add(s.After))
+	}
+	return resent, s.queueFrames(ctx, b)
+}
+
+func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
+	tasks := make([]any, len(b.frames))
+	for i, f := range b.frames {
+		tasks[i] = campaign.SendTask{BatchRef: b.BatchRef, Frame: f}
+	}
+	return s.queue(ctx, s.Frames, b.Batch, tasks)
+}

@@ -1,0 +1,273 @@
+package sweep_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/oauth/accesstoken"
+)
+
+func (w *pipeline) canceller() sqs.Handler {
+	m := mortal{w}
+	c := &control.Canceller{
+		Ledger: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
+		Concurrency: 1, SweepAfter: sweepAfter, Now: w.clock,
+	}
+	return sqs.BatchHandler(c.Handle)
+}
+
+// cancel calls the API until it succeeds, as a client does.
+func (w *pipeline) cancel(b campaign.Batch, query string) {
+	w.t.Helper()
+	mux := http.NewServeMux()
+	m := mortal{w}
+	service := &control.Service{Tokens: m, Store: m, Queue: mortalQueue{m, w.revokes}, Now: w.clock, Grace: sweepAfter}
+	service.Register(mux)
+	for range 3 {
+		answer := httptest.NewRecorder()
+		w.attempt(func(ctx context.Context) {
+			path := "/api/v1/external/campaigns/" + b.CampaignID + "/cancel" + query
+			mux.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodPost, path, http.NoBody))
+		})
+		if answer.Code == http.StatusAccepted {
+			return
+		}
+	}
+	w.t.Error("the campaign could not be cancelled")
+}
+
+// sentAndWaiting is a campaign with one batch at the provider, which does not deliver it,
+// and one batch before its due time.
+func (w *pipeline) sentAndWaiting() (sent, waiting campaign.Batch) {
+	w.t.Helper()
+	withEndpoints(w).provider.answers = false
+	sent = w.accept(103)
+	w.handOff(sent)
+	w.run(sent, time.Hour)
+	waiting = w.accept(103, func(b *campaign.Batch) {
+		b.ID, b.Ordinal, b.Scheduled, b.Due = sent.ID, 2, true, w.clock().Add(100*time.Hour)
+		b.NextCheck = b.Due
+	})
+	w.death.calls = nil
+	return sent, waiting
+}
+
+// checkCancelled checks that each message of both batches has the expected outcome and that
+// nothing is left to do.
+func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
+	w.t.Helper()
+	if diff := cmp.Diff(map[string]int{end: 103}, w.outcomes(sent)); diff != "" {
+		w.t.Errorf("what had been sent (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 103}, w.outcomes(waiting)); diff != "" {
+		w.t.Errorf("what waited for its time (-want +got):\n%s", diff)
+	}
+	if now := w.batch(waiting); now.State != campaign.BatchCancelled || !now.NextCheck.IsZero() {
+		w.t.Errorf("the batch that waited is %s, to be checked at %v", now.State, now.NextCheck)
+	}
+	if n := len(w.provider.taken); n != 103 {
+		w.t.Errorf("the provider has %d messages", n)
+	}
+	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+		w.t.Errorf("campaign.completed of a cancelled campaign was posted %d times", got)
+	}
+	w.checkNothingIsDue()
+}
+
+func TestCancel_CrashAtAnyCall(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, cancelCrashAtAnyCall)
+}
+
+func cancelCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	live := func(t *testing.T, at int, after bool) *pipeline {
+		t.Helper()
+		w := newPipeline(t)
+		sent, waiting := w.sentAndWaiting()
+		w.death.at, w.death.after = at, after
+		w.cancel(sent, "?revoke=true")
+		w.settle(time.Hour)
+		w.checkCancelled(sent, waiting, "revoked cancelled")
+		return w
+	}
+	rehearsal := live(t, 0, false)
+	for _, at := range worthTrying(rehearsal.death.calls) {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
+				t.Parallel()
+				if w := live(t, at, after); len(w.death.calls) < at {
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
+				}
+			})
+		}
+	}
+}
+
+// The task of a successful call is lost. The messages that were never released end
+// nevertheless.
+func TestSweep_LostCancelTask(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, sweepLostCancelTask)
+}
+
+func sweepLostCancelTask(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	w := newPipeline(t)
+	sent, waiting := w.sentAndWaiting()
+	w.cancel(sent, "")
+	clear(w.revokes.held)
+	w.settle(time.Hour)
+	w.advance(campaign.MessageTTL + campaign.AnswerGrace)
+	w.settle(time.Hour)
+	w.checkCancelled(sent, waiting, "expired no_answer")
+}
+
+// An expired message of a cancelled campaign counts as revoked only if revocation was
+// requested, with the cancellation or later.
+func TestCancel_LaterExpiry(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, cancelLaterExpiry)
+}
+
+func cancelLaterExpiry(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	for name, test := range map[string]struct {
+		queries []string
+		want    string
+	}{
+		"not to be revoked":  {[]string{""}, "expired ttl_passed"},
+		"to be revoked":      {[]string{"?revoke=true"}, "revoked cancelled"},
+		"revoked later":      {[]string{"", "?revoke=true"}, "revoked cancelled"},
+		"and not taken back": {[]string{"?revoke=true", ""}, "revoked cancelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			b := w.accept(3)
+			w.handOff(b)
+			w.run(b, time.Hour)
+			for _, query := range test.queries {
+				w.cancel(b, query)
+			}
+			w.advance(time.Minute)
+			w.provider.forget = true // it revokes, but sends only a TTL event
+			for i := range b.Accepted {
+				w.event(campaign.EventTask{Kind: campaign.EventExpired, MessageID: b.Key.MessageID(i)})
+			}
+			w.settle(time.Hour)
+			if diff := cmp.Diff(map[string]int{test.want: 3}, w.outcomes(b)); diff != "" {
+				t.Errorf("outcomes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The response to a message's first attempt is lost, and its campaign is cancelled before
+// the second: it ends as stopped, although the provider has it.
+func TestCancel_StoppedMessageAtProvider(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.accept(3)
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+		w.provider.taken[d.ID], w.provider.phones[d.Phone] = d.Content.Text, d.ID
+		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+	}
+	w.handOff(b)
+	for w.deliver(w.releases, w.releaser(), 1) {
+	}
+	w.deliver(w.frames, w.sender(1), 1)
+	w.cancel(b, "?revoke=true")
+	w.settle(time.Hour)
+	if diff := cmp.Diff(map[string]int{"stopped cancelled": 3}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if len(w.provider.revoked) != 3 {
+		t.Errorf("%d of 3 messages were taken back", len(w.provider.revoked))
+	}
+}
+
+func TestCancel_NoCompletionWebhook(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, cancelNoCompletionWebhook)
+}
+
+func cancelNoCompletionWebhook(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	w := withEndpoints(newPipeline(t))
+	w.provider.answers = false
+	b := w.accept(3)
+	w.handOff(b)
+	w.run(b, time.Hour)
+	w.cancel(b, "")
+	for i := range b.Accepted {
+		w.event(campaign.EventTask{Kind: campaign.EventRead, MessageID: b.Key.MessageID(i)})
+	}
+	w.settle(time.Hour)
+	if now := w.batch(b); now.State != campaign.BatchCompleted {
+		t.Errorf("the batch is %s", now.State)
+	}
+	if got := w.sink.posts["some"][string(campaign.KindCompleted)]; got > 0 {
+		t.Errorf("posted %d times", got)
+	}
+	w.checkNothingIsDue()
+}
+
+// Revoke revokes a message once and sends the same event as the provider.
+func (p *provider) Revoke(_ context.Context, agent campaign.Agent, messageID, _ string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked(agent)
+	if p.taken[messageID] == "" || p.revoked[messageID] {
+		return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+	}
+	if p.revoked == nil {
+		p.revoked = map[string]bool{}
+	}
+	p.revoked[messageID] = true
+	if p.forget {
+		return nil
+	}
+	task := campaign.EventTask{Kind: campaign.EventExpired, AgentID: p.pipeline.agent, MessageID: messageID, At: p.pipeline.clock().Add(time.Second)}
+	body, err := json.Marshal(task)
+	p.pipeline.events.add(body, time.Second)
+	return err
+}
+
+func (m mortal) Authorize(*http.Request, string, string) (accesstoken.Claims, error) {
+	return accesstoken.Claims{Tenant: m.w.tenant}, nil
+}
+
+func (m mortal) Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	return call(m, "Campaign", func() (campaign.Campaign, error) { return m.w.store.Campaign(ctx, id) })
+}
+
+func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error {
+	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
+}
+
+func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, takeBack bool, next time.Time) error {
+	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, takeBack, next) })
+}
+
+func (m mortal) Reschedule(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {
+	return call(m, "Reschedule", func() (bool, error) { return m.w.store.Reschedule(ctx, b, due, next) })
+}
+
+func (m mortal) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+	return m.w.death.call("CheckReservation", func() error { return m.w.store.CheckReservation(ctx, b, due) })
+}
+
+func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, phone string) error {
+	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
+}

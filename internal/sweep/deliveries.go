@@ -1,0 +1,109 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/retry"
+)
+
+// sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
+// the part in parallel. The returned function waits for the result. The work stops shortly
+// before the end of ctx.
+func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*shardSweep) {
+	var sweeps []*shardSweep
+	var shards sync.WaitGroup
+	for shard := range s.DeliveryShards {
+		if !part.has(shard) {
+			continue
+		}
+		r := &shardSweep{sweeper: s, shard: shard, actions: map[action]int{}}
+		sweeps = append(sweeps, r)
+		shards.Go(func() { r.err = r.processDeliveries(ctx) })
+	}
+	return func() []*shardSweep {
+		shards.Wait()
+		return sweeps
+	}
+}
+
+func (r *shardSweep) processDeliveries(ctx context.Context) error {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
+	defer pending.flush(ctx)
+	for due, err := range r.sweeper.Store.DueDeliveries(ctx, r.shard, r.sweeper.Now()) {
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil {
+			return nil
+		}
+		pending.add(ctx, due)
+	}
+	return nil
+}
+
+// deliveries collects due deliveries of a shard by tenant, to queue them in batches.
+type deliveries struct {
+	sweeper *Sweeper
+	actions map[action]int
+	held    map[string][]campaign.Due // by tenant
+}
+
+// perCall is the number of messages per SQS call.
+const perCall = 10
+
+func (n *deliveries) add(ctx context.Context, due campaign.Due) {
+	if n.held == nil {
+		n.held = map[string][]campaign.Due{}
+	}
+	tenant := due.Delivery.Tenant
+	n.held[tenant] = append(n.held[tenant], due)
+	if len(n.held[tenant]) >= perCall {
+		n.queue(ctx, tenant)
+	}
+}
+
+func (n *deliveries) flush(ctx context.Context) {
+	for tenant := range n.held {
+		n.queue(ctx, tenant)
+	}
+}
+
+// queue queues the tenant's deliveries, then postpones their next check. A crash in between
+// requeues them (at least once).
+func (n *deliveries) queue(ctx context.Context, tenant string) {
+	held := n.held[tenant]
+	delete(n.held, tenant)
+	if err := n.sweeper.queueDeliveries(ctx, tenant, held); err != nil {
+		slog.ErrorContext(ctx, "requeueing deliveries failed", "tenant", tenant, "error", err)
+		n.actions[failed] += len(held)
+		return
+	}
+	n.actions[notified] += len(held)
+}
+
+func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []campaign.Due) error {
+	tasks := make([]campaign.NotifyTask, len(held))
+	for i, due := range held {
+		tasks[i] = *due.Delivery
+	}
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	if err := s.Notify.SendAll(ctx, tenant, bodies); err != nil {
+		return err
+	}
+	next := s.Now().Add(s.After)
+	for _, due := range held {
+		if _, err := s.StateWriter.MoveDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package sweep_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/sweep"
+)
+
+var errUnavailable = errors.New("unavailable")
+
+// brokenStore has a due batch and a due campaign and fails to read them, or fails to read
+// the index.
+type brokenStore struct {
+	sweep.Store
+
+	index error
+}
+
+func (s brokenStore) Due(context.Context, int, time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		_ = yield(campaign.Due{Batch: campaign.BatchRef{BatchID: "b"}}, s.index) &&
+			yield(campaign.Due{Campaign: &campaign.ID{CampaignID: "c"}}, nil)
+	}
+}
+
+func (brokenStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
+	return campaign.Batch{}, errUnavailable
+}
+
+type brokenPurger struct{}
+
+func (brokenPurger) PurgeIfExpired(context.Context, campaign.ID) (bool, error) {
+	return false, errUnavailable
+}
+
+// sweeping runs the sweep of a store as a Lambda handler.
+type sweeping struct{ store sweep.Store }
+
+func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
+	sweeper := &sweep.Sweeper{Store: s.store, Purger: brokenPurger{}, Shards: 1, Now: time.Now}
+	return nil, sweeper.Sweep(ctx, sweep.Part{})
+}
+
+func TestSweep_CountsFailures(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	if _, err := metrics.Of(sweeping{brokenStore{}}, &log, time.Now).Invoke(t.Context(), nil); err != nil {
+		t.Errorf("sweep failed: %v", err)
+	}
+	var counted struct{ SweepFailed int }
+	if err := json.Unmarshal(log.Bytes(), &counted); err != nil || counted.SweepFailed != 2 {
+		t.Errorf("counted %d failures, want 2 (%v): %s", counted.SweepFailed, err, log.String())
+	}
+}
+
+func TestSweep_UnreadableIndex(t *testing.T) {
+	t.Parallel()
+	if _, err := (sweeping{brokenStore{index: errUnavailable}}).Invoke(t.Context(), nil); !errors.Is(err, errUnavailable) {
+		t.Errorf("sweep: %v, want %v", err, errUnavailable)
+	}
+}

@@ -1,0 +1,329 @@
+package sweep_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
+)
+
+// worthDying returns the calls at which a process crashes, counted from 1: all of them,
+// except that of the provider calls only the first, a middle one and the last.
+func worthDying(calls []string) []int {
+	var steps []int
+	seen := 0
+	for i, name := range calls {
+		if name == "provider" {
+			if seen++; seen != 1 && seen != 50 && seen != 103 {
+				continue
+			}
+		}
+		steps = append(steps, i+1)
+	}
+	return steps
+}
+
+func TestSend_CrashAtAnyCall(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, sendCrashAtAnyCall)
+}
+
+func sendCrashAtAnyCall(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	rehearsal := newPipeline(t)
+	b := rehearsal.accept(103)
+	rehearsal.handOff(b)
+	rehearsal.run(b, time.Hour)
+	rehearsal.checkSent(b)
+	for _, at := range worthDying(rehearsal.death.calls) {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
+				t.Parallel()
+				w := newPipeline(t)
+				w.death.at, w.death.after = at, after
+				b := w.accept(103)
+				w.handOff(b)
+				w.run(b, 2*time.Hour)
+				w.checkSent(b)
+				if len(w.death.calls) < at {
+					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
+				}
+			})
+		}
+	}
+}
+
+func TestSweep_CrashAtAnyCall(t *testing.T) {
+	t.Parallel()
+	// The batch is never handed off, and later the tasks of its frames are lost.
+	live := func(t *testing.T, at int, after bool) (*pipeline, campaign.Batch) {
+		t.Helper()
+		w := newPipeline(t)
+		b := w.accept(103)
+		w.advance(3 * time.Minute)
+		w.death.at, w.death.after = at, after
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		for w.deliver(w.releases, w.releaser(), 1) {
+		}
+		clear(w.frames.held)
+		w.run(b, 2*time.Hour)
+		return w, b
+	}
+	rehearsal, b := live(t, 0, false)
+	rehearsal.checkSent(b)
+	for _, at := range worthDying(rehearsal.death.calls) {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
+				t.Parallel()
+				w, b := live(t, at, after)
+				w.checkSent(b)
+			})
+		}
+	}
+}
+
+func TestSend_LongOutage(t *testing.T) {
+	t.Parallel()
+	inLayouts(t, sendLongOutage)
+}
+
+func sendLongOutage(t *testing.T, newPipeline func(*testing.T) *pipeline) {
+	t.Helper()
+	w := newPipeline(t)
+	up := w.clock().Add(2 * time.Hour)
+	w.provider.refuse = func(campaign.OutgoingMessage) error {
+		if w.clock().Before(up) {
+			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+		}
+		return nil
+	}
+	b := w.accept(103)
+	w.handOff(b)
+	w.run(b, 4*time.Hour)
+	w.checkSent(b)
+	if len(w.frames.dead) > 0 {
+		t.Errorf("%d tasks became dead letters, want none", len(w.frames.dead))
+	}
+}
+
+func TestSend_PermanentFailures(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+		switch d.Phone[len(d.Phone)-1] {
+		case '1':
+			return &campaign.Failure{Kind: campaign.Permanent, Code: "unreachable"}
+		case '2':
+			if w.provider.calls <= 103 {
+				return &campaign.Failure{Kind: campaign.Throttled, Code: "throttled", RetryAfter: time.Minute}
+			}
+		}
+		return nil
+	}
+	b := w.accept(103)
+	w.handOff(b)
+	if got := w.run(b, time.Hour); got.State != campaign.BatchSent {
+		t.Errorf("the batch is %s", got.State)
+	}
+	if diff := cmp.Diff(map[string]int{"sent ": 92, "failed unreachable": 11}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestSend_NotAfterDuringOutage(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.accept(103, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(30 * time.Minute) })
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+		if d.TTL > 30*time.Minute {
+			t.Errorf("a message may live for %v, longer than the batch allows", d.TTL)
+		}
+		if d.Phone == "+5511900000007" {
+			return nil
+		}
+		return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+	}
+	w.handOff(b)
+	if got := w.run(b, 2*time.Hour); got.State != campaign.BatchSent {
+		t.Errorf("the batch is %s", got.State)
+	}
+	if diff := cmp.Diff(map[string]int{"sent ": 1, "expired not_after_passed": 102}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(w *pipeline) string{
+		"tenant": func(w *pipeline) string { return "tenant#" + w.tenant },
+		"agent":  func(w *pipeline) string { return "agent#" + w.agent },
+	}
+	for name, subject := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			w.must(w.store.Pause(t.Context(), subject(w)))
+			b := w.accept(103)
+			w.handOff(b)
+			w.run(b, time.Hour)
+			if w.provider.calls > 0 {
+				t.Fatalf("%d messages were sent despite the pause", w.provider.calls)
+			}
+			w.must(w.store.Resume(t.Context(), subject(w)))
+			w.run(b, 3*time.Minute)
+			w.checkSent(b)
+		})
+	}
+}
+
+// A frame can find the pause before its batch's release is complete.
+func TestResume_PausedDuringRelease(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(103)
+	_, err := w.store.StartRelease(t.Context(), b.BatchRef, w.agent, w.clock(), w.clock().Add(sweepAfter))
+	w.must(err)
+	body, err := json.Marshal(campaign.SendTask{BatchRef: b.BatchRef})
+	w.must(err)
+	w.frames.add(body, 0)
+	w.deliver(w.frames, w.sender(1), 1)
+	_, err = w.store.EndRelease(t.Context(), b.BatchRef, w.clock().Add(sweepAfter))
+	w.must(err)
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+func TestPause_NotAfter(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(3, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(5 * time.Minute) })
+	w.handOff(b)
+	w.run(b, time.Hour)
+	if diff := cmp.Diff(map[string]int{"expired not_after_passed": 3}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestSend_TenantWithoutAgent(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant}))
+	b := w.accept(3)
+	w.handOff(b)
+	w.run(b, time.Hour)
+	if len(w.frames.dead)+w.provider.calls > 0 {
+		t.Fatalf("%d dead letters, %d messages sent", len(w.frames.dead), w.provider.calls)
+	}
+	w.must(w.store.SaveTenant(t.Context(), campaign.Tenant{ID: w.tenant, AgentID: w.agent}))
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+func TestSend_PoisonTask(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.accept(103)
+	ref := fmt.Sprintf(`"tenant":%q,"campaignId":%q,"batchId":%q`, b.Tenant, b.CampaignID, b.BatchID)
+	poison := []string{`{`, `[]`, `{` + ref + `,"frame":2}`, `{` + ref + `,"frame":-1}`, `{` + ref + `,"frame":1,"only":[3]}`}
+	w.provider.refuse = func(d campaign.OutgoingMessage) error {
+		if d.Phone == "+5511900000007" && len(w.frames.dead) < len(poison) { // the batch continues as long as the poison task
+			return &campaign.Failure{Kind: campaign.Transient, Code: "unavailable"}
+		}
+		return nil
+	}
+	for _, body := range poison {
+		w.frames.add([]byte(body), 0)
+	}
+	w.frames.add([]byte(`{"tenant":"none","campaignId":"none","batchId":"none"}`), 0)
+	w.handOff(b)
+	w.run(b, 3*time.Hour)
+	w.checkSent(b)
+	if diff := cmp.Diff(poison, w.frames.dead); diff != "" {
+		t.Errorf("dead letters (-want +got):\n%s", diff)
+	}
+}
+
+// TestSend_ConcurrentDuplicates delivers every task of a full batch three times, to eight
+// concurrent functions, while sweeps run.
+func TestSend_ConcurrentDuplicates(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.accept(campaign.MaxMessages)
+	for range 3 {
+		w.handOff(b)
+	}
+	w.advance(3 * time.Minute)
+	together(8, func(i int) {
+		w.deliver(w.releases, w.releaser(), 1)
+		if i%4 == 0 {
+			if err := w.sweeper().Sweep(t.Context(), sweep.Part{}); err != nil {
+				t.Error(err)
+			}
+		}
+		sender := w.sender(64)
+		for w.deliver(w.frames, sender, 2) {
+			continue
+		}
+	})
+	w.run(b, time.Hour)
+	w.checkSent(b)
+	if len(w.frames.dead) > 0 {
+		t.Errorf("%d dead letters", len(w.frames.dead))
+	}
+}
+
+func together(n int, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}
+
+func TestSweep_CompletedBatch(t *testing.T) {
+	t.Parallel()
+	for _, state := range []campaign.BatchState{campaign.BatchCompleted, campaign.BatchCancelled} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			b := w.accept(3, func(b *campaign.Batch) { b.State = state })
+			var ended []campaign.Change
+			for i := range b.Accepted {
+				ended = append(ended, campaign.Change{Index: i, Outcome: campaign.OutcomeStopped, At: w.clock()})
+			}
+			w.must(w.recorder().Record(t.Context(), b, ended))
+			got := w.run(b, 10*time.Minute)
+			if got.State != state || !got.NextCheck.IsZero() || w.releases.next+w.frames.next+w.revokes.next > 0 {
+				t.Errorf("the batch is %s, to be checked at %v, after %d tasks", got.State, got.NextCheck, w.releases.next+w.frames.next+w.revokes.next)
+			}
+		})
+	}
+}
+
+func TestRelease_ScheduledBatch(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	due := w.clock().Add(40 * time.Minute)
+	b := w.accept(3, func(b *campaign.Batch) { b.Scheduled, b.Due = true, due })
+	w.provider.refuse = func(campaign.OutgoingMessage) error {
+		if w.clock().Before(due) {
+			t.Errorf("a message was sent %v before its time", due.Sub(w.clock()))
+		}
+		return nil
+	}
+	w.handOff(b) // far too early
+	w.advance(30 * time.Minute)
+	w.handOff(b) // slightly too early
+	w.run(b, time.Hour)
+	w.checkSent(b)
+}

@@ -1,0 +1,418 @@
+// Package sweep repeats lost work: batches that were not released in time, frames that
+// were not sent, messages without a delivery status, and webhooks that were not posted.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/metrics"
+	"campaign-dispatch/internal/retry"
+)
+
+// Store reads unfinished batches and their progress.
+type Store interface {
+	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
+	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[campaign.Due, error]
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	Ledger(ctx context.Context, b campaign.Batch, frames []int) (campaign.Ledger, error)
+	Channel(ctx context.Context, tenant, agentID string) (campaign.Channel, error)
+	// AdoptAgent returns the batch with its agent.
+	AdoptAgent(ctx context.Context, b campaign.Batch) (campaign.Batch, error)
+}
+
+// StateWriter updates batches and deliveries if they are unchanged since they were read.
+type StateWriter interface {
+	MoveCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error)
+	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	RemoveFromDueIndex(ctx context.Context, ref campaign.BatchRef) error
+}
+
+// Recorder ends batches: ExpireUnconfirmed those with messages without a delivery status,
+// Complete those whose messages all have final outcomes.
+type Recorder interface {
+	ExpireUnconfirmed(ctx context.Context, b campaign.Batch) error
+	Complete(ctx context.Context, b campaign.Batch) error
+}
+
+// Purger deletes expired campaigns. It reports whether the campaign was deleted.
+type Purger interface {
+	PurgeIfExpired(ctx context.Context, id campaign.ID) (forgotten bool, err error)
+}
+
+// Queue is a task queue.
+type Queue interface {
+	SendAll(ctx context.Context, group string, bodies [][]byte) error
+}
+
+// CountedQueue is a task queue with a queue length.
+type CountedQueue interface {
+	Queue
+	Waiting(ctx context.Context) (int, error)
+}
+
+// Sweeper checks all batches and deliveries that are due. Concurrent sweeps are safe:
+// consumers ignore duplicate tasks.
+type Sweeper struct {
+	Store       Store
+	StateWriter StateWriter
+	Recorder    Recorder
+	Purger      Purger
+	Releases    Queue
+	Frames      CountedQueue
+	Notify      Queue
+	Revokes     Queue
+	Shards      int // of the index of due items
+	// DeliveryShards is the number of shards of the Webhooks table's index.
+	DeliveryShards int
+	// After is the time until the next check of a batch whose tasks were requeued.
+	After time.Duration
+	Now   func() time.Time
+}
+
+const (
+	// dueGrace is the permitted delay of a batch's schedule.
+	dueGrace = 2 * time.Minute
+	// shutdownMargin is the time reserved for started work at the end of a call.
+	shutdownMargin = 5 * time.Second
+	// maxEnded is the maximum number of campaigns per shard in one sweep.
+	maxEnded = 500
+	// atOnce is the number of shards processed concurrently. They mostly wait for the
+	// database.
+	atOnce = 32
+)
+
+// action is what the sweep did with an item. It is a metric dimension.
+type action string
+
+const (
+	released  action = "released"
+	resent    action = "resent"
+	finished  action = "finished"
+	paused    action = "paused"
+	postponed action = "postponed"
+	waiting   action = "waiting"   // still queued behind a backlog
+	undecided action = "undecided" // until the tenants' backlogs are known; not counted
+	forgotten action = "forgotten"
+	closed    action = "closed"    // messages without a delivery status expired
+	completed action = "completed" // an interrupted completion was repeated
+	notified  action = "notified"
+	stopping  action = "stopping" // messages of a batch that was cancelled before its release
+	over      action = "over"     // expired batches, deleted soon by DynamoDB
+	ended     action = "ended"    // campaigns that were deleted
+	kept      action = "kept"     // campaigns with newer batches
+	failed    action = "failed"
+)
+
+// lost lists the actions that repeat lost work. The other actions are regular work of the
+// sweep.
+var lost = [...]action{released, resent, finished, completed, stopping}
+
+// Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
+type Part struct {
+	Part int `json:"part"`
+	Of   int `json:"of"`
+}
+
+func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
+
+// Sweep checks all due items of the part's shards, until shortly before the end of ctx. Items
+// that it does not reach or that fail stay due. Failed items are counted; only an
+// unreadable index is an error.
+func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
+	deliveries := s.sweepDeliveries(ctx, part)
+	var sweeps []*shardSweep
+	var holding atomic.Bool
+	slots := make(semaphore, atOnce)
+	for shard := range s.Shards {
+		if part.has(shard) {
+			sweeps = append(sweeps, &shardSweep{sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, channels: map[channelKey]campaign.Channel{}})
+		}
+	}
+	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
+	var behind []heldBatch
+	for _, r := range sweeps {
+		behind = append(behind, r.held...)
+	}
+	waits := waitingTenants(behind)
+	each(sweeps, func(r *shardSweep) {
+		r.requeueHeld(ctx, waits)
+		r.deleteCampaigns(ctx) // lowest priority
+	})
+	return report(ctx, append(sweeps, deliveries()...))
+}
+
+// shardSweep is the sweep of one shard.
+type shardSweep struct {
+	sweeper   *Sweeper
+	shard     int
+	semaphore semaphore
+	channels  map[channelKey]campaign.Channel
+	actions   map[action]int
+	held      []heldBatch
+	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
+	campaigns []campaign.ID // that may have expired
+	err       error
+}
+
+func each(sweeps []*shardSweep, do func(r *shardSweep)) {
+	var shards sync.WaitGroup
+	for _, r := range sweeps {
+		shards.Go(func() {
+			r.semaphore.begin()
+			defer r.semaphore.end()
+			do(r)
+		})
+	}
+	shards.Wait()
+}
+
+// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO
+// order, so a shard with many items does not block the others.
+type semaphore chan struct{}
+
+func (t semaphore) begin() { t <- struct{}{} }
+func (t semaphore) end()   { <-t }
+
+// next lets a waiting sweep continue.
+func (t semaphore) next() {
+	t.end()
+	t.begin()
+}
+
+// report counts and logs the actions.
+func report(ctx context.Context, sweeps []*shardSweep) error {
+	total := map[action]int{}
+	var errs []error
+	for _, r := range sweeps {
+		errs = append(errs, r.err)
+		for d, n := range r.actions {
+			total[d] += n
+		}
+	}
+	for _, d := range lost {
+		metrics.Add(ctx, metrics.SweepFound, total[d])
+	}
+	metrics.Add(ctx, metrics.SweepFailed, total[failed])
+	for d, n := range total {
+		metrics.Kind(ctx, string(d), n)
+	}
+	slog.InfoContext(ctx, "sweep finished", "actions", total)
+	return errors.Join(errs...)
+}
+
+// process handles the due items of the shard. Batches behind a backlog are held.
+func (r *shardSweep) process(ctx context.Context) error {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+heldMargin)
+	defer cancelEarly()
+	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
+	defer pending.flush(ctx)
+	for due, err := range r.sweeper.Store.Due(ctx, r.shard, r.sweeper.Now()) {
+		if err != nil {
+			return fmt.Errorf("sweep: %w", err)
+		}
+		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
+			return nil
+		}
+		switch {
+		case due.Delivery != nil:
+			pending.add(ctx, due)
+		case due.Campaign != nil:
+			if len(r.campaigns) < maxEnded {
+				r.campaigns = append(r.campaigns, *due.Campaign)
+			}
+		default:
+			r.processBatch(ctx, due.Batch)
+		}
+		r.semaphore.next()
+	}
+	return nil
+}
+
+func (r *shardSweep) processBatch(ctx context.Context, ref campaign.BatchRef) {
+	result, err := r.sweepBatch(ctx, ref)
+	if err != nil {
+		slog.ErrorContext(ctx, "processing due batch failed", "tenant", ref.Tenant, "campaign_id", ref.CampaignID, "batch_id", ref.BatchID, "error", err)
+		result = failed
+	}
+	if result != undecided {
+		r.actions[result]++
+	}
+}
+
+func (r *shardSweep) deleteCampaigns(ctx context.Context) {
+	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
+	defer cancel()
+	for _, id := range r.campaigns {
+		if starting.Err() != nil {
+			return
+		}
+		forgotten, err := r.sweeper.Purger.PurgeIfExpired(ctx, id)
+		switch {
+		case err != nil:
+			slog.ErrorContext(ctx, "deleting expired campaign failed", "tenant", id.Tenant, "campaign_id", id.CampaignID, "error", err)
+			r.actions[failed]++
+		case forgotten:
+			r.actions[ended]++
+		default:
+			r.actions[kept]++
+		}
+		r.semaphore.next()
+	}
+}
+
+// sweepBatch processes the batch according to its current state, because the index may be
+// outdated.
+func (r *shardSweep) sweepBatch(ctx context.Context, ref campaign.BatchRef) (action, error) {
+	s := r.sweeper
+	b, err := s.Store.Batch(ctx, ref)
+	if errors.Is(err, campaign.ErrNotFound) {
+		return over, nil
+	}
+	if err != nil {
+		return failed, err
+	}
+	switch b.State {
+	case campaign.BatchPending:
+		if b.Due.After(s.Now()) {
+			return postponed, s.check(ctx, b, b.Due.Add(dueGrace))
+		}
+		return released, s.release(ctx, b)
+	case campaign.BatchReleasing:
+		return released, s.release(ctx, b)
+	case campaign.BatchSending:
+		return r.resend(ctx, b)
+	case campaign.BatchSent:
+		if wait := b.NextCheck; wait.After(s.Now()) {
+			return postponed, nil
+		}
+		return closed, s.Recorder.ExpireUnconfirmed(ctx, b)
+	case campaign.BatchCompleted:
+		return completed, s.Recorder.Complete(ctx, b)
+	case campaign.BatchCancelled:
+		return s.stop(ctx, b)
+	}
+	return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, ref)
+}
+
+// stop queues the cancellation of the campaign again, until all messages of the cancelled
+// batch have ended.
+func (s *Sweeper) stop(ctx context.Context, b campaign.Batch) (action, error) {
+	batchLedger, err := s.Store.Ledger(ctx, b, nil)
+	if err != nil {
+		return failed, err
+	}
+	if batchLedger.Head.Final() >= b.Accepted {
+		return forgotten, s.StateWriter.RemoveFromDueIndex(ctx, b.BatchRef)
+	}
+	return stopping, s.queue(ctx, s.Revokes, b, []any{campaign.RevokeTask{BatchRef: campaign.BatchRef{ID: b.ID}}})
+}
+
+func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
+	return s.queue(ctx, s.Releases, b, []any{campaign.ReleaseTask{BatchRef: b.BatchRef}})
+}
+
+// resend requeues the incomplete frames. Sending skips messages with an outcome. During a
+// backlog, the batch is held instead.
+func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, error) {
+	s := r.sweeper
+	frames := make([]int, b.Frames())
+	for f := range frames {
+		frames[f] = f
+	}
+	batchLedger, err := s.Store.Ledger(ctx, b, frames)
+	if err != nil {
+		return failed, err
+	}
+	unsent := heldBatch{b, unsentFrames(b, batchLedger)}
+	if len(unsent.frames) == 0 {
+		return s.finish(ctx, b, batchLedger)
+	}
+	stopped, err := r.stopped(ctx, b)
+	if err != nil {
+		return failed, err
+	}
+	if stopped {
+		return paused, s.check(ctx, b, s.Now().Add(campaign.PauseCheck))
+	}
+	ahead, err := s.Frames.Waiting(ctx)
+	if err != nil {
+		return failed, err
+	}
+	if ahead >= backlog {
+		r.held = append(r.held, unsent)
+		r.holding.Store(true)
+		return undecided, nil
+	}
+	return resent, s.queueFrames(ctx, unsent)
+}
+
+// unsentFrames returns the incomplete frames.
+func unsentFrames(b campaign.Batch, batchLedger campaign.Ledger) (frames []int) {
+	for f := range b.Frames() {
+		if len(batchLedger.Frames[f].Outcomes) < b.FrameLen(f) {
+			frames = append(frames, f)
+		}
+	}
+	return frames
+}
+
+// finish updates the state of a batch whose messages all have outcomes.
+func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, batchLedger campaign.Ledger) (action, error) {
+	if batchLedger.Head.Final() >= b.Accepted {
+		return completed, s.Recorder.Complete(ctx, b)
+	}
+	_, err := s.StateWriter.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
+	return finished, err
+}
+
+// channelKey identifies a channel. A batch keeps the agent of its release.
+type channelKey struct{ tenant, agentID string }
+
+// stopped reports whether sending of the batch is paused. Expired and cancelled batches are
+// queued nevertheless, so that their messages end.
+func (r *shardSweep) stopped(ctx context.Context, b campaign.Batch) (bool, error) {
+	b, err := r.sweeper.Store.AdoptAgent(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	key := channelKey{b.Tenant, b.AgentID}
+	channel, ok := r.channels[key]
+	if !ok {
+		if channel, err = r.sweeper.Store.Channel(ctx, b.Tenant, b.AgentID); err != nil {
+			return false, err
+		}
+		r.channels[key] = channel
+	}
+	return channel.Pause != "" && !b.TooLate(r.sweeper.Now()) && !b.Cancelled(), nil
+}
+
+// queue queues the tasks, then postpones the batch's next check. A crash in between
+// requeues them (at least once).
+func (s *Sweeper) queue(ctx context.Context, q Queue, b campaign.Batch, tasks []any) error {
+	bodies, err := campaign.Bodies(tasks)
+	if err != nil {
+		return err
+	}
+	if err := q.SendAll(ctx, b.Tenant, bodies); err != nil {
+		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
+	}
+	return s.check(ctx, b, s.Now().Add(s.After))
+}
+
+// check sets the batch's next check, unless it was changed concurrently.
+func (s *Sweeper) check(ctx context.Context, b campaign.Batch, next time.Time) error {
+	_, err := s.StateWriter.MoveCheck(ctx, b, next)
+	return err
+}

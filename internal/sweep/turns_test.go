@@ -1,0 +1,106 @@
+package sweep_test
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/sweep"
+)
+
+// busyStore has an endless number of batches in the first half of the shards, and one in
+// each of the others. Each read takes time.
+type busyStore struct {
+	sweep.Store
+
+	mu            sync.Mutex
+	reading, most int
+	looked        map[string]bool
+}
+
+func (s *busyStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[campaign.Due, error] {
+	return func(yield func(campaign.Due, error) bool) {
+		due := campaign.Due{Batch: campaign.BatchRef{BatchID: strconv.Itoa(shard)}}
+		for yield(due, nil) && shard < dynamo.AllDueShards/2 {
+			continue
+		}
+	}
+}
+
+func (s *busyStore) Batch(_ context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
+	s.count(ref.BatchID, 1)
+	defer s.count(ref.BatchID, -1)
+	time.Sleep(10 * time.Millisecond)
+	return campaign.Batch{}, campaign.ErrNotFound
+}
+
+func (s *busyStore) count(id string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reading += n
+	s.most = max(s.most, s.reading)
+	s.looked[id] = true
+}
+
+// Shards with more items than a call can process do not block other shards, and at most
+// atOnce shards are processed concurrently.
+func TestSweep_BusyShards(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &busyStore{looked: map[string]bool{}}
+		sweeper := &sweep.Sweeper{Store: store, Purger: brokenPurger{}, Shards: dynamo.AllDueShards, Now: time.Now}
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
+		defer cancel()
+		if err := sweeper.Sweep(ctx, sweep.Part{}); err != nil {
+			t.Error(err)
+		}
+		if len(store.looked) != dynamo.AllDueShards {
+			t.Errorf("batches of %d shards were looked at, want those of all %d", len(store.looked), dynamo.AllDueShards)
+		}
+		if store.most > 32 || store.most < 16 {
+			t.Errorf("%d batches were read at once, want some, and 32 at most", store.most)
+		}
+	})
+}
+
+// The parts in the template's rules cover each shard once.
+func TestSweepPart_Shards(t *testing.T) {
+	t.Parallel()
+	looked := map[int]int{}
+	for part := range dynamo.DueParts {
+		store := &countingStore{looked: looked}
+		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.AllDueShards, Now: time.Now}
+		if err := sweeper.Sweep(t.Context(), sweep.Part{Part: part, Of: dynamo.DueParts}); err != nil {
+			t.Error(err)
+		}
+		if len(looked) != (part+1)*dynamo.AllDueShards/dynamo.DueParts {
+			t.Errorf("%d shards were read after %d parts", len(looked), part+1)
+		}
+	}
+	for shard, times := range looked {
+		if times != 1 {
+			t.Errorf("shard %d was read %d times", shard, times)
+		}
+	}
+}
+
+// countingStore counts the reads of each shard. Nothing is due.
+type countingStore struct {
+	sweep.Store
+
+	mu     sync.Mutex
+	looked map[int]int
+}
+
+func (s *countingStore) Due(_ context.Context, shard int, _ time.Time) iter.Seq2[campaign.Due, error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looked[shard]++
+	return func(func(campaign.Due, error) bool) {}
+}

@@ -1,0 +1,166 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign"
+)
+
+// sink counts posts by endpoint, and by message and outcome, or by kind for webhooks
+// without a message.
+type sink struct {
+	mu       sync.Mutex
+	posts    map[string]map[string]int
+	contents map[string]string // webhooks without a message, by blob
+}
+
+// sameAs reports whether a blob's content equals the last posted one.
+func (s *sink) sameAs(blob, content string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, again := s.contents[blob]
+	s.contents[blob] = content
+	return !again || before == content
+}
+
+func (s *sink) post(endpoint, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.posts[endpoint] == nil {
+		s.posts[endpoint] = map[string]int{}
+	}
+	s.posts[endpoint][what]++
+}
+
+// notifier posts pending webhooks; all endpoints are healthy.
+func (w *pipeline) notifier() sqs.Handler {
+	m := mortal{w}
+	return sqs.BatchHandler(func(ctx context.Context, messages []campaign.NotifyMessage) []error {
+		errs := make([]error, len(messages))
+		for i, message := range messages {
+			for _, t := range message.Tasks() {
+				errs[i] = errors.Join(errs[i], m.notify(ctx, t))
+			}
+		}
+		return errs
+	})
+}
+
+func (m mortal) notify(ctx context.Context, t campaign.NotifyTask) error {
+	if t.Entries != "" {
+		return m.postEntries(t)
+	}
+	n, err := call(m, "Notice", func() (campaign.WebhookDelivery, error) { return m.w.store.Delivery(ctx, t) })
+	if errors.Is(err, campaign.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	posts, err := m.postsOf(ctx, n)
+	if err != nil {
+		return err
+	}
+	err = m.w.death.call("post", func() error {
+		for _, what := range posts {
+			m.w.sink.post(n.EndpointID, what)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return m.w.death.call("DeleteNotice", func() error { return m.w.store.DeleteDelivery(ctx, t) })
+}
+
+func (m mortal) postsOf(ctx context.Context, n campaign.WebhookDelivery) ([]string, error) {
+	if n.Blob != "" {
+		content, err := m.Get(ctx, n.Blob)
+		if err != nil {
+			return nil, err
+		}
+		if !m.w.sink.sameAs(n.Blob, string(content)) {
+			m.w.t.Errorf("%s is posted again with different content: %s", n.Kind, content)
+		}
+		return []string{string(n.Kind)}, nil
+	}
+	page, err := m.w.store.LogPage(ctx, n.Key, n.Ordinal)
+	if err != nil {
+		return nil, err
+	}
+	var posts []string
+	for _, c := range page.Changes {
+		posts = append(posts, fmt.Sprint(c.Index, " ", c.Outcome))
+	}
+	return posts, nil
+}
+
+func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error) {
+	return call(m, "FindBatch", func() (campaign.Batch, error) { return m.w.store.FindBatch(ctx, key) })
+}
+
+func (m mortal) CompleteBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
+	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, ref, next) })
+}
+
+func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Tally, error) {
+	return call(m, "Progress", func() (campaign.Tally, error) { return m.w.store.Progress(ctx, id) })
+}
+
+func (m mortal) Endpoints(ctx context.Context, tenant string) ([]campaign.Endpoint, error) {
+	return call(m, "Endpoints", func() ([]campaign.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
+}
+
+func (m mortal) AddDeliveries(ctx context.Context, deliveries []campaign.WebhookDelivery) error {
+	return m.w.death.call("AddNotices", func() error { return m.w.store.AddDeliveries(ctx, deliveries) })
+}
+
+func (m mortal) MoveDelivery(ctx context.Context, t campaign.NotifyTask, read, next time.Time) (bool, error) {
+	return call(m, "MoveNotice", func() (bool, error) { return m.w.store.MoveDelivery(ctx, t, read, next) })
+}
+
+func (m mortal) TenantsOf(ctx context.Context, agentID string) ([]string, error) {
+	return call(m, "TenantsOf", func() ([]string, error) { return m.w.store.TenantsOf(ctx, agentID) })
+}
+
+func (m mortal) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
+	return call(m, "OptOuts", func() ([]campaign.OptOuts, error) { return m.w.store.OptOuts(ctx, tenant) })
+}
+
+func (m mortal) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
+	return call(m, "OptOutShard", func() (campaign.OptOuts, error) { return m.w.store.OptOutShard(ctx, tenant, shard) })
+}
+
+func (m mortal) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
+	return call(m, "OptOutParts", func() (map[string]campaign.OptOutPart, error) { return m.w.store.OptOutParts(ctx, tenant, shard, ids) })
+}
+
+func (m mortal) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, gone ...string) (bool, error) {
+	return call(m, "SwapOptOuts", func() (bool, error) { return m.w.store.SwapOptOuts(ctx, tenant, o, gone...) })
+}
+
+func (m mortal) Put(_ context.Context, key string, body []byte, _ string) error {
+	return m.w.death.call("Put", func() error {
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
+		m.w.blobs[key] = body
+		return nil
+	})
+}
+
+func (m mortal) Get(_ context.Context, key string) ([]byte, error) {
+	return call(m, "Get", func() ([]byte, error) {
+		m.w.mu.Lock()
+		defer m.w.mu.Unlock()
+		body, ok := m.w.blobs[key]
+		if !ok {
+			return nil, campaign.ErrNotFound
+		}
+		return body, nil
+	})
+}

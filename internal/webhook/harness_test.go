@@ -1,0 +1,484 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook"
+	"campaign-dispatch/internal/webhook/feed"
+	"campaign-dispatch/internal/webhook/netguard"
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// start is far from now, so that the stack's own sweep finds nothing of a test.
+var start = time.Date(2100, 5, 4, 12, 0, 0, 0, time.UTC)
+
+// harness is a tenant in the stack's table, a test clock, an in-memory queue, and a receiver.
+type harness struct {
+	t        *testing.T
+	store    *dynamo.CampaignStore
+	blobs    *s3.Store
+	tenant   string
+	endpoint campaign.Endpoint
+	batch    campaign.Batch
+	receiver *receiver
+	// split uses tasks with entries, numbered by batch.
+	split   bool
+	entries map[campaign.BatchKey]int
+	// broken makes a step of the notifier fail, nil for none.
+	broken func(step string) error
+
+	mu    sync.Mutex
+	now   time.Time
+	queue []queued
+}
+
+type queued struct {
+	task campaign.NotifyTask
+	at   time.Time
+}
+
+// layout is the layout of a harness's deliveries: true for the Webhooks table.
+type layout bool
+
+// inLayouts runs a test in both layouts.
+func inLayouts(t *testing.T, test func(t *testing.T, l layout)) {
+	t.Helper()
+	for name, l := range map[string]layout{"v1": false, "v2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
+func newHarness(t *testing.T, messages int, l layout) *harness {
+	t.Helper()
+	env := stackenv.Load(t)
+	w := &harness{t: t, split: bool(l), tenant: "t" + strings.ToLower(rand.Text()), now: start, receiver: newReceiver(t)}
+	w.store = dynamo.NewCampaignStore(dynamo.Tables{
+		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Webhooks: env["WEBHOOKS_TABLE"],
+		Split: w.split, Now: w.Now,
+	})
+	w.blobs = &s3.Store{
+		Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
+	}
+	w.endpoint = w.newEndpoint(w.receiver.URL)
+	w.batch = w.newBatch(messages)
+	return w
+}
+
+func (w *harness) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func newSecret() string {
+	return "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()+rand.Text()))
+}
+
+func (w *harness) newEndpoint(url string, kinds ...string) campaign.Endpoint {
+	w.t.Helper()
+	e := campaign.Endpoint{ID: rand.Text(), Tenant: w.tenant, URL: url, Secret: newSecret(), Kinds: kinds}
+	w.must(w.store.SaveEndpoint(w.t.Context(), e))
+	return e
+}
+
+func (w *harness) newBatch(messages int) campaign.Batch {
+	w.t.Helper()
+	var writer payload.Writer
+	for i := range messages {
+		writer.Add(5511900000000+uint64(i), fmt.Appendf(nil, "uid-%d", i), [][]byte{fmt.Appendf(nil, "a b%d", i)})
+	}
+	content, offsets := writer.Finish()
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{
+			ID: campaign.ID{Tenant: w.tenant, CampaignID: "c-" + strings.ToLower(rand.Text())}, BatchID: campaign.BatchID("lote"),
+		},
+		Name: "lote", Payload: "payloads/" + w.tenant + "/" + rand.Text(), Offsets: offsets, Accepted: messages,
+		AcceptedAt: start, Due: start, State: campaign.BatchSending, TemplateID: "template-" + w.tenant, TemplateVersion: 1,
+	}
+	_, _ = rand.Read(b.Key[:])
+	w.must(w.blobs.Put(w.t.Context(), b.Payload, content, "application/octet-stream"))
+	w.must(w.store.Accept(w.t.Context(), campaign.AcceptCommand{
+		Batch: b, Campaign: rand.Text(), Ordinal: 1, Packed: []byte{1},
+	}, rand.Text()))
+	return b
+}
+
+func (w *harness) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// record records changes and queues the tasks.
+func (w *harness) record(changes ...campaign.Change) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	if w.split {
+		w.feed(w.fresh(changes...))
+		return
+	}
+	frames := map[int]bool{}
+	var list []int
+	for _, c := range changes {
+		if f := c.Index / campaign.FrameSize; !frames[f] {
+			frames[f], list = true, append(list, f)
+		}
+	}
+	batchLedger, err := w.store.Ledger(ctx, w.batch, list)
+	w.must(err)
+	endpoints, err := w.store.Endpoints(ctx, w.tenant)
+	w.must(err)
+	deliveries, err := w.store.Append(ctx, w.batch, batchLedger, batchLedger.Effective(changes), endpoints, w.Now().Add(2*time.Minute))
+	w.must(err)
+	for _, d := range deliveries {
+		w.queue = append(w.queue, queued{d.Task(), w.Now()})
+	}
+}
+
+// fresh returns changes as the next entries of the batch's log.
+func (w *harness) fresh(changes ...campaign.Change) ledger.NewEntries {
+	if w.entries == nil {
+		w.entries = map[campaign.BatchKey]int{}
+	}
+	first := w.entries[w.batch.Key] + 1
+	w.entries[w.batch.Key] += len(changes)
+	return ledger.NewEntries{Key: w.batch.Key, Entries: ledger.Numbered(first, changes)}
+}
+
+// feed queues the tasks of new entries.
+func (w *harness) feed(fresh ...ledger.NewEntries) {
+	w.t.Helper()
+	feeder := feed.Feeder{Batches: w.store, Endpoints: w.store, Queue: harnessQueue{w}, Now: w.Now}
+	w.must(feeder.Handle(w.t.Context(), fresh))
+}
+
+// sent returns changes to sent for the first n messages.
+func sent(n int) []campaign.Change {
+	changes := make([]campaign.Change, n)
+	for i := range changes {
+		changes[i] = campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: start}
+	}
+	return changes
+}
+
+// notifier returns a new process each time.
+func (w *harness) notifier() *webhook.Notifier {
+	guard := netguard.Guard{Local: true}
+	store := breaking{w.store, w}
+	return &webhook.Notifier{
+		Store: store, Endpoints: store, Posts: store, Blobs: w.blobs, Queue: harnessQueue{w}, Templates: w.store, HTTP: guard.Client(8, time.Minute),
+		Now: w.Now, Jitter: func() float64 { return 0 },
+	}
+}
+
+// run advances the time and processes the tasks and due rows, until nothing is left to do
+// or the time is over.
+func (w *harness) run(span time.Duration, process *webhook.Notifier) {
+	w.t.Helper()
+	end := w.Now().Add(span)
+	for w.Now().Before(end) {
+		tasks := w.arrived()
+		for i, err := range process.Handle(w.t.Context(), tasks) {
+			if err != nil {
+				w.mu.Lock()
+				w.queue = append(w.queue, queued{tasks[i], w.now.Add(time.Second)})
+				w.mu.Unlock()
+			}
+		}
+		if !w.advance(end) {
+			return
+		}
+	}
+}
+
+// arrived receives the tasks that are due, and those of sweep.
+func (w *harness) arrived() []campaign.NotifyTask {
+	now := w.Now()
+	w.mu.Lock()
+	var tasks []campaign.NotifyTask
+	var later []queued
+	for _, q := range w.queue {
+		if q.at.After(now) {
+			later = append(later, q)
+			continue
+		}
+		tasks = append(tasks, q.task)
+	}
+	w.queue = later
+	w.mu.Unlock()
+	for _, d := range w.due(now) {
+		_, err := w.store.MoveDelivery(w.t.Context(), *d.Delivery, d.Check, now.Add(10*time.Minute))
+		w.must(err)
+		tasks = append(tasks, *d.Delivery)
+	}
+	return tasks
+}
+
+// delivery reads the delivery of a task, or the one created by a task with entries.
+func (w *harness) delivery(t campaign.NotifyTask) campaign.WebhookDelivery {
+	w.t.Helper()
+	if t.Entries != "" {
+		entries, err := base64.StdEncoding.DecodeString(t.Entries)
+		w.must(err)
+		t = campaign.WebhookDelivery{Tenant: t.Tenant, EndpointID: t.EndpointID, Entries: entries}.Identified().Task()
+	}
+	d, err := w.store.Delivery(w.t.Context(), t)
+	w.must(err)
+	return d
+}
+
+// left returns the pending messages of a delivery, if not all are pending.
+func (w *harness) left(d campaign.WebhookDelivery) []int {
+	w.t.Helper()
+	var messages []int
+	if d.ID == "" {
+		page, err := w.store.LogPage(w.t.Context(), d.Key, d.Ordinal)
+		w.must(err)
+		for _, p := range d.Left {
+			messages = append(messages, page.Changes[p].Index)
+		}
+		return messages
+	}
+	fresh, err := ledger.UnpackNewEntries(d.Entries)
+	w.must(err)
+	for _, p := range d.Left {
+		messages = append(messages, fresh[0].Entries[p].Index)
+	}
+	return messages
+}
+
+func (w *harness) due(until time.Time) []campaign.Due {
+	var found []campaign.Due
+	add := func(due iter.Seq2[campaign.Due, error]) {
+		for d, err := range due {
+			w.must(err)
+			if d.Delivery != nil && d.Delivery.Tenant == w.tenant {
+				found = append(found, d)
+			}
+		}
+	}
+	if w.split {
+		for shard := range dynamo.DeliveryShards {
+			add(w.store.DueDeliveries(w.t.Context(), shard, until))
+		}
+		return append(found, w.dueCircuits(until)...)
+	}
+	for shard := range dynamo.DueShards {
+		add(w.store.Due(w.t.Context(), shard, until))
+	}
+	return found
+}
+
+// dueCircuits returns the due circuits of the tenant's endpoints. Querying all shards of
+// the index is slow, because the emulator scans the whole table each time.
+func (w *harness) dueCircuits(until time.Time) (found []campaign.Due) {
+	endpoints, err := w.store.Endpoints(w.t.Context(), w.tenant)
+	w.must(err)
+	for _, e := range endpoints {
+		c, err := w.store.Circuit(w.t.Context(), w.tenant, e.ID)
+		w.must(err)
+		if c.Version > 0 && !c.Next.After(until) {
+			found = append(found, campaign.Due{Delivery: &campaign.NotifyTask{Tenant: w.tenant, EndpointID: e.ID}, Check: c.Next})
+		}
+	}
+	return found
+}
+
+// advance moves the clock to the next task or row and reports whether there is one.
+func (w *harness) advance(end time.Time) bool {
+	next := end
+	for _, d := range w.due(end) {
+		if d.Check.Before(next) {
+			next = d.Check
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.queue {
+		if q.at.Before(next) {
+			next = q.at
+		}
+	}
+	if next.After(w.now) {
+		w.now = next
+	}
+	return w.now.Before(end)
+}
+
+type harnessQueue struct{ *harness }
+
+// SendGroups queues the feeder's messages.
+func (q harnessQueue) SendGroups(_ context.Context, _ []string, bodies [][]byte) error {
+	for _, body := range bodies {
+		var m campaign.NotifyMessage
+		if err := json.Unmarshal(body, &m); err != nil {
+			return err
+		}
+		q.mu.Lock()
+		for _, t := range m.Tasks() {
+			q.queue = append(q.queue, queued{t, q.now})
+		}
+		q.mu.Unlock()
+	}
+	return nil
+}
+
+func (q harnessQueue) Send(_ context.Context, _ string, body []byte, delay time.Duration) error {
+	if err := q.fail("queue"); err != nil {
+		return err
+	}
+	var t campaign.NotifyTask
+	if err := json.Unmarshal(body, &t); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue = append(q.queue, queued{t, q.now.Add(delay)})
+	return nil
+}
+
+func (w *harness) fail(step string) error {
+	if w.broken == nil {
+		return nil
+	}
+	return w.broken(step)
+}
+
+// breaking is the table with steps that can fail before or after they are done.
+type breaking struct {
+	*dynamo.CampaignStore
+	w *harness
+}
+
+func (b breaking) SaveDelivery(ctx context.Context, read, d campaign.WebhookDelivery) (bool, error) {
+	if err := b.w.fail("save delivery"); err != nil {
+		return false, err
+	}
+	ok, err := b.CampaignStore.SaveDelivery(ctx, read, d)
+	if unreadable := b.w.fail("saved delivery"); unreadable != nil {
+		return false, unreadable
+	}
+	return ok, err
+}
+
+func (b breaking) DeleteDelivery(ctx context.Context, t campaign.NotifyTask) error {
+	if err := b.w.fail("delete delivery"); err != nil {
+		return err
+	}
+	err := b.CampaignStore.DeleteDelivery(ctx, t)
+	if unreadable := b.w.fail("deleted delivery"); unreadable != nil {
+		return unreadable
+	}
+	return err
+}
+
+func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+	if err := b.w.fail("switch endpoint"); err != nil {
+		return false, err
+	}
+	ok, err := b.CampaignStore.SwitchEndpoint(ctx, tenant, id, offReason)
+	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
+		return false, unreadable
+	}
+	return ok, err
+}
+
+func (b breaking) SaveCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	if err := b.w.fail("save circuit"); err != nil {
+		return false, err
+	}
+	ok, err := b.CampaignStore.SaveCircuit(ctx, c)
+	if unreadable := b.w.fail("saved circuit"); unreadable != nil {
+		return false, unreadable
+	}
+	return ok, err
+}
+
+func (b breaking) EndCircuit(ctx context.Context, c campaign.Circuit) (bool, error) {
+	if err := b.w.fail("end circuit"); err != nil {
+		return false, err
+	}
+	ok, err := b.CampaignStore.EndCircuit(ctx, c)
+	if unreadable := b.w.fail("ended circuit"); unreadable != nil {
+		return false, unreadable
+	}
+	return ok, err
+}
+
+// receiver is a webhook endpoint.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts []post
+	// answer returns the response status, 204 if nil.
+	answer func(w http.ResponseWriter, body string) int
+}
+
+type post struct {
+	header http.Header
+	body   []byte
+	status int
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := http.StatusNoContent
+	if r.answer != nil {
+		status = r.answer(w, string(body))
+	}
+	r.posts = append(r.posts, post{request.Header, body, status})
+	w.WriteHeader(status)
+}
+
+func (r *receiver) set(answer func(w http.ResponseWriter, body string) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// taken returns the number of deliveries by webhook ID, and the number of posts.
+func (r *receiver) taken() (ids map[string]int, posts int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids = map[string]int{}
+	for _, p := range r.posts {
+		if p.status/100 == 2 {
+			ids[p.header.Get("webhook-id")]++
+		}
+	}
+	return ids, len(r.posts)
+}
